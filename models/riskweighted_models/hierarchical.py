@@ -1,0 +1,136 @@
+"""Regression with coefficients that vary by group (S001, the lab's JAGS model, for any grouping)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+from scipy.stats import norm
+
+from riskweighted.design import build_design, response_name, response_values
+from riskweighted.errors import InputError
+from riskweighted.patterns import known_patterns
+from riskweighted.scenario import require_columns
+from riskweighted.synthesizer import Blueprint, Draw
+from riskweighted.transforms import Transform
+
+__all__ = ["GroupedResponse", "Hierarchical"]
+
+
+class GroupedResponse(NamedTuple):
+    """``z`` (n,): transformed response; ``predictors`` (n, p); ``group``, ``scale_group`` (n,): codes of the groups."""
+
+    z: np.ndarray
+    predictors: np.ndarray
+    group: np.ndarray
+    scale_group: np.ndarray
+
+
+@dataclass(frozen=True)
+class Hierarchical:
+    """Linear regression whose coefficients vary by group around common ones (S001).
+
+    On the transformed scale z, for record i in group g(i) and scale group h(i)::
+
+        z_i ~ N(B0[g] + sum_p B_p[g] x_ip, 1 / sqrt(precision[h]))
+        B_q[g] ~ N(b_q, 1 / sqrt(tau_q))     b_q ~ N(0, 1)     tau_q ~ Gamma(1, 1)     q = 0, 1, ..., p
+        precision[h] ~ Gamma(1, 1)
+
+    The lab's model is ``Hierarchical("Income ~ log(Expenditure)", groups=("Race", "UrbanRural"),
+    scale_groups=("Race",), transform="log")``. The sampler moves in B0[g] + B[g]' mean of x in the group, a shear of
+    B0 that leaves the priors as they stand above.
+
+    Parameters
+    ----------
+    formula : str
+    groups : sequence of str
+        Columns whose observed intersections are the groups g; a missing value is a level.
+    scale_groups : sequence of str, optional
+        The same for the residual scale; default: `groups`.
+    transform, transform_constant
+        See `riskweighted.transforms.Transform`.
+    """
+
+    formula: str
+    groups: tuple[str, ...] = ()
+    scale_groups: tuple[str, ...] | None = None
+    transform: str = "identity"
+    transform_constant: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("groups", "scale_groups"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if self.scale_groups is None:
+            object.__setattr__(self, "scale_groups", self.groups)
+        if not self.groups:
+            raise InputError("groups must name at least one column; without groups use 'linear-regression'")
+        Transform(self.transform, self.transform_constant)
+        if self.target in (*self.groups, *self.scale_groups):
+            raise InputError(f"the sensitive variable {self.target!r} cannot form groups")
+
+    @property
+    def target(self) -> str:
+        """The synthesized column."""
+        return response_name(self.formula)
+
+    def prepare(self, data: pd.DataFrame) -> GroupedResponse:
+        """Transform the response, evaluate the predictors, code the groups."""
+        require_columns(data, (*self.groups, *self.scale_groups), "confidential data")
+        z = Transform(self.transform, self.transform_constant).forward(response_values(self.formula, data), self.target)
+        design = build_design(self.formula, data)
+        group, scale_group = (known_patterns(data, names).codes for names in (self.groups, self.scale_groups))
+        return GroupedResponse(z, design.centred + design.centre, group, scale_group)
+
+    def build(self, prepared: GroupedResponse) -> Blueprint:
+        """Priors and weighted likelihood, record by record."""
+        n, p = prepared.predictors.shape
+        groups, scales = int(prepared.group.max()) + 1, int(prepared.scale_group.max()) + 1
+        size = np.bincount(prepared.group)
+        middle = (
+            np.column_stack([np.bincount(prepared.group, column) / size for column in prepared.predictors.T])
+            if p
+            else np.zeros((groups, 0))
+        )
+        within = prepared.predictors - middle[prepared.group]
+        with pm.Model() as model:
+            alpha = pm.Data("alpha", np.ones(n))
+            common = pm.Normal("common", 0.0, 1.0, shape=1 + p)
+            tau = pm.Gamma("tau", 1.0, 1.0, shape=1 + p)
+            precision = pm.Gamma("precision", 1.0, 1.0, shape=scales)
+            centre, mean = common[0], 0.0
+            if p:
+                slope = pm.Normal("slope", common[1:], 1 / pt.sqrt(tau[1:]), shape=(groups, p))
+                centre = common[0] + (slope * middle).sum(axis=1)
+                mean = (slope[prepared.group] * within).sum(axis=1)
+            level = pm.Normal("level", centre, 1 / pt.sqrt(tau[0]), shape=groups)
+            pm.Deterministic("intercept", level - ((slope * middle).sum(axis=1) if p else 0.0))
+            mean = mean + level[prepared.group]
+            by_record = precision[prepared.scale_group]
+            record = 0.5 * (pt.log(by_record) - np.log(2 * np.pi) - by_record * (prepared.z - mean) ** 2)
+            total = (alpha * record).sum()
+        monitored = ("common", "tau", "precision", "level", *(("slope",) if p else ()))
+        return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n)
+
+    def log_likelihood(self, theta: Draw, prepared: GroupedResponse) -> np.ndarray:
+        """log p(z_i | theta) on the transformed scale, (n,)."""
+        return norm.logpdf(prepared.z, self._mean(theta, prepared), self._sd(theta, prepared))
+
+    def draw(self, theta: Draw, prepared: GroupedResponse, rng: np.random.Generator) -> np.ndarray:
+        """New responses on the original scale, (n,)."""
+        z = rng.normal(self._mean(theta, prepared), self._sd(theta, prepared))
+        return Transform(self.transform, self.transform_constant).inverse(z)
+
+    @staticmethod
+    def _mean(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
+        mean = theta["intercept"][prepared.group]
+        if "slope" in theta:
+            mean = mean + (theta["slope"][prepared.group] * prepared.predictors).sum(axis=1)
+        return mean
+
+    @staticmethod
+    def _sd(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
+        return 1 / np.sqrt(theta["precision"][prepared.scale_group])

@@ -1,0 +1,63 @@
+"""What the two finite mixtures share: component weights, and slopes shrunk towards common ones."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.tensor import TensorVariable
+
+from riskweighted.errors import InputError
+from riskweighted.synthesizer import Draw
+
+__all__ = ["check_mixture", "component_slopes", "component_weights", "draw_component", "slopes_of", "weights_of"]
+
+
+def check_mixture(components: int, concentration: float | str, slope_spread: float) -> None:
+    """Refuse settings that define no mixture."""
+    if not isinstance(components, int) or isinstance(components, bool) or components < 1:
+        raise InputError(f"components must be a whole number >= 1, got {components!r}")
+    if concentration != "gamma" and not (isinstance(concentration, (int, float)) and 0 < concentration < np.inf):
+        raise InputError(f"concentration must be a positive number or 'gamma', got {concentration!r}")
+    if not 0 < slope_spread < np.inf:
+        raise InputError(f"slope_spread must be positive, got {slope_spread!r}")
+
+
+def component_weights(components: int, concentration: float | str) -> TensorVariable:
+    """Weights (K,): Dirichlet(c, ..., c), or Dirichlet(a/K, ..., a/K) with a ~ Gamma(1, 1) for ``"gamma"``."""
+    if components == 1:
+        return pt.ones(1)
+    if concentration == "gamma":
+        each = pm.Gamma("total_concentration", 1.0, 1.0) / components * pt.ones(components)
+    else:
+        each = np.full(components, float(concentration))
+    return pm.Dirichlet("weight", each)
+
+
+def component_slopes(components: int, predictors: int, slope_spread: float, prior_sd: TensorVariable | float) -> TensorVariable:
+    """Slopes (K, p) on the whitened predictors: beta + tau delta_k; beta ~ N(0, prior_sd), delta ~ N(0, 1), tau ~ N+(slope_spread)."""
+    if predictors == 0:
+        return pt.zeros((components, 0))
+    common = pm.Normal("slope", 0.0, prior_sd, shape=predictors)
+    if components == 1:
+        return common[None, :]
+    spread = pm.HalfNormal("slope_spread", slope_spread)
+    deviation = pm.Normal("slope_deviation", 0.0, 1.0, shape=(components, predictors))
+    return common + spread * deviation
+
+
+def weights_of(theta: Draw) -> np.ndarray:
+    """Component weights of one posterior draw, (K,)."""
+    return np.asarray(theta.get("weight", np.ones(1)))
+
+
+def slopes_of(theta: Draw, components: int) -> np.ndarray:
+    """Component slopes of one posterior draw, (K, p)."""
+    common = np.asarray(theta.get("slope", np.zeros(0)))
+    if "slope_deviation" in theta:
+        return common + theta["slope_spread"] * theta["slope_deviation"]
+    return np.broadcast_to(common, (components, len(common)))
+
+
+def draw_component(theta: Draw, n: int, rng: np.random.Generator) -> np.ndarray:
+    """A component for each of n records, (n,)."""
+    bounds = np.cumsum(weights_of(theta))
+    return np.searchsorted(bounds / bounds[-1], rng.random(n), side="right")

@@ -1,0 +1,76 @@
+"""The response of a continuous model: transformed, then put in standard units so that priors need no units."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.design import Design, build_design, response_name, response_values
+from riskweighted.errors import InputError
+from riskweighted.transforms import Transform
+
+__all__ = ["ScaledResponse", "StandardUnits"]
+
+
+class ScaledResponse(NamedTuple):
+    """``z`` (n,): (transform(y) - location) / scale; the design of the predictors."""
+
+    z: np.ndarray
+    design: Design
+    location: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class StandardUnits:
+    """Base of the models whose priors stand in standard units of the transformed response.
+
+    Parameters
+    ----------
+    formula : str
+        ``"response ~ predictors"`` (formulaic).
+    transform : str
+        Scale on which the response is modelled: see `riskweighted.transforms.Transform`.
+    transform_constant : float, optional
+        Its constant, in the units of the response.
+    location, scale : float, optional
+        Origin and unit of the priors on the transformed scale. Default: mean and standard deviation of the
+        transformed confidential response, unweighted. Give both for priors that do not look at the data.
+    """
+
+    formula: str
+    transform: str = "identity"
+    transform_constant: float | None = None
+    location: float | None = None
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        response_name(self.formula)
+        Transform(self.transform, self.transform_constant)
+        if (self.location is None) != (self.scale is None):
+            raise InputError("location and scale go together: give both, or neither to take them from the data")
+        if self.scale is not None and not self.scale > 0:
+            raise InputError(f"scale must be positive, got {self.scale!r}")
+
+    @property
+    def target(self) -> str:
+        """The synthesized column."""
+        return response_name(self.formula)
+
+    def prepare(self, data: pd.DataFrame) -> ScaledResponse:
+        """Transform and scale the response, build the design."""
+        values = self._transform.forward(response_values(self.formula, data), self.target)
+        location = float(values.mean()) if self.location is None else float(self.location)
+        scale = float(values.std()) if self.scale is None else float(self.scale)
+        if not scale > 0:
+            raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
+        return ScaledResponse((values - location) / scale, build_design(self.formula, data), location, scale)
+
+    @property
+    def _transform(self) -> Transform:
+        return Transform(self.transform, self.transform_constant)
+
+    def _original(self, z: np.ndarray, prepared: ScaledResponse) -> np.ndarray:
+        """From standard units back to the original scale."""
+        return self._transform.inverse(prepared.location + prepared.scale * z)

@@ -1,0 +1,54 @@
+"""Risk-weighted Bayesian data synthesis (Hu, Savitsky & Williams, arXiv 1908.07639).
+
+Names are loaded when first used, so that weights and risk measures do not wait for PyMC.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+_HOME = {
+    "ConvergenceWarning": "errors",
+    "InputError": "errors",
+    "SingletonWarning": "errors",
+    "Scenario": "scenario",
+    "adjust_weights": "weights",
+    "equalize_weights": "weights",
+    "kway_weights": "weights",
+    "marginal_weights": "weights",
+    "pairwise_weights": "weights",
+    "risk_weights": "weights",
+    "identification_risk": "risk.identification",
+    "load_synthesizer": "synthesizer",
+    "synthesizer_names": "synthesizer",
+    "Fit": "pseudo_posterior",
+    "Sampling": "pseudo_posterior",
+    "compile_model": "pseudo_posterior",
+    "fit": "pseudo_posterior",
+    "load_fit": "pseudo_posterior",
+    "Evaluation": "evaluation",
+    "evaluate": "evaluation",
+    "ecdf_distance": "utility.ecdf",
+    "combine_fully_synthetic": "utility.intervals",
+    "combine_partially_synthetic": "utility.intervals",
+    "interval_overlap": "utility.intervals",
+    "joint_test_partially_synthetic": "utility.intervals",
+    "pooled_bootstrap": "utility.bootstrap",
+    "propensity_distance": "utility.propensity",
+    "Study": "study",
+    "load_study": "study",
+    "run_study": "run",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+__version__ = version("riskweighted")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'riskweighted' has no attribute {name!r}")
+    return getattr(import_module(f"riskweighted.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,311 @@
+"""The main job: fit, weight, synthesize, evaluate. The one place that knows every step, and what lies where afterwards.
+
+A run writes three folders. ``synthetic/`` may leave the agency once it is approved. ``tables/`` holds aggregates for
+that decision. ``confidential/`` (weights, per-record risk, posteriors) never leaves. All appear at once when the run
+is complete; until then finished fits wait in ``OUT.partial``, from which the same command goes on.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from riskweighted.design import build_design
+from riskweighted.errors import InputError
+from riskweighted.evaluation import Evaluation, evaluate
+from riskweighted.io import file_hash, write_table
+from riskweighted.patterns import known_patterns
+from riskweighted.progress import Quiet, Reporter
+from riskweighted.pseudo_posterior import CompiledModel, Fit, Sampling, compile_model, load_fit
+from riskweighted.scenario import Scenario
+from riskweighted.study import Study, build_synthesizer
+from riskweighted.weights import adjust_weights, scheme_weights
+
+__all__ = ["Plan", "Run", "plan_study", "run_study", "study_weights"]
+
+TOP_CODING = "top-coding"
+_SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
+_PACKAGES = ("riskweighted", "pymc", "pytensor", "nutpie", "numba", "numpy", "pandas", "scipy", "arviz", "formulaic")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study would do, found without sampling."""
+
+    records: int
+    patterns: int
+    singletons: int
+    predictors: int
+    datasets: int
+    schemes: tuple[str, ...]
+    mean_weight: dict[str, float]
+    seconds: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: the folder, and its tables in memory."""
+
+    folder: Path
+    evaluation: Evaluation = field(repr=False)
+    convergence: pd.DataFrame = field(repr=False)
+    summary: pd.DataFrame
+
+
+def study_weights(study: Study, confidential: pd.DataFrame, scenario: Scenario) -> dict[str, pd.Series]:
+    """Weights of every scheme of the study; all but the unweighted one are adjusted by its scale and shift."""
+    weights = {}
+    for scheme in study.weights.schemes:
+        alpha = scheme_weights(scheme, confidential, scenario)
+        adjusted = scheme != "unweighted"
+        weights[scheme] = adjust_weights(alpha, study.weights.scale, study.weights.shift) if adjusted else alpha
+    for scheme, alpha in weights.items():
+        if not (alpha > 0).any():
+            raise InputError(
+                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
+            )
+    return weights
+
+
+def _check(study: Study, confidential: pd.DataFrame) -> Scenario:
+    scenario = study.make_scenario()
+    scenario.check(confidential)
+    target = study.make_synthesizer().target
+    if scenario.synthetic != (target,):
+        raise InputError(
+            f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(scenario.synthetic)!r}; they must be the same variable"
+        )
+    return scenario
+
+
+def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
+    """Check a study against its data and say what it would do (``--dry-run``).
+
+    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation.
+    """
+    confidential = study.read_data() if confidential is None else confidential
+    scenario = _check(study, confidential)
+    patterns = known_patterns(confidential, scenario.known)
+    weights = study_weights(study, confidential, scenario)
+    synthesizer = study.make_synthesizer()
+    blueprint = synthesizer.build(synthesizer.prepare(confidential))
+    sampling = study.sampling
+    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(weights)
+    gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
+    return Plan(
+        records=len(confidential),
+        patterns=len(patterns.sizes),
+        singletons=patterns.singletons,
+        predictors=_check_evaluation(study, confidential, scenario),
+        datasets=study.release.L,
+        schemes=tuple(weights),
+        mean_weight={scheme: float(alpha.mean()) for scheme, alpha in weights.items()},
+        seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
+    )
+
+
+def _check_evaluation(study: Study, confidential: pd.DataFrame, scenario: Scenario) -> int:
+    """Evaluate the confidential data alone, to find wrong evaluation settings before any fit; counts the predictors."""
+    settings = study.evaluation.model_dump() | {"resamples": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        evaluate(confidential, {"itself": confidential}, scenario, random_seed=0, **settings)
+    return build_design(study.synthesizer.formula, confidential).centred.shape[1]
+
+
+def run_study(
+    study: Study,
+    out: str | Path,
+    *,
+    confidential: pd.DataFrame | None = None,
+    force: bool = False,
+    cores: int | None = None,
+    reporter: Reporter | None = None,
+) -> Run:
+    """Run a study from data to tables.
+
+    Parameters
+    ----------
+    study : Study
+        From `load_study`.
+    out : str or Path
+        A folder that does not exist yet; it appears when everything is done.
+    confidential : DataFrame, optional
+        Used instead of the study's data file.
+    force : bool
+        Replace an existing folder, once the new one is complete.
+    cores : int, optional
+        Chains sampled at once; it does not change the results.
+    reporter : Reporter, optional
+        Shows progress.
+
+    Raises
+    ------
+    InputError
+        If `out` exists without `force`, or anything in the study or the data is not valid. Nothing is written then.
+    """
+    out, reporter = Path(out), reporter or Quiet()
+    if out.exists() and not force:
+        raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
+    if out.exists() and not (out / "manifest.json").is_file():
+        raise InputError(f"{str(out)!r} is not the result of a run (it has no manifest.json), so it is not replaced")
+    confidential = study.read_data() if confidential is None else confidential
+    scenario = _check(study, confidential)
+    _check_evaluation(study, confidential, scenario)
+    weights = study_weights(study, confidential, scenario)
+    study.make_synthesizer().prepare(confidential)
+
+    partial = out.with_name(out.name + ".partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    fits = _fit_all(study, confidential, weights, cores, partial, reporter)
+    frames = {}
+    with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
+        for done, (label, fitted) in enumerate(fits.items()):
+            frames[label] = fitted.synthesize(study.release.L, random_seed=_seed(study.seed, "synthesize", label))
+            advance(done + 1, len(fits))
+    with reporter.step("measuring risk and utility") as advance:
+        baseline = "unweighted" if "unweighted" in fits else None
+        seed = _seed(study.seed, "evaluate", "")
+        settings = study.evaluation.model_dump()
+        result = evaluate(confidential, frames, scenario, baseline=baseline, random_seed=seed, progress=advance, **settings)
+    convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
+    summary = _summary(result, fits, weights)
+    finished = Run(out, result, convergence, summary)
+    _write(finished, study, confidential, weights, fits, frames, partial)
+    _publish(partial, out)
+    return finished
+
+
+def _seed(seed: int, purpose: str, label: str) -> int:
+    """A seed of its own for every purpose and scheme, so that adding a scheme changes no other one."""
+    digest = hashlib.sha256(f"{seed}/{purpose}/{label}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+def _fit_all(
+    study: Study, confidential: pd.DataFrame, weights: Mapping[str, pd.Series], cores: int | None, partial: Path, reporter: Reporter
+) -> dict[str, Fit]:
+    """Fit every scheme with one compiled model, keeping each posterior on disk as soon as it is sampled."""
+    synthesizer = study.make_synthesizer()
+    sampling = Sampling(cores=cores, **study.sampling.model_dump())
+    compiled: CompiledModel | None = None
+    fits: dict[str, Fit] = {}
+    for number, (scheme, alpha) in enumerate(weights.items()):
+        seed = _seed(study.seed, "fit", scheme)
+        kept = partial / f"{_fingerprint(study, confidential, alpha, seed)}.nc"
+        if kept.is_file():
+            with reporter.step(f"reading the finished fit {scheme}"):
+                fits[scheme] = load_fit(kept, synthesizer, confidential, alpha)
+            continue
+        if compiled is None:
+            with reporter.step(f"compiling {study.synthesizer.name}"):
+                compiled = compile_model(synthesizer, confidential)
+        with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
+            fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=sampling, progress=advance)
+        fits[scheme].save(kept.with_suffix(".tmp"))
+        kept.with_suffix(".tmp").replace(kept)
+    if study.top_coding is not None:
+        settings = study.top_coding.model_dump()
+        baseline = build_synthesizer(TOP_CODING, f"{study.synthesizer.formula.split('~')[0]} ~ 1", settings)
+        fits[TOP_CODING] = compile_model(baseline, confidential).sample(None)
+    return fits
+
+
+def _fingerprint(study: Study, confidential: pd.DataFrame, alpha: pd.Series, seed: int) -> str:
+    """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
+    parts: list[Any] = [
+        study.synthesizer.model_dump_json(),
+        study.sampling.model_dump_json(),
+        seed,
+        _versions(),
+        list(confidential.columns),
+    ]
+    digest = hashlib.sha256(repr(parts).encode())
+    digest.update(pd.util.hash_pandas_object(confidential).to_numpy().tobytes())
+    digest.update(alpha.to_numpy().tobytes())
+    return digest.hexdigest()[:24]
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """The main table, with how much likelihood each scheme keeps and whether its chains agree."""
+    table = result.summary()
+    table.insert(0, "mean weight", pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()}))
+    worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
+    passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
+    table.insert(1, "largest R-hat", pd.Series(worst, dtype=float))
+    table.insert(2, "converged", pd.Series(passed, dtype=object))
+    return table
+
+
+_GUIDE = """What lies here
+
+synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
+tables/         aggregates to decide on: summary, risk, utility, convergence; review before release
+confidential/   weights, risk of every record, posterior draws; never leaves the agency
+manifest.json   settings, seed, versions, SHA-256 of the input and of every file
+"""
+
+
+def _write(
+    run: Run,
+    study: Study,
+    confidential: pd.DataFrame,
+    weights: Mapping[str, pd.Series],
+    fits: Mapping[str, Fit],
+    frames: Mapping[str, list[pd.DataFrame]],
+    partial: Path,
+) -> None:
+    """Write the result folder inside the partial one."""
+    result = partial / "result"
+    shutil.rmtree(result, ignore_errors=True)
+    digits = len(str(study.release.L))
+    for label, datasets in frames.items():
+        if fits[label].posterior.attrs.get("deterministic"):
+            datasets = datasets[:1]  # the others are the same
+        for number, frame in enumerate(datasets):
+            write_table(frame, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
+    write_table(run.summary.rename_axis("label"), result / "tables" / "summary.csv", index=True)
+    for name, table in (("risk", run.evaluation.risk), ("utility", run.evaluation.utility), ("convergence", run.convergence)):
+        write_table(table, result / "tables" / f"{name}.csv")
+    write_table(pd.DataFrame(dict(weights)).rename_axis("row"), result / "confidential" / "weights.csv", index=True)
+    write_table(run.evaluation.records.rename_axis("row"), result / "confidential" / "identification_risk.csv", index=True)
+    (result / "confidential" / "posterior").mkdir()
+    for label, fitted in fits.items():
+        if len(fitted.diagnostics):
+            fitted.save(result / "confidential" / "posterior" / f"{label}.nc")
+    (result / "README.txt").write_text(_GUIDE, encoding="utf-8")
+    files = sorted(path for path in result.rglob("*") if path.is_file())
+    settings = json.loads(study.model_dump_json())
+    if study.data.path is not None:
+        settings["data"]["path"] = study.data.path.name
+    manifest = {
+        "settings": settings,
+        "versions": _versions(),
+        "input": {
+            "records": len(confidential),
+            "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
+        },
+        "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
+    }
+    (result / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _publish(partial: Path, out: Path) -> None:
+    """Put the finished folder in its place at once, and clear what led to it."""
+    if out.exists():
+        out.rename(partial / "replaced")
+    (partial / "result").rename(out)
+    shutil.rmtree(partial)

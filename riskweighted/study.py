@@ -1,0 +1,232 @@
+"""A study: which data, which scenario, which synthesizer, which weights. Read from TOML and checked before anything runs."""
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from riskweighted.datasets import load_embedded
+from riskweighted.errors import InputError, listing
+from riskweighted.io import read_table
+from riskweighted.scenario import Scenario
+from riskweighted.synthesizer import Synthesizer, load_synthesizer
+
+__all__ = ["Study", "demo_study", "load_study"]
+
+_Share = Annotated[float, Field(gt=0, lt=1)]
+_Count = Annotated[int, Field(ge=1, strict=True)]
+_Column = str | list[str]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DataSettings(_Settings):
+    """Where the confidential data is: a file (relative to the study file) or an embedded data set."""
+
+    path: Path | None = None
+    embedded: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "DataSettings":
+        if (self.path is None) == (self.embedded is None):
+            raise ValueError("give either path or embedded")
+        return self
+
+
+class ScenarioSettings(_Settings):
+    """The settings of `Scenario`."""
+
+    known: _Column = []
+    synthetic: _Column
+    radius: float | dict[str, float] = 0.2
+    radius_kind: str = "relative"
+    boundary: str = "closed"
+    singletons: str = "protect"
+    min_radius: float = 0.0
+    categorical: _Column = []
+
+
+class SynthesizerSettings(BaseModel):
+    """Name and formula of a synthesizer; every other setting goes to its class."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    name: str
+    formula: str
+
+
+class WeightSettings(_Settings):
+    """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the unweighted one."""
+
+    schemes: Annotated[list[str], Field(min_length=1)] = ["unweighted", "marginal", "pairwise"]
+    scale: float = 1.0
+    shift: float = 0.0
+
+
+class SamplingSettings(_Settings):
+    """The settings of `Sampling`; the number of cores is the machine's affair and given at the command line."""
+
+    draws: _Count = 500
+    tune: _Count = 500
+    chains: _Count = 4
+    target_accept: _Share = 0.8
+
+
+class ReleaseSettings(_Settings):
+    """How many synthetic datasets, and their file format."""
+
+    L: _Count = 20
+    format: Literal["csv", "parquet"] = "csv"
+
+
+class EvaluationSettings(_Settings):
+    """The settings of `evaluate`."""
+
+    quantiles: list[_Share] = [0.5, 0.9]
+    regression: str | None = None
+    coefficient: str | None = None
+    resamples: _Count = 1000
+    level: _Share = 0.95
+    threshold: _Share = 0.5
+    increase: _Share = 0.25
+
+
+class TopCodingSettings(_Settings):
+    """The baseline: values above a quantile or a constant are set to it."""
+
+    quantile: _Share = 0.97
+    value: float | None = None
+
+
+class Study(_Settings):
+    """Every setting of a run."""
+
+    data: DataSettings
+    scenario: ScenarioSettings
+    synthesizer: SynthesizerSettings
+    weights: WeightSettings = WeightSettings()
+    sampling: SamplingSettings = SamplingSettings()
+    release: ReleaseSettings = ReleaseSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+    top_coding: TopCodingSettings | None = None
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Study":
+        schemes = self.weights.schemes
+        repeated = sorted({name for name in schemes if schemes.count(name) > 1})
+        if repeated:
+            raise ValueError(f"weights.schemes names {listing(repeated)} more than once")
+        most = self.sampling.chains * self.sampling.draws
+        if most < self.release.L:
+            raise ValueError(
+                f"release.L must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {self.release.L}"
+            )
+        return self
+
+    def make_scenario(self) -> Scenario:
+        """The intruder's scenario."""
+        return Scenario(**self.scenario.model_dump())
+
+    def make_synthesizer(self) -> Synthesizer:
+        """The synthesizer, built from its formula and settings."""
+        return build_synthesizer(self.synthesizer.name, self.synthesizer.formula, self.synthesizer.model_extra or {})
+
+    def read_data(self) -> pd.DataFrame:
+        """The confidential data."""
+        if self.data.embedded is not None:
+            return load_embedded(self.data.embedded)
+        assert self.data.path is not None
+        return read_table(self.data.path)
+
+
+def build_synthesizer(name: str, formula: str, settings: dict[str, Any]) -> Synthesizer:
+    """A registered synthesizer from a formula and settings by name; lists the valid ones where one is unknown."""
+    kind = load_synthesizer(name)
+    valid = [field.name for field in dataclasses.fields(kind) if field.name != "formula"]  # type: ignore[arg-type]
+    unknown = [setting for setting in settings if setting not in valid]
+    if unknown:
+        raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing(valid)}")
+    hashable = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+    return kind(formula, **hashable)
+
+
+def _first_error(error: ValidationError) -> str:
+    """One line out of a pydantic error: where, what is wrong, what was got, and which names are valid."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "study"
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        return f"unknown setting {place!r}; valid here are {listing(_names_at(first['loc'][:-1]))}"
+    if first["type"] == "missing":
+        return f"setting {place!r} is missing"
+    got = first.get("input")
+    return f"setting {place!r}: {message}" + (f", got {got!r}" if isinstance(got, (int, float, str, bool)) else "")
+
+
+def _names_at(place: tuple[int | str, ...]) -> list[str]:
+    """The settings that stand at a place of the study file."""
+    model: type[BaseModel] = Study
+    for part in place:
+        candidates = [model.model_fields[str(part)].annotation]
+        candidates += list(getattr(candidates[0], "__args__", ()))
+        model = next(kind for kind in candidates if isinstance(kind, type) and issubclass(kind, BaseModel))
+    return list(model.model_fields)
+
+
+def make_study(settings: dict[str, Any], folder: Path | None = None) -> Study:
+    """A checked study from settings as they stand in a study file; paths are relative to `folder`."""
+    try:
+        study = Study.model_validate(settings)
+    except ValidationError as error:
+        raise InputError(_first_error(error)) from None
+    if study.data.path is not None and folder is not None:
+        path = (folder / study.data.path).resolve()
+        study = study.model_copy(update={"data": study.data.model_copy(update={"path": path})})
+    study.make_scenario()
+    study.make_synthesizer()
+    return study
+
+
+def load_study(path: str | Path) -> Study:
+    """Read and check a study file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file with the tables [data], [scenario], [synthesizer], and optionally [weights], [sampling],
+        [release], [evaluation], [top_coding].
+
+    Raises
+    ------
+    InputError
+        If the file is absent or not TOML, or a setting is unknown, missing or not valid.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no study file {str(path)!r}")
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
+    return make_study(settings, path.parent)
+
+
+def demo_study() -> Study:
+    """The embedded default: synthesize the income of 9,275 real households (METHODS sections 2-6)."""
+    predictors = " + ".join(f"C({name})" for name in ("married", "male", "age_band", "family_size", "eligible_401k", "has_ira"))
+    settings = {
+        "data": {"embedded": "401ksubs"},
+        "scenario": {"known": ["married", "male", "age_band"], "synthetic": "inc", "radius": 0.2},
+        "synthesizer": {"name": "normal-mixture", "formula": f"inc ~ {predictors}", "components": 3, "transform": "log"},
+        "sampling": {"draws": 300, "tune": 300, "chains": 4},
+        "release": {"L": 20},
+        "evaluation": {"regression": "inc ~ C(married) + C(eligible_401k)", "coefficient": "C(eligible_401k)[T.1]"},
+        "top_coding": {"quantile": 0.97},
+        "seed": 2022,
+    }
+    return make_study(settings)

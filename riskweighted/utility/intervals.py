@@ -1,0 +1,149 @@
+"""Combining rules for L synthetic datasets, and the overlap of two intervals."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from riskweighted.errors import InputError
+
+__all__ = [
+    "Interval",
+    "JointTest",
+    "combine_fully_synthetic",
+    "combine_partially_synthetic",
+    "interval_overlap",
+    "joint_test_partially_synthetic",
+]
+
+
+class Interval(NamedTuple):
+    """A point estimate and its interval: ``df`` the degrees of freedom of t, ``rule`` which definition made it."""
+
+    estimate: float
+    lower: float
+    upper: float
+    variance: float
+    df: float
+    rule: str
+
+
+class JointTest(NamedTuple):
+    """F statistic of a joint hypothesis, its degrees of freedom and p-value."""
+
+    statistic: float
+    df_numerator: float
+    df_denominator: float
+    p_value: float
+
+
+def _estimates(
+    estimates: Sequence[float], variances: Sequence[float], level: float, fewest: int, rule: str
+) -> tuple[np.ndarray, np.ndarray]:
+    q, v = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
+    if q.ndim != 1 or q.shape != v.shape:
+        raise InputError(f"estimates and variances must be two lists of equal length L, got shapes {q.shape} and {v.shape}")
+    if len(q) < fewest:
+        raise InputError(f"the {rule} combining rule needs L >= {fewest} datasets to see their variance, got L = {len(q)}")
+    if not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0).all()):
+        raise InputError("estimates must be finite, and variances finite and >= 0")
+    if not 0 < level < 1:
+        raise InputError(f"the interval's probability must lie between 0 and 1, got {level!r}")
+    return q, v
+
+
+def _t_interval(estimate: float, variance: float, df: float, level: float, rule: str) -> Interval:
+    half = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(variance)
+    return Interval(float(estimate), float(estimate - half), float(estimate + half), float(variance), float(df), rule)
+
+
+def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[float], *, level: float = 0.95) -> Interval:
+    """Reiter (2003) for partially synthetic data: T_p = vbar + b/L, nu = (L - 1)(1 + vbar/(b/L))^2.
+
+    Parameters
+    ----------
+    estimates, variances : sequences of length L >= 2
+        Point estimate and its variance in each synthetic dataset. L = 1 is refused.
+    level : float
+        Probability of the interval.
+    """
+    q, v = _estimates(estimates, variances, level, 2, "partially synthetic")
+    between, within = q.var(ddof=1) / len(q), v.mean()
+    df = (len(q) - 1) * (1 + within / between) ** 2 if between > 0 else np.inf
+    return _t_interval(q.mean(), within + between, df, level, "partially synthetic: vbar + b/L (Reiter 2003)")
+
+
+def combine_fully_synthetic(
+    estimates: Sequence[float], variances: Sequence[float], *, size_ratio: float | None = None, level: float = 0.95
+) -> Interval:
+    """Raghunathan, Reiter & Rubin (2003) for fully synthetic data: T_f = (1 + 1/L) b - vbar.
+
+    Parameters
+    ----------
+    estimates, variances : sequences of length L >= 2
+    size_ratio : float, optional
+        n_syn / n. Needed only where T_f < 0, for the non-negative adjustment (n_syn/n) vbar, which `rule` then names.
+    level : float
+    """
+    q, v = _estimates(estimates, variances, level, 2, "fully synthetic")
+    between, within = (1 + 1 / len(q)) * q.var(ddof=1), v.mean()
+    variance = between - within
+    if variance > 0:
+        df = (len(q) - 1) * (1 - within / between) ** 2
+        return _t_interval(q.mean(), variance, df, level, "fully synthetic: (1 + 1/L) b - vbar (Raghunathan et al. 2003)")
+    if size_ratio is None or not size_ratio > 0:
+        raise InputError(
+            "T_f = (1 + 1/L) b - vbar is not positive; give size_ratio = n_syn/n for the non-negative adjustment, or a larger L"
+        )
+    rule = "fully synthetic, T_f <= 0: non-negative adjustment (n_syn/n) vbar"
+    return _t_interval(q.mean(), size_ratio * within, np.inf, level, rule)
+
+
+def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarray, null: np.ndarray) -> JointTest:
+    """Test of k coefficients at once from partially synthetic data (Reiter 2005; METHODS section 6).
+
+    Parameters
+    ----------
+    estimates : array (L, k)
+    covariances : array (L, k, k)
+    null : array (k,)
+        Hypothesised values; k (L - 1) > 4 is needed.
+    """
+    q, u, null = np.asarray(estimates, dtype=float), np.asarray(covariances, dtype=float), np.asarray(null, dtype=float)
+    if q.ndim != 2 or u.shape != (*q.shape, q.shape[1]) or null.shape != q.shape[1:]:
+        raise InputError(f"shapes must be (L, k), (L, k, k) and (k,), got {q.shape}, {u.shape} and {null.shape}")
+    count, k = q.shape
+    t = k * (count - 1)
+    if t <= 4:
+        raise InputError(f"the joint test needs k (L - 1) > 4, got {t} with L = {count} and k = {k}")
+    inverse = np.linalg.inv(u.mean(axis=0))
+    r = np.trace(np.cov(q, rowvar=False, ddof=1).reshape(k, k) @ inverse) / (count * k)
+    off = q.mean(axis=0) - null
+    statistic = float(off @ inverse @ off / (k * (1 + r)))
+    denominator = 4 + (t - 4) * (1 + (1 - 2 / t) / r) ** 2 if r > 0 else np.inf
+    p_value = stats.f.sf(statistic, k, denominator) if np.isfinite(denominator) else stats.chi2.sf(statistic * k, k)
+    return JointTest(statistic, float(k), float(denominator), float(p_value))
+
+
+def interval_overlap(confidential: tuple[float, float], synthetic: tuple[float, float], *, clip: bool = True) -> float:
+    """Mean of the overlap's share of either interval (Karr et al. 2006); 1 is identical, higher is more useful.
+
+    Parameters
+    ----------
+    confidential, synthetic : (lower, upper)
+    clip : bool
+        Disjoint intervals give 0 (default) or, with False, a negative number that grows with their distance
+        (Snoke et al. 2018).
+
+    Examples
+    --------
+    >>> round(interval_overlap((10.53, 10.69), (10.52, 10.67)), 3)
+    0.904
+    """
+    (a, b), (c, d) = confidential, synthetic
+    if not (np.isfinite([a, b, c, d]).all() and a < b and c < d):
+        raise InputError("an interval must be (lower, upper), finite, with lower < upper")
+    common = min(b, d) - max(a, c)
+    overlap = 0.5 * (common / (b - a) + common / (d - c))
+    return float(max(overlap, 0.0) if clip else overlap)
