@@ -11,6 +11,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.exceptions import TyperException
 
 from riskweighted import __version__
 from riskweighted.errors import InputError, RiskWeightedWarning, listing
@@ -196,11 +197,16 @@ def main() -> None:
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        app(arguments, standalone_mode=True)
-    except InputError as error:
-        errors.print("error: " + " ".join(str(error).split()))
+        code = app(arguments, standalone_mode=False) or 0
+        if code == 130:  # typer's own answer to Ctrl-C
+            raise KeyboardInterrupt
+        sys.exit(code)
+    except (InputError, TyperException) as error:
+        text = error.format_message() if isinstance(error, TyperException) else str(error)
+        if text:  # empty where the help was shown instead
+            errors.print("error: " + " ".join(text.split()))
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         errors.print("interrupted: finished fits are kept in OUT.partial (confidential); the same command goes on from there")
         sys.exit(130)
     except Exception as error:

@@ -48,7 +48,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
-    return pd.read_csv(path, encoding="utf-8-sig", float_precision="round_trip")
+    return pd.read_csv(path, encoding="utf-8-sig")
 
 
 def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None:

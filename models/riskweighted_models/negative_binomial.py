@@ -12,7 +12,14 @@ from scipy.special import gammaln, logsumexp, xlogy
 from riskweighted.design import build_design, response_name, response_values
 from riskweighted.errors import InputError
 from riskweighted.synthesizer import Blueprint, Draw
-from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, draw_component, slopes_of, weights_of
+from riskweighted_models.mixture import (
+    check_mixture,
+    component_slopes,
+    component_weights,
+    draw_component,
+    slopes_of,
+    weights_of,
+)
 
 __all__ = ["DistinctCounts", "NegativeBinomial"]
 
@@ -56,7 +63,7 @@ class NegativeBinomial:
     formula: str
     components: int = 1
     concentration: float | str = 5.0
-    slope_spread: float = 0.2
+    slope_spread: float = 0.02
 
     def __post_init__(self) -> None:
         response_name(self.formula)

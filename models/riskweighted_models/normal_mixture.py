@@ -9,7 +9,14 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from riskweighted.synthesizer import Blueprint, Draw
-from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, draw_component, slopes_of, weights_of
+from riskweighted_models.mixture import (
+    check_mixture,
+    component_slopes,
+    component_weights,
+    draw_component,
+    slopes_of,
+    weights_of,
+)
 from riskweighted_models.scaling import ScaledResponse, StandardUnits
 
 __all__ = ["NormalMixture"]
@@ -40,8 +47,10 @@ class NormalMixture(StandardUnits):
     concentration : float or "gamma", default 5
         Per component; 1 is uniform over all weights. Below that a component can run empty: its sigma then falls
         back on the heavy-tailed prior, chains diverge, and a few draws land far outside the data.
-    slope_spread : float, default 0.2
-        Prior scale of tau: how far the slopes of the components may differ.
+    slope_spread : float, default 0.02
+        Prior scale of tau: how far the slopes of the components may differ, in standard deviations of the response
+        per standard deviation of a whitened predictor. With 0.2 the posterior had two modes on real data (401ksubs,
+        K = 3: tau near 0.07 and near 0.15) between which chains do not travel; 0.02 leaves the first one only.
     transform_constant, location, scale
         See `StandardUnits`.
     """
@@ -49,7 +58,7 @@ class NormalMixture(StandardUnits):
     transform: str = "log"
     components: int = 3
     concentration: float | str = 5.0
-    slope_spread: float = 0.2
+    slope_spread: float = 0.02
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,7 +85,13 @@ class NormalMixture(StandardUnits):
             pm.Deterministic("predictive_sd", pt.sqrt(spread))
             total = (alpha * record).sum()
         monitored = ("predictive_mean", "predictive_sd")
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n * self.components)
+        return Blueprint(
+            model,
+            total,
+            lambda weights: {"alpha": weights},
+            monitored,
+            n * self.components,
+        )
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""

@@ -1,0 +1,5 @@
+"""``python -m riskweighted``."""
+
+from riskweighted.cli import main
+
+main()

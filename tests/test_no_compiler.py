@@ -1,0 +1,39 @@
+"""A fit needs no C or C++ compiler."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import shutil
+import numpy as np
+import pandas as pd
+import riskweighted
+
+assert [name for name in ("cc", "gcc", "g++", "c++", "clang", "clang++", "ld") if shutil.which(name)] == []
+data = pd.DataFrame({"y": np.random.default_rng(1).normal(50, 9, 60)})
+synthesizer = riskweighted.load_synthesizer("linear-regression")("y ~ 1")
+fit = riskweighted.fit(synthesizer, data, np.full(60, 0.5), random_seed=1, draws=400, tune=300, chains=2)
+
+import pytensor
+
+print(repr(pytensor.config.cxx), pytensor.config.base_compiledir, fit.converged, len(fit.synthesize(3, random_seed=1)))
+"""
+
+
+@pytest.mark.slow
+def test_a_fit_needs_no_compiler(tmp_path):
+    programs, compiled = tmp_path / "bin", tmp_path / "compiled"
+    programs.mkdir()
+    (programs / "python").symlink_to(sys.executable)  # the only program within reach
+    hidden = {"CC", "CXX", "CPP", "LD", "PYTHONWARNINGS"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment |= {"PATH": str(programs), "PYTENSOR_FLAGS": f"base_compiledir={compiled}", "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    result = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "g++" not in result.stderr
+    assert result.stderr == ""
+    assert result.stdout.split() == ["''", str(compiled), "True", "3"]
+    assert list(compiled.rglob("*.cpp")) == []
