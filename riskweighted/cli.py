@@ -152,7 +152,8 @@ def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, core
     finished = run_study(study, out, force=force, cores=cores, reporter=reporter)
     _print(finished.summary.T, "Risk and utility of each scheme")
     output.print(
-        "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, IR (eq. 1) of synthetic data, higher is riskier."
+        "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "
+        "IR (eq. 1) of synthetic data, higher is riskier."
     )
     output.print("whack-a-mole: records whose IR rises by 0.25 or more over unweighted." if "unweighted" in finished.summary.index else "")
     output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
@@ -214,6 +215,7 @@ def main() -> None:
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         errors.print(
-            f"error: {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; its text is withheld since it may quote data (--debug shows it)"
+            f"error: {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
+            "its text is withheld since it may quote data (--debug shows it)"
         )
         sys.exit(1)

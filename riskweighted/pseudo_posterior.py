@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from threadpoolctl import threadpool_limits
 
 from riskweighted.errors import ConvergenceWarning, InputError
 from riskweighted.release import as_column, check_count, spread_draws
@@ -26,9 +27,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
     import arviz as az
     import nutpie
-import pymc as pm
-import pytensor
-from threadpoolctl import threadpool_limits
+    import pymc as pm
+    import pytensor
 
 __all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "CompiledModel", "Fit", "Sampling", "compile_model", "fit", "load_fit"]
 
@@ -103,10 +103,8 @@ class Fit:
         dtypes and categories are kept.
         """
         sizes = self.posterior.sizes
-        if self.posterior.attrs.get("deterministic"):
-            places = [(0, 0)] * check_count(L)
-        else:
-            places = spread_draws(sizes["chain"], sizes["draw"], L)
+        deterministic = self.posterior.attrs.get("deterministic")
+        places = [(0, 0)] * check_count(L) if deterministic else spread_draws(sizes["chain"], sizes["draw"], L)
         target = self.synthesizer.target
         frames = []
         for place, seed in zip(places, np.random.SeedSequence(random_seed).spawn(L), strict=True):
@@ -127,7 +125,7 @@ def load_fit(path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFr
     """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights."""
     with xr.open_dataset(path, engine="scipy") as stored:
         stored = stored.load()
-    columns = [name for name in stored.data_vars if "quantity" in stored[name].dims]
+    columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
@@ -156,17 +154,17 @@ class CompiledModel:
         """Sample the pseudo posterior with weights alpha; see `fit`."""
         sampling = sampling or Sampling()
         index = self.confidential.index
-        alpha = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
-        if not (alpha > 0).any():
+        checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
+        if not (checked > 0).any():
             raise InputError(
-                f"all {len(alpha)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
+                f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
             )
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]}, attrs={"deterministic": 1})
-            return Fit(self.synthesizer, alpha, posterior, _no_diagnostics(), self.confidential, self.prepared)
-        values = self.blueprint.weigh(alpha.to_numpy())
+            return Fit(self.synthesizer, checked, posterior, _no_diagnostics(), self.confidential, self.prepared)
+        values = self.blueprint.weigh(checked.to_numpy())
         posterior, divergences = _run(self.compiled.with_data(**values), sampling, random_seed, progress)
-        fitted = Fit(self.synthesizer, alpha, posterior, _no_diagnostics(), self.confidential, self.prepared)
+        fitted = Fit(self.synthesizer, checked, posterior, _no_diagnostics(), self.confidential, self.prepared)
         fitted = replace(fitted, diagnostics=_diagnose(fitted, self.blueprint.monitored, divergences))
         if not fitted.converged:
             failed = fitted.diagnostics[~fitted.diagnostics["converged"]]

@@ -82,7 +82,8 @@ def _check(study: Study, confidential: pd.DataFrame) -> Scenario:
     target = study.make_synthesizer().target
     if scenario.synthetic != (target,):
         raise InputError(
-            f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(scenario.synthetic)!r}; they must be the same variable"
+            f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(scenario.synthetic)!r}; "
+            "they must be the same variable"
         )
     return scenario
 

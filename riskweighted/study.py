@@ -223,7 +223,7 @@ def demo_study() -> Study:
         "data": {"embedded": "401ksubs"},
         "scenario": {"known": ["married", "male", "age_band"], "synthetic": "inc", "radius": 0.2},
         "synthesizer": {"name": "normal-mixture", "formula": f"inc ~ {predictors}", "components": 3, "transform": "log"},
-        "sampling": {"draws": 300, "tune": 300, "chains": 4},
+        "sampling": {"draws": 500, "tune": 400, "chains": 4},
         "release": {"L": 20},
         "evaluation": {"regression": "inc ~ C(married) + C(eligible_401k)", "coefficient": "C(eligible_401k)[T.1]"},
         "top_coding": {"quantile": 0.97},

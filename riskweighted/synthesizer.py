@@ -73,7 +73,7 @@ def synthesizer_names() -> list[str]:
     return sorted(entry_points(group=_GROUP).names)
 
 
-def load_synthesizer(name: str) -> type[Synthesizer]:
+def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     """The synthesizer class of that name; build it with a formula first.
 
     Parameters

@@ -1,5 +1,6 @@
 """Scales on which a sensitive variable is modelled; balls and utility stay on its original scale."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -47,23 +48,22 @@ class Transform:
         number = isinstance(self.constant, (int, float, np.number)) and not isinstance(self.constant, bool)
         if self.constant is not None and not (number and np.isfinite(self.constant)):
             raise InputError(f"transform {self.name!r}: transform_constant must be a finite number, got {self.constant!r}")
-        if self._constant is None:
+        if math.isnan(self._constant):
             raise InputError("transform 'shifted-log' needs transform_constant: a number that makes every value positive")
         if self.name in ("asinh", "signed-log") and not self._constant > 0:
             raise InputError(f"transform {self.name!r} needs a positive transform_constant, got {self.constant!r}")
 
     @property
-    def _constant(self) -> float | None:
-        return TRANSFORMS[self.name][3] if self.constant is None else float(self.constant)
+    def _constant(self) -> float:
+        default = TRANSFORMS[self.name][3] if self.constant is None else self.constant
+        return math.nan if default is None else float(default)
 
     def forward(self, values: np.ndarray, variable: str) -> np.ndarray:
         """From the original scale to the model's; refuses values outside the domain, counting them."""
         function, _, valid, _ = TRANSFORMS[self.name]
         infinite = int((~np.isfinite(values)).sum())
         if infinite:
-            raise InputError(
-                f"transform {self.name!r}: {variable!r} is missing or infinite in {infinite} of {len(values)} records; values must be finite"
-            )
+            raise InputError(f"transform {self.name!r}: {variable!r} is missing or infinite in {infinite} of {len(values)} records")
         bad = int((~valid(values, self._constant)).sum())
         if bad:
             others = "'shifted-log', 'asinh' or 'signed-log'" if self.name == "log" else "a larger transform_constant"

@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import brute
@@ -119,7 +120,7 @@ def test_weights_grow_with_k_and_start_at_the_marginal_ones(data, frame):
     scenario = Scenario(**data.draw(brute.settings()))
     ways = [quietly(kway_weights, frame, scenario, k=k).to_numpy() for k in range(1, 6)]
     np.testing.assert_allclose(ways[0], quietly(marginal_weights, frame, scenario), rtol=0, atol=1e-12)
-    for fewer, more in zip(ways, ways[1:], strict=False):
+    for fewer, more in itertools.pairwise(ways):
         assert (more >= fewer - 1e-12).all()
     assert all(((alpha >= 0) & (alpha <= 1)).all() for alpha in ways)
 

@@ -55,16 +55,15 @@ class Hierarchical:
 
     formula: str
     groups: tuple[str, ...] = ()
-    scale_groups: tuple[str, ...] | None = None
+    scale_groups: tuple[str, ...] = ()
     transform: str = "identity"
     transform_constant: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("groups", "scale_groups"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
-        if self.scale_groups is None:
+            value = getattr(self, name) or ()
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if not self.scale_groups:
             object.__setattr__(self, "scale_groups", self.groups)
         if not self.groups:
             raise InputError("groups must name at least one column; without groups use 'linear-regression'")

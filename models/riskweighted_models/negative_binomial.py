@@ -25,9 +25,9 @@ __all__ = ["DistinctCounts", "NegativeBinomial"]
 
 
 class DistinctCounts(NamedTuple):
-    """The distinct pairs of count and predictors: ``count`` (m,), ``whitened`` (m, p); ``which`` (n,): each record's."""
+    """The distinct pairs of count and predictors: ``counts`` (m,), ``whitened`` (m, p); ``which`` (n,): each record's."""
 
-    count: np.ndarray
+    counts: np.ndarray
     whitened: np.ndarray
     which: np.ndarray
 
@@ -101,7 +101,7 @@ class NegativeBinomial:
             intercept = pm.Normal("intercept", 0.0, sigma_beta, shape=self.components)
             slopes = component_slopes(self.components, p, self.slope_spread, sigma_beta)
             mean = pt.exp(intercept + pt.as_tensor(prepared.whitened) @ slopes.T) if p else pt.exp(intercept)
-            by_component = pm.logp(pm.NegativeBinomial.dist(mu=mean, alpha=1 / inverse_phi), prepared.count[:, None])
+            by_component = pm.logp(pm.NegativeBinomial.dist(mu=mean, alpha=1 / inverse_phi), prepared.counts[:, None])
             record = pt.logsumexp(pt.log(weight) + by_component, axis=1)
             at_centre = pt.exp(intercept)
             overall = (weight * at_centre).sum()
@@ -114,7 +114,7 @@ class NegativeBinomial:
 
     def log_likelihood(self, theta: Draw, prepared: DistinctCounts) -> np.ndarray:
         """log p(y_i | theta), (n,)."""
-        mean, phi, count = self._mean(theta, prepared.whitened), 1 / theta["inverse_phi"], prepared.count[:, None]
+        mean, phi, count = self._mean(theta, prepared.whitened), 1 / theta["inverse_phi"], prepared.counts[:, None]
         by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
         by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
         with np.errstate(divide="ignore"):
