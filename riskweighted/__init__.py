@@ -3,9 +3,13 @@
 Names are loaded when first used, so that weights and risk measures do not wait for PyMC.
 """
 
+import logging
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
+
+# PyTensor warns at import that it found no C++ compiler. We compile with numba and need none.
+logging.getLogger("pytensor.configdefaults").setLevel(logging.ERROR)
 
 _HOME = {
     "ConvergenceWarning": "errors",
@@ -19,6 +23,9 @@ _HOME = {
     "pairwise_weights": "weights",
     "risk_weights": "weights",
     "identification_risk": "risk.identification",
+    "MatchingRisk": "risk.matching",
+    "matching_risk": "risk.matching",
+    "rank_measure": "risk.rank",
     "load_synthesizer": "synthesizer",
     "synthesizer_names": "synthesizer",
     "Fit": "pseudo_posterior",

@@ -1,21 +1,24 @@
-"""How many records lie in whose ball: sort once, search twice, and let prefix sums do the rest.
+"""Which records lie in whose ball: sort once, search twice, and let prefix sums do the rest.
 
 Records are sorted by cell (known pattern, then the synthetic variables matched by equality) and value, so that the
 records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is arithmetic on
-runs: O(n log n) for n records, whatever the number of patterns.
+runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
+box, an intersection of runs: `riskweighted.boxes`.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numba
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, listing
+from riskweighted.boxes import Boxes
 from riskweighted.patterns import Patterns, cells, known_patterns
 from riskweighted.scenario import Scenario
 
-__all__ = ["Neighbourhood", "Runs", "ball_runs", "confidential_neighbourhood", "confidential_runs", "covering"]
+__all__ = ["Neighbourhood", "Neighbours", "Runs", "confidential_neighbourhood", "confidential_neighbours", "find_neighbours", "find_runs"]
 
 
 class Neighbourhood(NamedTuple):
@@ -30,23 +33,63 @@ class Neighbourhood(NamedTuple):
         return (self.in_pattern - self.within) / self.in_pattern
 
 
-class Runs(NamedTuple):
-    """Who lies in whose ball, in the order that sorts the candidates.
+class Neighbours(Protocol):
+    """Who lies in whose ball, for n records with a ball each and n candidates that may lie in them."""
+
+    @property
+    def within(self) -> np.ndarray:
+        """Number of candidates in each record's ball, (n,)."""
+
+    @property
+    def own_inside(self) -> np.ndarray:
+        """Whether the candidate paired with the record lies in its ball (T_i), (n,)."""
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Sum over the candidates in each record's ball of their weights (n,); (n,). Exact for integers."""
+
+    def covering(self) -> np.ndarray:
+        """Number of balls that hold each candidate, (n,)."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Neighbours in one dimension.
 
     ``order`` (n,): candidate at each sorted place. ``first``, ``last`` (n,): the ball of record i holds the
-    candidates at places first[i] .. last[i]-1. ``starts``, ``ends`` (n,): its pattern holds starts[i] .. ends[i]-1.
+    candidates at places first[i] .. last[i]-1.
     """
 
     order: np.ndarray
     first: np.ndarray
     last: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
 
     @property
     def within(self) -> np.ndarray:
         """Number of candidates in each record's ball, (n,)."""
         return self.last - self.first
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Sorted place of each candidate, (n,)."""
+        place = np.empty(len(self.order), dtype=np.int64)
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    @property
+    def own_inside(self) -> np.ndarray:
+        """Whether the candidate paired with the record lies in its ball, (n,)."""
+        return (self.first <= self.place) & (self.place < self.last)
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Differences of prefix sums, (n,)."""
+        total = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
+        return total[self.last] - total[self.first]
+
+    def covering(self) -> np.ndarray:
+        """A difference array over the sorted places, summed, (n,)."""
+        n = len(self.order)
+        opened, closed = np.bincount(self.first, minlength=n + 1), np.bincount(self.last, minlength=n + 1)
+        return np.cumsum(opened - closed)[self.place]
 
 
 @numba.njit(cache=True)
@@ -74,7 +117,16 @@ def _search(values, begin, end, lower, upper):  # pragma: no cover - compiled
     return first, last
 
 
-def ball_runs(confidential: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Runs:
+def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Runs:
+    """Sort the candidates by cell and value, and find each ball's run inside its cell."""
+    order = np.lexsort((values, cell))
+    end = np.cumsum(np.bincount(cell, minlength=max(cell.max(), centre_cell.max()) + 1))
+    begin = np.concatenate([[0], end])
+    first, last = _search(values[order], begin[centre_cell], end[centre_cell], lower, upper)
+    return Runs(order, first, last)
+
+
+def find_neighbours(confidential: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Neighbours:
     """For each confidential record, which candidates of its pattern lie in its ball.
 
     Parameters
@@ -88,46 +140,29 @@ def ball_runs(confidential: pd.DataFrame, candidates: pd.DataFrame, scenario: Sc
         Of the known variables, which are not synthesized: one code serves a record on both sides.
     """
     numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
-    if len(numeric) > 1:
-        raise InputError(f"several numeric synthetic variables are not supported: got {listing(numeric)}, valid is at most one")
-    n = len(confidential)
     by_equality = [name for name in scenario.synthetic if name not in numeric]
+    n = len(confidential)
     both = (pd.concat([confidential[name], candidates[name]], ignore_index=True) for name in by_equality)
     cell = cells(both, np.concatenate([patterns.codes, patterns.codes]))
     centre_cell, cell = cell[:n], cell[n:]
-
-    if numeric:
-        (name,) = numeric
-        values = candidates[name].to_numpy(dtype=float)
-        lower, upper = scenario.balls(name, confidential[name].to_numpy(dtype=float))
-    else:
-        values = lower = upper = np.zeros(n)
-
-    # Cells refine patterns and are numbered in their order, so a pattern too is one stretch of the sorted places.
-    order = np.lexsort((values, cell))
-    cell_end = np.cumsum(np.bincount(cell, minlength=max(cell.max(), centre_cell.max()) + 1))
-    begin = np.concatenate([[0], cell_end])
-    pattern_end = np.cumsum(patterns.sizes)
-    pattern_begin = pattern_end - patterns.sizes
-    first, last = _search(values[order], begin[centre_cell], cell_end[centre_cell], lower, upper)
-    return Runs(order, first, last, pattern_begin[patterns.codes], pattern_end[patterns.codes])
+    if not numeric:
+        everywhere = np.zeros(n)
+        return find_runs(centre_cell, cell, everywhere, everywhere, everywhere)
+    runs = []
+    for name in numeric:
+        balls = scenario.balls(name, confidential[name].to_numpy(dtype=float))
+        runs.append(find_runs(centre_cell, cell, candidates[name].to_numpy(dtype=float), balls.lower, balls.upper))
+    return runs[0] if len(runs) == 1 else Boxes(tuple(runs))
 
 
-def confidential_runs(confidential: pd.DataFrame, scenario: Scenario) -> tuple[Patterns, Runs]:
-    """The patterns of checked confidential data and its own records in its own balls."""
+def confidential_neighbours(confidential: pd.DataFrame, scenario: Scenario) -> tuple[Patterns, Neighbours]:
+    """The patterns of checked confidential data, and its own records in its own balls."""
     scenario.check(confidential)
     patterns = known_patterns(confidential, scenario.known)
-    return patterns, ball_runs(confidential, confidential, scenario, patterns)
+    return patterns, find_neighbours(confidential, confidential, scenario, patterns)
 
 
 def confidential_neighbourhood(confidential: pd.DataFrame, scenario: Scenario) -> Neighbourhood:
     """How many records share each record's pattern, and how many of them lie in its ball."""
-    patterns, runs = confidential_runs(confidential, scenario)
-    return Neighbourhood(patterns.in_pattern, runs.within)
-
-
-def covering(runs: Runs) -> np.ndarray:
-    """How many balls cover the candidate at each sorted place, (n,): a difference array, summed."""
-    n = len(runs.order)
-    opened, closed = np.bincount(runs.first, minlength=n + 1), np.bincount(runs.last, minlength=n + 1)
-    return np.cumsum(opened - closed)[:n]
+    patterns, neighbours = confidential_neighbours(confidential, scenario)
+    return Neighbourhood(patterns.in_pattern, neighbours.within)

@@ -1,8 +1,10 @@
 """What we say when something is wrong: one line, no traceback at the command line, no confidential value."""
 
+import math
 from collections.abc import Iterable
+from numbers import Real
 
-__all__ = ["ConvergenceWarning", "InputError", "RiskWeightedWarning", "SingletonWarning", "listing"]
+__all__ = ["ConvergenceWarning", "InputError", "RiskWeightedWarning", "SingletonWarning", "is_number", "listing"]
 
 
 class InputError(ValueError):
@@ -23,6 +25,11 @@ class SingletonWarning(RiskWeightedWarning):
 
 class ConvergenceWarning(RiskWeightedWarning):
     """The chains of a fit disagree or diverged, so its draws are not to be trusted."""
+
+
+def is_number(value: object) -> bool:
+    """Whether a setting is a finite real number (and not a truth value)."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def listing(names: Iterable[object], limit: int = 12) -> str:

@@ -20,6 +20,12 @@ class Patterns(NamedTuple):
         """How many records share each record's pattern, itself included; (n,)."""
         return self.sizes[self.codes]
 
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sum of values (n,) over each record's pattern, (n,); exact for integers."""
+        total = np.zeros(len(self.sizes), dtype=values.dtype)
+        np.add.at(total, self.codes, values)
+        return total[self.codes]
+
     @property
     def singletons(self) -> int:
         """Number of patterns that hold a single record."""

@@ -3,7 +3,7 @@
 This is the one file that knows the versions of PyMC, ArviZ and nutpie.
 """
 
-import logging
+import hashlib
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,13 +16,11 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from riskweighted.errors import ConvergenceWarning, InputError
+from riskweighted.errors import ConvergenceWarning, InputError, is_number
 from riskweighted.release import as_column, check_count, spread_draws
 from riskweighted.synthesizer import Blueprint, Synthesizer
 from riskweighted.weights import check_weights
 
-# PyTensor warns at import that it found no C++ compiler. We compile with numba and need none.
-logging.getLogger("pytensor.configdefaults").setLevel(logging.ERROR)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
     import arviz as az
@@ -30,7 +28,7 @@ with warnings.catch_warnings():
     import pymc as pm
     import pytensor
 
-__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "CompiledModel", "Fit", "Sampling", "compile_model", "fit", "load_fit"]
+__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "CompiledModel", "Fit", "Sampling", "compile_model", "fingerprint", "fit", "load_fit"]
 
 R_HAT_LIMIT = 1.02
 ESS_LIMIT = 100.0
@@ -53,7 +51,7 @@ class Sampling:
             check_count(getattr(self, name), name)
         if self.cores is not None:
             check_count(self.cores, "cores")
-        if not 0 < self.target_accept < 1:
+        if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
 
 
@@ -152,13 +150,11 @@ class CompiledModel:
         progress: Progress | None = None,
     ) -> Fit:
         """Sample the pseudo posterior with weights alpha; see `fit`."""
-        sampling = sampling or Sampling()
-        index = self.confidential.index
-        checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
-        if not (checked > 0).any():
-            raise InputError(
-                f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
-            )
+        checked = _check_alpha(alpha, self.confidential.index)
+        return self._sample(checked, random_seed, sampling or Sampling(), progress)
+
+    def _sample(self, checked: pd.Series, random_seed: int | None, sampling: Sampling, progress: Progress | None) -> Fit:
+        """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]}, attrs={"deterministic": 1})
             return Fit(self.synthesizer, checked, posterior, _no_diagnostics(), self.confidential, self.prepared)
@@ -173,9 +169,27 @@ class CompiledModel:
                 f"bulk ESS down to {failed['ess_bulk'].min():.0f} (limit {ESS_LIMIT:.0f}), {divergences} divergences; "
                 "sample longer or simplify the model before releasing anything",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return fitted
+
+
+def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
+    """Checked weights on the index of the data, not all zero."""
+    checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
+    if not (checked > 0).any():
+        raise InputError(
+            f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
+        )
+    return checked
+
+
+def fingerprint(data: pd.DataFrame) -> str:
+    """SHA-256 of a frame's column names, dtypes, categories, index and values."""
+    dtypes = [(str(dtype), list(getattr(dtype, "categories", ()))) for dtype in data.dtypes]
+    digest = hashlib.sha256(repr((list(data.columns), dtypes)).encode())
+    digest.update(pd.util.hash_pandas_object(data).to_numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _compile(model: "pm.Model") -> Any:
@@ -197,8 +211,7 @@ def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> Compi
         Whatever the synthesizer finds wrong with the data.
     """
     prepared = synthesizer.prepare(confidential)
-    rows = pd.util.hash_pandas_object(confidential).to_numpy().tobytes()
-    key = (synthesizer, tuple(confidential.columns), rows)
+    key = (synthesizer, fingerprint(confidential))
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], confidential=confidential)
@@ -255,8 +268,8 @@ def fit(
         If a monitored quantity has R-hat > 1.02 or bulk ESS < 100, or a transition diverged.
     """
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
-    check_weights(np.ones(len(confidential)) if alpha is None else alpha, confidential.index)
-    return compile_model(synthesizer, confidential).sample(alpha, random_seed=random_seed, sampling=sampling, progress=progress)
+    checked = _check_alpha(alpha, confidential.index)
+    return compile_model(synthesizer, confidential)._sample(checked, random_seed, sampling, progress)
 
 
 def _run(compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> tuple[xr.Dataset, int]:
@@ -324,11 +337,11 @@ def _diagnose(fitted: Fit, monitored: tuple[str, ...], divergences: int) -> pd.D
             chains[label] = values[(slice(None), slice(None), *place)]
     rows = {}
     for label, values in chains.items():
-        r_hat, bulk, tail = (
-            float(az.rhat(values)),
-            float(az.ess(values, method="bulk")),
-            float(az.ess(values, method="tail", prob=(0.05, 0.95))),
-        )
+        if len(values) == 1:  # a single chain is judged on whether its halves agree
+            values = values[:, : sizes["draw"] // 2 * 2].reshape(2, -1)
+        with np.errstate(all="ignore"):  # a quantity that never moves has no R-hat, and does not pass
+            r_hat, bulk = float(az.rhat(values)), float(az.ess(values, method="bulk"))
+            tail = float(az.ess(values, method="tail", prob=(0.05, 0.95)))
         passed = r_hat <= R_HAT_LIMIT and bulk >= ESS_LIMIT and divergences == 0
         rows[label] = (r_hat, bulk, tail, divergences, passed)
     columns = ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged"]

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -25,7 +24,7 @@ from riskweighted.evaluation import Evaluation, evaluate
 from riskweighted.io import file_hash, write_table
 from riskweighted.patterns import known_patterns
 from riskweighted.progress import Quiet, Reporter
-from riskweighted.pseudo_posterior import CompiledModel, Fit, Sampling, compile_model, load_fit
+from riskweighted.pseudo_posterior import CompiledModel, Fit, Sampling, compile_model, fingerprint, load_fit
 from riskweighted.scenario import Scenario
 from riskweighted.study import Study, build_synthesizer
 from riskweighted.weights import adjust_weights, scheme_weights
@@ -223,15 +222,8 @@ def _fit_all(
 
 def _fingerprint(study: Study, confidential: pd.DataFrame, alpha: pd.Series, seed: int) -> str:
     """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
-    parts: list[Any] = [
-        study.synthesizer.model_dump_json(),
-        study.sampling.model_dump_json(),
-        seed,
-        _versions(),
-        list(confidential.columns),
-    ]
+    parts = [study.synthesizer.model_dump_json(), study.sampling.model_dump_json(), seed, _versions(), fingerprint(confidential)]
     digest = hashlib.sha256(repr(parts).encode())
-    digest.update(pd.util.hash_pandas_object(confidential).to_numpy().tobytes())
     digest.update(alpha.to_numpy().tobytes())
     return digest.hexdigest()[:24]
 

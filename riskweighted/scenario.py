@@ -1,6 +1,5 @@
 """The intruder's scenario: what is known, what is synthesized, and how close counts as close."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -8,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, listing
+from riskweighted.errors import InputError, is_number, listing
 
 __all__ = ["Balls", "Scenario"]
 
@@ -101,8 +100,7 @@ class Scenario:
         radii = self.radius.values() if isinstance(self.radius, Mapping) else [self.radius]
         for what, numbers in (("radius", radii), ("min_radius", [self.min_radius])):
             for number in numbers:
-                numeric = isinstance(number, (int, float, np.number)) and not isinstance(number, bool)
-                if not numeric or not math.isfinite(number) or number < 0:
+                if not is_number(number) or number < 0:
                     raise InputError(f"{what} must be a finite number >= 0, got {number!r}")
 
     def radius_of(self, variable: str) -> float:

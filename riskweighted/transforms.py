@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskweighted.errors import InputError, listing
+from riskweighted.errors import InputError, is_number, listing
 
 __all__ = ["TRANSFORMS", "Transform"]
 
@@ -45,8 +45,7 @@ class Transform:
     def __post_init__(self) -> None:
         if self.name not in TRANSFORMS:
             raise InputError(f"unknown transform {self.name!r}; valid are {listing(TRANSFORMS)}")
-        number = isinstance(self.constant, (int, float, np.number)) and not isinstance(self.constant, bool)
-        if self.constant is not None and not (number and np.isfinite(self.constant)):
+        if self.constant is not None and not is_number(self.constant):
             raise InputError(f"transform {self.name!r}: transform_constant must be a finite number, got {self.constant!r}")
         if math.isnan(self._constant):
             raise InputError("transform 'shifted-log' needs transform_constant: a number that makes every value positive")

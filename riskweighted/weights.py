@@ -2,13 +2,12 @@
 
 import re
 import warnings
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.balls import Neighbourhood, Runs, confidential_runs, covering
-from riskweighted.errors import InputError, SingletonWarning
+from riskweighted.balls import Neighbourhood, Neighbours, confidential_neighbours
+from riskweighted.errors import InputError, SingletonWarning, is_number
 from riskweighted.patterns import Patterns
 from riskweighted.scenario import Scenario
 
@@ -49,22 +48,22 @@ def confidential_risk(confidential: pd.DataFrame, scenario: Scenario) -> pd.Seri
     -------
     Series, on the index of `confidential`, in [0, 1]; higher is riskier.
     """
-    patterns, runs = confidential_runs(confidential, scenario)
-    risk = Neighbourhood(patterns.in_pattern, runs.within).risk
+    patterns, neighbours = confidential_neighbours(confidential, scenario)
+    risk = Neighbourhood(patterns.in_pattern, neighbours.within).risk
     return pd.Series(_apply_singleton_policy(risk, patterns, scenario), confidential.index, name="identification_risk")
 
 
-def _joint_risk(patterns: Patterns, runs: Runs, k: int) -> np.ndarray:
+def _joint_risk(patterns: Patterns, neighbours: Neighbours, k: int) -> np.ndarray:
     """Mean over the (k-1)-subsets of i's pattern of the k-way joint risk, without forming them; (n,).
 
     A candidate h lies outside the balls of i and of all k-1 others in C(e_h - 1, k - 1) of the subsets, where e_h
     counts the balls of the pattern that miss h. So one value per candidate, summed over those outside B_i, gives
     the numerator. In a pattern of fewer than k records the largest tuple is the pattern itself.
     """
-    k = min(k, int(patterns.sizes.max()))
-    size = patterns.in_pattern[runs.order]
-    missing = size - covering(runs)  # e_h, at the sorted places
-    exact = float(patterns.sizes.max()) ** k * len(patterns.sizes) < _EXACT
+    size = patterns.in_pattern
+    k = min(k, int(size.max()))
+    missing = size - neighbours.covering()  # e_h
+    exact = float(size.max()) ** k * len(patterns.sizes) < _EXACT
     share = np.ones(len(size), dtype=np.int64 if exact else np.longdouble)
     tuples = np.ones(len(size), dtype=share.dtype)
     for t in range(1, k):
@@ -74,11 +73,8 @@ def _joint_risk(patterns: Patterns, runs: Runs, k: int) -> np.ndarray:
             tuples = np.where(allowed, tuples * (size - t), tuples)
         else:
             share = np.where(allowed, share * np.maximum(missing - t, 0) / np.maximum(size - t, 1), share)
-    total = np.concatenate([np.zeros(1, share.dtype), np.cumsum(share)])
-    outside = (total[runs.ends] - total[runs.starts]) - (total[runs.last] - total[runs.first])
-    by_record = np.empty_like(tuples)
-    by_record[runs.order] = tuples
-    return np.asarray(outside / (patterns.in_pattern * by_record), dtype=float)
+    outside = patterns.sums(share) - neighbours.sums(share)
+    return np.asarray(outside / (size * tuples), dtype=float)
 
 
 def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> pd.Series:
@@ -105,8 +101,8 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     """
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         raise InputError(f"k must be a whole number >= 1, got {k!r}")
-    patterns, runs = confidential_runs(confidential, scenario)
-    risk = _apply_singleton_policy(_joint_risk(patterns, runs, int(k)), patterns, scenario)
+    patterns, neighbours = confidential_neighbours(confidential, scenario)
+    risk = _apply_singleton_policy(_joint_risk(patterns, neighbours, int(k)), patterns, scenario)
     return pd.Series(np.clip(1.0 - risk, 0.0, 1.0), confidential.index, name="alpha")
 
 
@@ -160,7 +156,7 @@ def check_weights(weights: pd.Series | np.ndarray, index: pd.Index, *, what: str
 
 
 def _finite(value: float, what: str) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(value):
+    if not is_number(value):
         raise InputError(f"{what} must be a finite number, got {value!r}")
     return float(value)
 

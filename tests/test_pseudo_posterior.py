@@ -52,7 +52,7 @@ def compilations():
     calls = []
     original = pseudo_posterior._compile
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pseudo_posterior, "_compile", lambda blueprint: calls.append(blueprint) or original(blueprint))
+        patch.setattr(pseudo_posterior, "_compile", lambda model: calls.append(model) or original(model))
         patch.setattr(pseudo_posterior, "_recent", OrderedDict())
         yield calls
 
@@ -71,7 +71,7 @@ def unweighted(compiled):
 def no_compiler(monkeypatch):
     """A fresh cache, and a compiler that counts what it is given and returns it."""
     calls = []
-    monkeypatch.setattr(pseudo_posterior, "_compile", lambda blueprint: calls.append(blueprint) or blueprint)
+    monkeypatch.setattr(pseudo_posterior, "_compile", lambda model: calls.append(model) or model)
     monkeypatch.setattr(pseudo_posterior, "_recent", OrderedDict())
     return calls
 
@@ -149,7 +149,7 @@ def test_the_cache_tells_columns_of_swapped_names_apart(no_compiler):
     first = compile_model(synthesizer, frame)
     second = compile_model(synthesizer, frame.set_axis(["branches", "employees", "turnover"], axis=1))
     assert len(no_compiler) == 2
-    assert not np.array_equal(first.prepared.count, second.prepared.count)
+    assert not np.array_equal(first.prepared.counts, second.prepared.counts)
 
 
 def test_the_cache_tells_orders_of_categories_apart(no_compiler):
@@ -183,8 +183,7 @@ def test_a_model_from_the_cache_carries_the_frame_it_was_asked_for(no_compiler):
 
 def test_the_model_has_one_potential_and_no_observed_variable(no_compiler):
     compile_model(COUNTS, confidential())
-    (blueprint,) = no_compiler
-    model = blueprint.model
+    (model,) = no_compiler
     assert [potential.name for potential in model.potentials] == ["weighted_log_likelihood"]
     assert model.observed_RVs == []
 
@@ -589,7 +588,7 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     content = (tmp_path / "fit.nc").read_bytes()
     stored_mean = float(fitted.posterior["predictive_mean"].values[1, 7])
     assert np.array(stored_mean, ">f8").tobytes() in content
-    distinct = np.unique(fitted.prepared.count)
+    distinct = np.unique(fitted.prepared.counts)
     summed = np.bincount(fitted.prepared.which, weights=alpha)
     for order in "<>":
         for value in alpha:

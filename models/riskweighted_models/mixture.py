@@ -5,7 +5,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from riskweighted.errors import InputError
+from riskweighted.errors import InputError, is_number
 from riskweighted.synthesizer import Draw
 
 __all__ = ["check_mixture", "component_slopes", "component_weights", "draw_component", "slopes_of", "weights_of"]
@@ -15,10 +15,10 @@ def check_mixture(components: int, concentration: float | str, slope_spread: flo
     """Refuse settings that define no mixture."""
     if not isinstance(components, int) or isinstance(components, bool) or components < 1:
         raise InputError(f"components must be a whole number >= 1, got {components!r}")
-    if concentration != "gamma" and not (isinstance(concentration, (int, float)) and 0 < concentration < np.inf):
+    if concentration != "gamma" and not (is_number(concentration) and float(concentration) > 0):
         raise InputError(f"concentration must be a positive number or 'gamma', got {concentration!r}")
-    if not 0 < slope_spread < np.inf:
-        raise InputError(f"slope_spread must be positive, got {slope_spread!r}")
+    if not (is_number(slope_spread) and slope_spread > 0):
+        raise InputError(f"slope_spread must be a positive number, got {slope_spread!r}")
 
 
 def component_weights(components: int, concentration: float | str) -> TensorVariable:

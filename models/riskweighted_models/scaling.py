@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.design import Design, build_design, response_name, response_values
-from riskweighted.errors import InputError
+from riskweighted.errors import InputError, is_number
 from riskweighted.transforms import Transform
 
 __all__ = ["ScaledResponse", "StandardUnits"]
@@ -50,8 +50,8 @@ class StandardUnits:
         Transform(self.transform, self.transform_constant)
         if (self.location is None) != (self.scale is None):
             raise InputError("location and scale go together: give both, or neither to take them from the data")
-        if self.scale is not None and not self.scale > 0:
-            raise InputError(f"scale must be positive, got {self.scale!r}")
+        if self.scale is not None and not (is_number(self.location) and is_number(self.scale) and self.scale > 0):
+            raise InputError(f"location and scale must be numbers, the scale positive: got {self.location!r} and {self.scale!r}")
 
     @property
     def target(self) -> str:
@@ -61,10 +61,10 @@ class StandardUnits:
     def prepare(self, data: pd.DataFrame) -> ScaledResponse:
         """Transform and scale the response, build the design."""
         values = self._transform.forward(response_values(self.formula, data), self.target)
+        if values.min() == values.max():
+            raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
         location = float(values.mean()) if self.location is None else float(self.location)
         scale = float(values.std()) if self.scale is None else float(self.scale)
-        if not scale > 0:
-            raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
         return ScaledResponse((values - location) / scale, build_design(self.formula, data), location, scale)
 
     @property

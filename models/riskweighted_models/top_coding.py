@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.design import response_name, response_values
-from riskweighted.errors import InputError
+from riskweighted.errors import InputError, is_number
 from riskweighted.synthesizer import Draw
 
 __all__ = ["TopCoding"]
@@ -32,9 +32,9 @@ class TopCoding:
 
     def __post_init__(self) -> None:
         response_name(self.formula)
-        if not 0 < self.quantile < 1:
+        if not (is_number(self.quantile) and 0 < self.quantile < 1):
             raise InputError(f"quantile must lie between 0 and 1, got {self.quantile!r}")
-        if self.value is not None and not np.isfinite(self.value):
+        if self.value is not None and not is_number(self.value):
             raise InputError(f"value must be a finite number, got {self.value!r}")
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from riskweighted.balls import ball_runs
+from riskweighted.balls import Neighbourhood, find_neighbours
 from riskweighted.errors import InputError, listing
 from riskweighted.patterns import Patterns, cells, known_patterns
 from riskweighted.scenario import Scenario, require_columns, require_finite
@@ -61,11 +61,8 @@ def identification_risks(confidential: pd.DataFrame, synthetic: Sequence[pd.Data
     risks = np.empty((len(synthetic), len(confidential)))
     for number, frame in enumerate(synthetic):
         check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number + 1}")
-        runs = ball_runs(confidential, frame, scenario, patterns)
-        place = np.empty(len(frame), dtype=np.int64)
-        place[runs.order] = np.arange(len(frame))
-        own_inside = (runs.first <= place) & (place < runs.last)  # T_i
-        risks[number] = (patterns.in_pattern - runs.within) / patterns.in_pattern * own_inside
+        neighbours = find_neighbours(confidential, frame, scenario, patterns)
+        risks[number] = Neighbourhood(patterns.in_pattern, neighbours.within).risk * neighbours.own_inside
     return risks
 
 

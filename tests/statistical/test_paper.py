@@ -1,23 +1,14 @@
 """The paper's own simulated data, and the lecture's CE sample. They are not ours to publish: absent, the tests skip."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from shared_data import shared
 
 from riskweighted import Scenario, fit, load_synthesizer, marginal_weights, pairwise_weights
 from riskweighted.errors import SingletonWarning
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import ecdf_distance
-
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-def shared(name):
-    if not (SHARED / name).is_file():
-        pytest.skip(f"{name} is not there: it lies in ../shared/data beside the checkout and is not published with it")
-    return pd.read_csv(SHARED / name)
 
 
 def test_the_data_row_of_table_6():

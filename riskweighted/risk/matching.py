@@ -1,0 +1,139 @@
+"""Matching-based identification risk (S000; Reiter & Mitra 2009): can the intruder find the record, and is it the right one?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.balls import find_neighbours
+from riskweighted.errors import InputError
+from riskweighted.pairing import pair
+from riskweighted.patterns import known_patterns
+from riskweighted.risk.identification import check_synthetic
+from riskweighted.scenario import Scenario
+
+__all__ = ["MatchingRisk", "matching_risk"]
+
+
+@dataclass(frozen=True)
+class MatchingRisk:
+    """Matching-based risk of L synthetic datasets.
+
+    Attributes
+    ----------
+    expected_match_risk : float
+        sum T_i / c_i over the N targets (c_i = 0 counts 0), in [0, N]; higher is riskier.
+    true_match_rate : float
+        sum K_i / N: share of targets whose unique match is the true one; higher is riskier.
+    false_match_rate : float
+        sum F_i / s: share of false ones among the unique matches; higher is safer. NaN where no match is unique.
+    unique_matches : float
+        s, the number of targets with exactly one match.
+    targets : int
+        N.
+    by_dataset : DataFrame (L, 4)
+        The four figures of each dataset; those above are their means (the false match rate over the datasets where it
+        is defined).
+    records : DataFrame
+        One row per dataset and target, on the confidential index: c (matches), T (the true record is among them),
+        K (unique and true), F (unique and false). Confidential.
+    """
+
+    expected_match_risk: float
+    true_match_rate: float
+    false_match_rate: float
+    unique_matches: float
+    targets: int
+    by_dataset: pd.DataFrame
+    records: pd.DataFrame = field(repr=False)
+
+
+def matching_risk(
+    confidential: pd.DataFrame,
+    synthetic: pd.DataFrame | Sequence[pd.DataFrame],
+    scenario: Scenario,
+    *,
+    targets: Sequence[object] | np.ndarray | None = None,
+    match_on: Literal["both", "known"] = "both",
+    identifier: str | None = None,
+) -> MatchingRisk:
+    """Expected match risk, true and false match rate (S000; METHODS section 7).
+
+    The intruder knows a target's known variables and the confidential values of its synthetic ones, and looks for
+    synthetic records equal on the former and within the ball (numbers) or equal (categories) on the latter.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : DataFrame or sequence of L DataFrames
+        Rows pair with the confidential ones as `riskweighted.pairing.pair` says.
+    scenario : Scenario
+        ``boundary="closed"`` is the lecture's rule, ``"open"`` that of the R package IdentificationRiskCalculation.
+    targets : sequence of index labels, or boolean mask (n,), optional
+        The N records looked for; default all.
+    match_on : {"both", "known"}
+        "known" ignores the synthetic variables, as the lab's helper (S001) does: every record then matches its own
+        pattern, and the expected match risk is the number of known patterns whatever was synthesized.
+    identifier : str, optional
+        Column that pairs rows.
+
+    Raises
+    ------
+    InputError
+        If rows do not pair, a column is absent, sensitive values are missing, or a target is unknown.
+    """
+    if match_on not in ("both", "known"):
+        raise InputError(f"match_on must be 'both' or 'known', got {match_on!r}")
+    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
+    if not frames:
+        raise InputError("no synthetic dataset was given; valid is at least one")
+    scenario.check(confidential)
+    patterns = known_patterns(confidential, scenario.known)
+    chosen = _targets(targets, confidential.index)
+    tables = []
+    for number, frame in enumerate(frames, start=1):
+        paired = pair(confidential, frame, scenario, identifier=identifier)
+        check_synthetic(confidential, paired, scenario, patterns, f"synthetic dataset {number}")
+        if match_on == "known":
+            matches, true = patterns.in_pattern, np.ones(len(confidential), dtype=bool)
+        else:
+            neighbours = find_neighbours(confidential, paired, scenario, patterns)
+            matches, true = neighbours.within, neighbours.own_inside
+        unique = matches == 1
+        columns = {"dataset": number, "c": matches, "T": true, "K": unique & true, "F": unique & ~true}
+        tables.append(pd.DataFrame(columns, index=confidential.index)[chosen])
+    by_dataset = pd.DataFrame([_figures(table) for table in tables], index=pd.RangeIndex(1, len(tables) + 1, name="dataset"))
+    return MatchingRisk(**by_dataset.mean().to_dict(), targets=int(chosen.sum()), by_dataset=by_dataset, records=pd.concat(tables))
+
+
+def _targets(targets: Sequence[object] | np.ndarray | None, index: pd.Index) -> np.ndarray:
+    """Boolean mask of the target records, (n,)."""
+    if targets is None:
+        return np.ones(len(index), dtype=bool)
+    chosen = np.asarray(targets)
+    if chosen.dtype == bool:
+        if chosen.shape != (len(index),):
+            raise InputError(f"a mask of targets must have one value per record: got {chosen.size} for {len(index)} records")
+        mask = chosen
+    else:
+        unknown = int((~pd.Index(chosen).isin(index)).sum())
+        if unknown:
+            raise InputError(f"{unknown} of {len(chosen)} targets are not in the index of the confidential data")
+        mask = index.isin(chosen)
+    if not mask.any():
+        raise InputError("targets name no record; valid is at least one")
+    return mask
+
+
+def _figures(table: pd.DataFrame) -> dict[str, float]:
+    """The four figures of one dataset from its per-target table."""
+    unique = int((table["c"] == 1).sum())
+    found = table[table["c"] > 0]
+    return {
+        "expected_match_risk": float((found["T"] / found["c"]).sum()),
+        "true_match_rate": float(table["K"].mean()),
+        "false_match_rate": float(table["F"].sum() / unique) if unique else np.nan,
+        "unique_matches": float(unique),
+    }

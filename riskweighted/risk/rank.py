@@ -1,0 +1,50 @@
+"""The lab's rank measure (S001): how many synthetic records of the pattern lie between the true and the synthetic value?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.balls import find_runs
+from riskweighted.errors import InputError, listing
+from riskweighted.patterns import known_patterns
+from riskweighted.risk.identification import check_synthetic
+from riskweighted.scenario import Scenario
+
+__all__ = ["rank_measure"]
+
+
+def rank_measure(confidential: pd.DataFrame, synthetic: pd.DataFrame | Sequence[pd.DataFrame], scenario: Scenario) -> pd.Series:
+    """Share of the pattern's synthetic values strictly between y_i and y_i's synthetic value (S001; METHODS section 7).
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : DataFrame or sequence of L DataFrames, paired by index
+    scenario : Scenario
+        Its one numeric synthetic variable is measured; radius and boundary play no part.
+
+    Returns
+    -------
+    Series on the index of `confidential`, averaged over the datasets, in [0, 1]: 0 means that the record's own synthetic
+    value is the closest one to the truth (at risk), 1 that all others are closer (safe). The lab reports its mean.
+    """
+    scenario.check(confidential)
+    numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
+    if len(numeric) != 1:
+        raise InputError(f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}")
+    (name,) = numeric
+    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
+    if not frames:
+        raise InputError("no synthetic dataset was given; valid is at least one")
+    patterns = known_patterns(confidential, scenario.known)
+    true = confidential[name].to_numpy(dtype=float)
+    shares = np.empty((len(frames), len(confidential)))
+    for number, frame in enumerate(frames):
+        check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number + 1}")
+        released = frame[name].to_numpy(dtype=float)
+        lower, upper = np.minimum(true, released), np.maximum(true, released)
+        # Strictly between: closed between the next floating-point numbers.
+        between = find_runs(patterns.codes, patterns.codes, released, np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf))
+        shares[number] = between.within / patterns.in_pattern
+    return pd.Series(shares.mean(axis=0), confidential.index, name="rank_measure")
