@@ -11,6 +11,7 @@ from scipy import stats
 
 from riskweighted.design import build_design, response_name, response_values
 from riskweighted.errors import InputError, listing
+from riskweighted.pairing import as_frames
 from riskweighted.patterns import known_patterns
 from riskweighted.risk.identification import identification_risks
 from riskweighted.scenario import Scenario
@@ -110,7 +111,7 @@ def evaluate(
     InputError
         If a frame does not pair with the confidential data, the baseline is no label, or a setting is not valid.
     """
-    labelled = {label: [frames] if isinstance(frames, pd.DataFrame) else list(frames) for label, frames in synthetic.items()}
+    labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     if not labelled:
         raise InputError("no synthetic data was given: pass {label: list of DataFrames}")
     if CONFIDENTIAL in labelled:

@@ -1,13 +1,25 @@
 """Whose synthetic record is whose: pairing rows and bringing both files to comparable dtypes."""
 
 import warnings
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import pandas as pd
 
 from riskweighted.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.scenario import Scenario, require_columns
 
-__all__ = ["pair"]
+__all__ = ["Frames", "as_frames", "pair"]
+
+Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame]
+
+
+def as_frames(synthetic: Frames) -> list[pd.DataFrame]:
+    """One synthetic dataset or several, as a list; refuses none."""
+    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
+    if not frames:
+        raise InputError("no synthetic dataset was given; valid is at least one")
+    return frames
 
 
 def pair(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, *, identifier: str | None = None) -> pd.DataFrame:

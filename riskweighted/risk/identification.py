@@ -7,6 +7,7 @@ import pandas as pd
 
 from riskweighted.balls import Neighbourhood, find_neighbours
 from riskweighted.errors import InputError, listing
+from riskweighted.pairing import Frames, as_frames
 from riskweighted.patterns import Patterns, cells, known_patterns
 from riskweighted.scenario import Scenario, require_columns, require_finite
 from riskweighted.weights import confidential_risk
@@ -55,20 +56,17 @@ def identification_risks(confidential: pd.DataFrame, synthetic: Sequence[pd.Data
     value, where the record's own synthetic value lies inside it, else 0.
     """
     scenario.check(confidential)
-    if len(synthetic) == 0:
-        raise InputError("no synthetic dataset was given; valid is at least one")
     patterns = known_patterns(confidential, scenario.known)
-    risks = np.empty((len(synthetic), len(confidential)))
-    for number, frame in enumerate(synthetic):
+    frames = as_frames(synthetic)
+    risks = np.empty((len(frames), len(confidential)))
+    for number, frame in enumerate(frames):
         check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number + 1}")
         neighbours = find_neighbours(confidential, frame, scenario, patterns)
         risks[number] = Neighbourhood(patterns.in_pattern, neighbours.within).risk * neighbours.own_inside
     return risks
 
 
-def identification_risk(
-    confidential: pd.DataFrame, scenario: Scenario, synthetic: pd.DataFrame | Sequence[pd.DataFrame] | None = None
-) -> pd.Series:
+def identification_risk(confidential: pd.DataFrame, scenario: Scenario, synthetic: Frames | None = None) -> pd.Series:
     """Identification risk of each record (S003 eq. 1 and 2).
 
     Parameters
@@ -91,6 +89,5 @@ def identification_risk(
     """
     if synthetic is None:
         return confidential_risk(confidential, scenario)
-    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
-    risks = identification_risks(confidential, frames, scenario)
+    risks = identification_risks(confidential, as_frames(synthetic), scenario)
     return pd.Series(risks.mean(axis=0), confidential.index, name="identification_risk")

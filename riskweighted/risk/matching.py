@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.balls import find_neighbours
 from riskweighted.errors import InputError
-from riskweighted.pairing import pair
+from riskweighted.pairing import Frames, as_frames, pair
 from riskweighted.patterns import known_patterns
 from riskweighted.risk.identification import check_synthetic
 from riskweighted.scenario import Scenario
@@ -52,7 +52,7 @@ class MatchingRisk:
 
 def matching_risk(
     confidential: pd.DataFrame,
-    synthetic: pd.DataFrame | Sequence[pd.DataFrame],
+    synthetic: Frames,
     scenario: Scenario,
     *,
     targets: Sequence[object] | np.ndarray | None = None,
@@ -86,9 +86,7 @@ def matching_risk(
     """
     if match_on not in ("both", "known"):
         raise InputError(f"match_on must be 'both' or 'known', got {match_on!r}")
-    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
-    if not frames:
-        raise InputError("no synthetic dataset was given; valid is at least one")
+    frames = as_frames(synthetic)
     scenario.check(confidential)
     patterns = known_patterns(confidential, scenario.known)
     chosen = _targets(targets, confidential.index)

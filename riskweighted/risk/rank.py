@@ -1,12 +1,11 @@
 """The lab's rank measure (S001): how many synthetic records of the pattern lie between the true and the synthetic value?"""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
 from riskweighted.balls import find_runs
 from riskweighted.errors import InputError, listing
+from riskweighted.pairing import Frames, as_frames
 from riskweighted.patterns import known_patterns
 from riskweighted.risk.identification import check_synthetic
 from riskweighted.scenario import Scenario
@@ -14,7 +13,7 @@ from riskweighted.scenario import Scenario
 __all__ = ["rank_measure"]
 
 
-def rank_measure(confidential: pd.DataFrame, synthetic: pd.DataFrame | Sequence[pd.DataFrame], scenario: Scenario) -> pd.Series:
+def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> pd.Series:
     """Share of the pattern's synthetic values strictly between y_i and y_i's synthetic value (S001; METHODS section 7).
 
     Parameters
@@ -34,9 +33,7 @@ def rank_measure(confidential: pd.DataFrame, synthetic: pd.DataFrame | Sequence[
     if len(numeric) != 1:
         raise InputError(f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}")
     (name,) = numeric
-    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
-    if not frames:
-        raise InputError("no synthetic dataset was given; valid is at least one")
+    frames = as_frames(synthetic)
     patterns = known_patterns(confidential, scenario.known)
     true = confidential[name].to_numpy(dtype=float)
     shares = np.empty((len(frames), len(confidential)))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from riskweighted.errors import InputError
 
@@ -15,6 +16,8 @@ __all__ = [
     "combine_partially_synthetic",
     "interval_overlap",
     "joint_test_partially_synthetic",
+    "mean_interval",
+    "proportion_interval",
 ]
 
 
@@ -147,3 +150,19 @@ def interval_overlap(confidential: tuple[float, float], synthetic: tuple[float, 
     common = min(b, d) - max(a, c)
     overlap = 0.5 * (common / (b - a) + common / (d - c))
     return float(max(overlap, 0.0) if clip else overlap)
+
+
+def mean_interval(values: np.ndarray, *, level: float = 0.95) -> tuple[float, float]:
+    """t interval of the mean of independent values (n,); (NaN, NaN) where n < 2."""
+    if len(values) < 2:
+        return np.nan, np.nan
+    half = stats.t.ppf(0.5 + level / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def proportion_interval(share: float, count: float, *, level: float = 0.95) -> tuple[float, float]:
+    """Wilson interval of a proportion observed in `count` trials; (NaN, NaN) where there are none."""
+    if not count > 0:
+        return np.nan, np.nan
+    lower, upper = proportion_confint(share * count, count, alpha=1 - level, method="wilson")
+    return min(float(lower), share), max(float(upper), share)  # rounding aside, it holds the share

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from shared_data import shared
 
-from riskweighted import Scenario, fit, load_synthesizer, marginal_weights, pairwise_weights
+from riskweighted import Scenario, fit, load_synthesizer, marginal_weights, pairwise_weights, rank_measure
 from riskweighted.errors import SingletonWarning
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import ecdf_distance
@@ -49,3 +49,18 @@ def test_the_lecture_ce_sample_has_one_singleton_pattern():
         paper = pairwise_weights(data, Scenario(known=("UrbanRural", "Race"), synthetic="Expenditure", singletons="paper"))
     assert (paper[alone] == 1).all()
     pd.testing.assert_series_equal(alpha[~alone], paper[~alone])
+
+
+@pytest.mark.slow
+def test_the_lab_s_rank_measure_on_our_hierarchical_fit():
+    """S001 prints 0.2584795 for one draw of its JAGS fit; ours must not tell that draw from its own."""
+    data = shared("lab5_CEdata_994.csv")
+    synthesizer = load_synthesizer("hierarchical")(
+        "Income ~ log(Expenditure)", groups=("Race", "UrbanRural"), scale_groups="Race", transform="log"
+    )
+    fitted = fit(synthesizer, data, random_seed=1)
+    assert fitted.converged
+    scenario = Scenario(known=("Race", "UrbanRural"), synthetic="Income")
+    means = np.array([rank_measure(data, frame, scenario).mean() for frame in fitted.synthesize(60, random_seed=1)])
+    assert abs(means.mean() - 0.2584795) < 3 * means.std(ddof=1)
+    assert means.std(ddof=1) < 0.02

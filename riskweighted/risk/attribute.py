@@ -1,0 +1,240 @@
+"""Attribute disclosure: what synthetic data tell an intruder about a record's sensitive values.
+
+Two attacks: read the values off the synthetic records with the same key (`correct_attribution`), and trust a synthetic
+record that is as unique as the target (`replicated_uniques`). A third one inverts the synthesizer: `riskweighted.risk.recovery`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.balls import find_runs
+from riskweighted.boxes import Boxes
+from riskweighted.errors import InputError
+from riskweighted.pairing import Frames, as_frames
+from riskweighted.patterns import cells, known_patterns
+from riskweighted.scenario import Scenario, require_columns, require_finite
+
+__all__ = [
+    "CorrectAttribution",
+    "ReplicatedUniques",
+    "Uniques",
+    "correct_attribution",
+    "replicated_uniques",
+]
+
+
+@dataclass(frozen=True)
+class CorrectAttribution:
+    """Correct attribution probabilities (CAP) of L synthetic datasets, all in [0, 1]; higher is riskier.
+
+    Attributes
+    ----------
+    cap : Series (n,)
+        CAP of each record, the mean over datasets; where its key is absent from a dataset that counts 0
+        (``absent="zero"``) or is left out, NaN if left out of all (``"drop"``). Confidential.
+    absent : {"zero", "drop"}
+        The reading that `cap` and `dcap` follow.
+    dcap_zero, dcap_drop : float
+        Mean of CAP over records under either reading; the latter is NaN where no key is in the synthetic data.
+    absent_share : float
+        Share of the confidential records whose key is absent from the synthetic data.
+    tcap : float
+        Mean of CAP over the targeted records; NaN where there are none.
+    targeted : float
+        Number of targeted confidential records.
+    baseline : float
+        Mean over records of the share of confidential records that match its target, itself included: a guess from
+        the confidential distribution of the target, without a key.
+    by_dataset : DataFrame (L, 5)
+        The figures of each dataset; those above are their means over the datasets where they are defined.
+    """
+
+    cap: pd.Series = field(repr=False)
+    absent: Literal["zero", "drop"]
+    dcap_zero: float
+    dcap_drop: float
+    absent_share: float
+    tcap: float
+    targeted: float
+    baseline: float
+    by_dataset: pd.DataFrame
+
+    @property
+    def dcap(self) -> float:
+        """`dcap_zero` or `dcap_drop`, as `absent` says."""
+        return self.dcap_zero if self.absent == "zero" else self.dcap_drop
+
+
+def correct_attribution(
+    confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario, absent: Literal["zero", "drop"] = "zero", *, tau: float = 1.0
+) -> CorrectAttribution:
+    """DCAP and TCAP (Elliot 2014; Taub, Elliot, Pampaka & Smith 2018; Taub & Elliot 2019).
+
+    The key is ``scenario.known``, the target ``scenario.synthetic``: matched by equality or, numeric, inside the ball
+    around the confidential value, all jointly. CAP_i is the share, of the synthetic records with i's key, that
+    match i's target.
+
+    A key is *targeted* in a synthetic dataset when the within-equivalence-class attribution probability (WEAP) of one
+    of its synthetic records, the share of the key's synthetic records that match that one, is at least `tau`: the
+    intruder sees that the key all but settles the target. TCAP is the mean of CAP over the confidential records with
+    a targeted key, so keys weigh by their confidential records. (Taub & Elliot average over the synthetic ones.)
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : DataFrame or sequence of L DataFrames
+        Of any length, in any order; only the scenario's columns are used.
+    scenario : Scenario
+        With at least one known variable; a missing value in one is a level.
+    absent : {"zero", "drop"}
+        What a record counts whose key is absent from the synthetic data.
+    tau : float in (0, 1], default 1
+
+    Raises
+    ------
+    InputError
+        If no variable is known, a column is absent or of another kind, a target is missing or infinite, or a setting
+        is not valid.
+    """
+    if absent not in ("zero", "drop"):
+        raise InputError(f"absent must be 'zero' or 'drop', got {absent!r}")
+    if not isinstance(tau, (int, float, np.number)) or isinstance(tau, bool) or not 0 < tau <= 1:
+        raise InputError(f"tau must be a number above 0 and at most 1, got {tau!r}")
+    frames = _checked_frames(confidential, synthetic, scenario)
+    caps, rows = np.empty((len(frames), len(confidential))), []
+    for cap, frame in zip(caps, frames, strict=True):
+        key, released_key = _shared_codes(confidential, frame, scenario.known)
+        cap[:] = _matching_share(confidential, key, frame, released_key, scenario)
+        weap = _matching_share(frame, released_key, frame, released_key, scenario)
+        highest = np.zeros(max(key.max(), released_key.max()) + 1)
+        np.maximum.at(highest, released_key, weap)
+        targeted = highest[key] >= tau
+        rows.append(_attribution_figures(cap, targeted))
+    one_key = np.zeros(len(confidential), dtype=np.int64)
+    baseline = float(_matching_share(confidential, one_key, confidential, one_key, scenario).mean())
+    by_dataset = pd.DataFrame(rows, index=_dataset_numbers(len(frames)))
+    caps = np.nan_to_num(caps) if absent == "zero" else caps
+    cap = pd.DataFrame(caps.T, confidential.index).mean(axis=1).rename("cap")
+    return CorrectAttribution(cap, absent, **by_dataset.mean().to_dict(), baseline=baseline, by_dataset=by_dataset)
+
+
+def _attribution_figures(cap: np.ndarray, targeted: np.ndarray) -> dict[str, float]:
+    """The figures of one dataset from CAP (NaN: key absent) and the targeted records, each (n,)."""
+    present = ~np.isnan(cap)
+    return {
+        "dcap_zero": float(cap[present].sum() / len(cap)),
+        "dcap_drop": float(cap[present].mean()) if present.any() else np.nan,
+        "absent_share": float(1 - present.mean()),
+        "tcap": float(cap[targeted].mean()) if targeted.any() else np.nan,
+        "targeted": float(targeted.sum()),
+    }
+
+
+def _dataset_numbers(count: int) -> pd.Index:
+    return pd.RangeIndex(1, count + 1, name="dataset")
+
+
+def _checked_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> list[pd.DataFrame]:
+    """The synthetic datasets as a list; they need the scenario's columns, comparable ones, and not paired rows."""
+    if not scenario.known:
+        raise InputError("known names no variable: attribution needs a key, at least one known variable")
+    scenario.check(confidential)
+    frames = as_frames(synthetic)
+    for number, frame in enumerate(frames, start=1):
+        what = f"synthetic dataset {number}"
+        require_columns(frame, (*scenario.known, *scenario.synthetic), what)
+        for name in scenario.synthetic:
+            require_finite(frame[name], what)
+        for name in (*scenario.known, *scenario.synthetic):
+            one, other = confidential[name], frame[name]
+            in_ball = name in scenario.synthetic and scenario.is_numeric(one) != scenario.is_numeric(other)
+            if in_ball or {_kind(one), _kind(other)} == {"text", "numbers"}:
+                raise InputError(f"{what}: {name!r} has dtype {other.dtype}, the confidential data {one.dtype}: not comparable")
+    return frames
+
+
+def _kind(column: pd.Series) -> Literal["text", "numbers", "other"]:
+    """Of the values of a column, or of its categories; missing ones aside."""
+    values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return "numbers"
+    return "text" if kind == "string" else "other"
+
+
+def _shared_codes(one: pd.DataFrame, other: pd.DataFrame, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the intersections of some columns, the same for the same values in both frames."""
+    codes = known_patterns(pd.concat([one[list(names)], other[list(names)]], ignore_index=True), names).codes
+    return codes[: len(one)], codes[len(one) :]
+
+
+def _matching_share(
+    centres: pd.DataFrame, centre_key: np.ndarray, candidates: pd.DataFrame, key: np.ndarray, scenario: Scenario
+) -> np.ndarray:
+    """For each centre, the share of the candidates with its key that match its targets, (n,); NaN where none has it."""
+    numeric = [name for name in scenario.synthetic if scenario.is_numeric(centres[name])]
+    equal = (pd.concat([centres[name], candidates[name]], ignore_index=True) for name in scenario.synthetic if name not in numeric)
+    n, length = len(centres), max(len(centres), len(candidates))
+    cell = cells(equal, np.concatenate([centre_key, key]))
+    nowhere = cell.max() + 1
+
+    def pad(values: np.ndarray, fill: float = 0) -> np.ndarray:
+        """`Boxes` needs as many candidates as balls: the shorter side is filled up in a cell that the other lacks."""
+        return np.concatenate([values, np.full(length - len(values), fill, dtype=values.dtype)])
+
+    centre_cell, cell = pad(cell[:n], nowhere), pad(cell[n:], nowhere)
+    everywhere = np.zeros(length)
+    runs = [] if numeric else [find_runs(centre_cell, cell, everywhere, everywhere, everywhere)]
+    for name in numeric:
+        lower, upper = scenario.balls(name, centres[name].to_numpy(dtype=float))
+        runs.append(find_runs(centre_cell, cell, pad(candidates[name].to_numpy(dtype=float)), pad(lower), pad(upper)))
+    matches = (runs[0] if len(runs) == 1 else Boxes(tuple(runs))).within[:n]
+    size = np.bincount(key, minlength=centre_key.max() + 1)[centre_key]
+    return np.divide(matches, size, out=np.full(n, np.nan), where=size > 0)
+
+
+class Uniques(NamedTuple):
+    """Records alone with their values, and how many stay so.
+
+    ``uniques``: confidential records that share their values with no other one; ``replicated``: those of them whose
+    values exactly one synthetic record has, mean over datasets; ``share``: replicated / n (repU as a proportion);
+    ``share_of_uniques``: replicated / uniques, NaN where there are none. Higher is riskier.
+    """
+
+    uniques: int
+    replicated: float
+    share: float
+    share_of_uniques: float
+
+
+class ReplicatedUniques(NamedTuple):
+    """`Uniques` on the known variables, and on known and synthetic ones together (None where one of these is numeric)."""
+
+    known: Uniques
+    joint: Uniques | None
+
+
+def replicated_uniques(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> ReplicatedUniques:
+    """Replicated uniques, synthpop's repU: unique in the confidential data and in the synthetic data (Raab, Nowok & Dibben 2024).
+
+    Where the known variables are released unaltered, every unique on them is replicated, whatever is synthesized:
+    then only ``joint`` tells two syntheses apart. Arguments and errors are those of `correct_attribution`.
+    """
+    frames = _checked_frames(confidential, synthetic, scenario)
+    joint = not any(scenario.is_numeric(confidential[name]) for name in scenario.synthetic)
+    everything = (*scenario.known, *scenario.synthetic)
+    return ReplicatedUniques(_uniques(confidential, frames, scenario.known), _uniques(confidential, frames, everything) if joint else None)
+
+
+def _uniques(confidential: pd.DataFrame, frames: list[pd.DataFrame], names: Sequence[str]) -> Uniques:
+    unique = known_patterns(confidential, names).in_pattern == 1
+    counts = []
+    for frame in frames:
+        codes, released = _shared_codes(confidential, frame, names)
+        counts.append((unique & (np.bincount(released, minlength=codes.max() + 1)[codes] == 1)).sum())
+    n, found, replicated = len(confidential), int(unique.sum()), float(np.mean(counts))
+    return Uniques(found, replicated, replicated / n, replicated / found if found else np.nan)

@@ -1,0 +1,227 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from brute import SECRET, assert_clear
+from scipy import stats
+
+from riskweighted.errors import InputError
+from riskweighted.pseudo_posterior import Fit
+from riskweighted.risk.recovery import recovery_probability
+from riskweighted.scenario import Scenario
+from riskweighted.synthesizer import load_synthesizer
+
+
+@dataclass(frozen=True)
+class NormalMean:
+    """y_i ~ N(theta, 1), theta ~ N(0, 1): everything about it is known in closed form."""
+
+    formula: str = "y ~ 1"
+    rescale: bool = False
+
+    @property
+    def target(self):
+        return "y"
+
+    def prepare(self, data):
+        values = data["y"].to_numpy(dtype=float)
+        return values - values.mean() if self.rescale else values
+
+    def build(self, prepared):
+        return None
+
+    def log_likelihood(self, theta, prepared):
+        return -0.5 * (prepared - theta["theta"]) ** 2 - 0.5 * np.log(2 * np.pi)
+
+    def draw(self, theta, prepared, rng):
+        return rng.normal(theta["theta"], 1.0, len(prepared))
+
+
+FRAME = pd.DataFrame({"y": [1.0, -0.4, 2.5, 0.3, 0.9]}, index=list("abcde"))
+ALPHA = pd.Series([1.0, 0.5, 0.8, 0.0, 1.0], FRAME.index)
+RELEASES = [FRAME.assign(y=values) for values in ([0.2, 1.4, 1.9, 0.8, 0.1], [1.6, 0.9, 2.2, 1.1, 0.4], [-0.5, 0.6, 1.0, 0.7, 1.5])]
+GUESSES = np.array([-2.0, 0.0, 2.0, 4.0])
+BALL = Scenario(synthetic="y", radius=1.0)
+
+
+def by_hand(synthesizer, frame, alpha, **draws):
+    """A Fit of posterior draws given as arrays (chain, draw, ...)."""
+    variables = {name: (("chain", "draw", *(f"{name} {i}" for i in range(v.ndim - 2))), v) for name, v in draws.items()}
+    return Fit(synthesizer, alpha, xr.Dataset(variables), pd.DataFrame(), frame, synthesizer.prepare(frame))
+
+
+def posterior_of(values, alpha):
+    """Mean and variance of the pseudo posterior of theta."""
+    precision = 1 + alpha.sum()
+    return (alpha * values).sum() / precision, 1 / precision
+
+
+def normal_fit(theta_quantiles, alpha=ALPHA, chains=2):
+    mean, variance = posterior_of(FRAME["y"].to_numpy(), alpha.to_numpy())
+    theta = mean + np.sqrt(variance) * stats.norm.ppf(theta_quantiles)
+    return by_hand(NormalMean(), FRAME, alpha, theta=theta.reshape(chains, -1))
+
+
+def exact(label, releases, alpha=ALPHA):
+    """p(y' | Z, y_-i) over the truth and GUESSES: each release is normal with mean m and covariance I + v 11'."""
+    place, log_p = FRAME.index.get_loc(label), []
+    for guess in [FRAME.loc[label, "y"], *GUESSES]:
+        values = FRAME["y"].to_numpy().copy()
+        values[place] = guess
+        mean, variance = posterior_of(values, alpha.to_numpy())
+        normal = stats.multivariate_normal(np.full(5, mean), np.eye(5) + variance)
+        log_p.append(sum(normal.logpdf(one["y"]) for one in releases))
+    p = np.exp(np.array(log_p) - max(log_p))
+    return p / p.sum()
+
+
+@pytest.mark.parametrize("releases", [RELEASES[:1], RELEASES], ids=["one release", "three releases"])
+def test_recovery_is_the_exact_posterior_of_the_conjugate_model(releases):
+    even = (np.random.default_rng(5).permutation(2000) + 0.5) / 2000  # quantiles: the posterior itself, almost without noise
+    found = recovery_probability(normal_fit(even), releases, BALL, list("abcd"), GUESSES)
+    for label, row in found.iterrows():
+        p = exact(label, releases)
+        truth = FRAME.loc[label, "y"]
+        near = np.abs(np.array([truth, *GUESSES]) - truth) <= abs(truth)
+        assert row["probability"] == pytest.approx(p[0], abs=2e-3)
+        assert row["ball_probability"] == pytest.approx(p[near].sum(), abs=2e-3)
+        assert row["rank"] == 1 + (p > p[0]).sum() or np.abs(p[1:] - p[0]).min() < 2e-3
+        assert row["prior"] == pytest.approx(1 / 5)
+        assert row["ball_prior"] == pytest.approx(near.mean())
+        assert row["trusted"]
+    assert found.loc["a", "probability"] != pytest.approx(1 / 5, abs=0.01)  # so that the comparison says something
+
+
+def test_random_draws_agree_within_their_monte_carlo_error():
+    rng = np.random.default_rng(6)
+    found = [recovery_probability(normal_fit(rng.random(300)), RELEASES[:2], BALL, ["c"], GUESSES)["probability"]["c"] for _ in range(30)]
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    assert error < 0.01
+    assert abs(np.mean(found) - exact("c", RELEASES[:2])[0]) < 4 * error
+
+
+def test_a_record_of_weight_zero_teaches_the_intruder_nothing():
+    found = recovery_probability(normal_fit(np.linspace(0.01, 0.99, 200)), RELEASES, BALL, ["d"], GUESSES)
+    assert found.loc["d", "probability"] == pytest.approx(1 / 5, abs=1e-12)
+    assert found.loc["d", "rank"] == 1
+    assert found.loc["d", "ess"] == pytest.approx(200)
+    assert found.loc["d", "release_ess"] < 200
+
+
+def test_effective_draws_by_hand_and_the_flag():
+    alpha = pd.Series(1.0, FRAME.index)
+    fit = by_hand(NormalMean(), FRAME, alpha, theta=np.array([[0.0, 1.0]]))
+    far = recovery_probability(fit, RELEASES[:1], BALL, ["a"], [31.0]).loc["a"]
+    # Ratio of the weights of theta = 1 and 0: exp((31 - 0.5) - (1 - 0.5)) = exp(30).
+    assert far["ess"] == pytest.approx(1, abs=1e-9)
+    near = recovery_probability(fit, RELEASES[:1], BALL, ["a"], [1.0 + np.log(3)]).loc["a"]
+    assert near["ess"] == pytest.approx(1 / (0.75**2 + 0.25**2))
+    total = RELEASES[0]["y"].sum() - 2.5  # log p(Z | 1) - log p(Z | 0)
+    shares = np.array([1, 3 * np.exp(total)]) / (1 + 3 * np.exp(total))
+    both = np.array([1, np.exp(total)]) / (1 + np.exp(total))
+    assert near["release_ess"] == pytest.approx(min(1 / (shares**2).sum(), 1 / (both**2).sum()))
+    assert not near["trusted"]
+    odds = (1 + 3 * np.exp(total)) / 4 / ((1 + np.exp(total)) / 2)
+    assert near["probability"] == pytest.approx(1 / (1 + odds))
+
+
+def test_default_guesses_stand_around_the_truth_and_repeated_ones_count_once():
+    fit = normal_fit(np.linspace(0.01, 0.99, 50))
+    found = recovery_probability(fit, RELEASES[:1], Scenario(synthetic="y"), ["a", "b"])
+    assert found["prior"].tolist() == pytest.approx([1 / 11] * 2)
+    assert found["ball_prior"].tolist() == pytest.approx([5 / 11] * 2)  # 0.8 to 1.2, ends included
+    doubled = recovery_probability(fit, RELEASES[:1], BALL, ["a"], [1.0, 2.0, 2.0, 3.0])
+    once = recovery_probability(fit, RELEASES[:1], BALL, ["a"], [2.0, 3.0])
+    pd.testing.assert_frame_equal(doubled, once)
+    assert once.loc["a", "prior"] == pytest.approx(1 / 3)
+
+
+def test_the_prior_and_the_draws_may_be_chosen():
+    fit = normal_fit(np.linspace(0.01, 0.99, 50))
+    found = recovery_probability(fit, RELEASES[:1], BALL, ["d"], [2.0, 3.0], prior=lambda y: np.where(y > 2.5, 0.0, 1 + (y == 2.0)))
+    assert found.loc["d", "probability"] == pytest.approx(1 / 3)
+    assert found.loc["d", "rank"] == 2
+    few = recovery_probability(fit, RELEASES[:1], BALL, ["d"], [2.0, 3.0], draws=20)
+    assert few.loc["d", "ess"] == pytest.approx(20)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_candidate_that_no_draw_allows_gets_nothing():
+    found = recovery_probability(normal_fit(np.linspace(0.01, 0.99, 50)), RELEASES[:1], BALL, ["a"], [1.5, 1e200])
+    once = recovery_probability(normal_fit(np.linspace(0.01, 0.99, 50)), RELEASES[:1], BALL, ["a"], [1.5])
+    columns = ["probability", "ball_probability", "rank", "ess", "release_ess"]
+    pd.testing.assert_frame_equal(found[columns], once[columns])
+
+
+def test_standard_units_stay_those_of_the_confidential_data():
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"x": rng.normal(size=30), "income": rng.lognormal(3, 1, 30)})
+    alpha, log = pd.Series(1.0, frame.index), np.log(frame["income"])
+    draws = {"coefficient": rng.normal(0, 0.2, (2, 40, 2)), "sigma": 1 + 0.1 * rng.random((2, 40))}
+    make = load_synthesizer("linear-regression")
+    own = make("income ~ x", transform="log")
+    fixed = make("income ~ x", transform="log", location=log.mean(), scale=log.std(ddof=0))
+    fits = [by_hand(one, frame, alpha, **draws) for one in (own, fixed)]
+    released = fits[0].synthesize(2, random_seed=1)
+    scenario = Scenario(synthetic="income")
+    one, other = (recovery_probability(fit, released, scenario, [3, 8]) for fit in fits)
+    pd.testing.assert_frame_equal(one, other)
+    theta = [fits[1].draw(c, d) for c in range(2) for d in range(40)]
+
+    def log_p(values):
+        prepared = fixed.prepare(frame.assign(income=values))
+        return np.array([fixed.log_likelihood(t, prepared) for t in theta])
+
+    weights = []
+    for step in (0, -0.5, -0.4, -0.3, -0.2, -0.1, 0.1, 0.2, 0.3, 0.4, 0.5):
+        altered = frame["income"].to_numpy().copy()
+        altered[8] *= 1 + step
+        w = np.exp(log_p(altered)[:, 8] - log_p(frame["income"])[:, 8])
+        weights.append(np.prod([(w / w.sum() * np.exp(log_p(one["income"]).sum(axis=1))).sum() for one in released]))
+    assert one.loc[8, "probability"] == pytest.approx(weights[0] / sum(weights))
+
+
+def test_whole_numbers_get_whole_guesses():
+    frame = pd.DataFrame({"count": [1, 4, 9, 20]})
+    draws = {"intercept": np.full((1, 6, 1), 2.0) + 0.1 * np.arange(6)[None, :, None], "inverse_phi": np.full((1, 6, 1), 0.5)}
+    fit = by_hand(load_synthesizer("negative-binomial")("count ~ 1"), frame, pd.Series(1.0, frame.index), **draws)
+    found = recovery_probability(fit, fit.synthesize(1, random_seed=1), Scenario(synthetic="count"), [0, 1])
+    assert found["prior"].tolist() == pytest.approx([1 / 3, 1 / 5])  # 0, 1, 2 and 2 .. 6
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_recovery_refuses():
+    fit = normal_fit(np.linspace(0.01, 0.99, 4))
+    secret = FRAME.assign(y=[SECRET, 0.0, 2.0, 3.0, 4.0])
+    hidden = by_hand(NormalMean(), secret, ALPHA, theta=np.zeros((1, 2)))
+    moving = by_hand(NormalMean(rescale=True), secret, ALPHA, theta=np.zeros((1, 2)))
+    top = load_synthesizer("top-coding")("y ~ 1")
+    empty = Fit(top, ALPHA, xr.Dataset(coords={"chain": [0], "draw": [0]}), pd.DataFrame(), secret, top.prepare(secret))
+    cases = [
+        ((fit, RELEASES, Scenario(synthetic="z"), ["a"]), {}, ["'y'", "'z'"]),
+        ((fit, RELEASES, Scenario(synthetic="y", categorical="y"), ["a"]), {}, ["numeric"]),
+        ((fit, [], BALL, ["a"]), {}, ["no synthetic dataset"]),
+        ((fit, [RELEASES[0], RELEASES[0].iloc[:2]], BALL, ["a"]), {}, ["synthetic dataset 2"]),
+        ((fit, RELEASES, BALL, []), {}, ["records"]),
+        ((fit, RELEASES, BALL, ["a", "z"]), {}, ["records", "1 of 2"]),
+        ((fit, RELEASES, BALL, "a"), {}, ["records", "str"]),
+        ((fit, RELEASES, BALL, 3), {}, ["records", "int"]),
+        ((fit, RELEASES, BALL, ["a"], ["987654"]), {}, ["guesses"]),
+        ((fit, [RELEASES[0], FRAME.assign(y=1e200)], BALL, ["a"]), {}, ["1 of 2", "probability zero"]),
+        ((fit, RELEASES, BALL, ["a"], []), {}, ["guesses"]),
+        ((fit, RELEASES, BALL, ["a"], [np.nan]), {}, ["guesses"]),
+        ((fit, RELEASES, BALL, ["a"], [[1.0]]), {}, ["guesses"]),
+        ((fit, RELEASES, BALL, ["a"]), {"draws": 5}, ["draws"]),
+        ((fit, RELEASES, BALL, ["a"]), {"prior": lambda y: y[0]}, ["prior"]),
+        ((fit, RELEASES, BALL, ["a"]), {"prior": lambda y: -1 + 0 * y}, ["prior"]),
+        ((fit, RELEASES, BALL, ["a"]), {"prior": lambda y: 0 * y}, ["prior"]),
+        ((hidden, RELEASES, BALL, ["a", "b"]), {}, ["'y'", "zero in 1 of 2"]),
+        ((moving, RELEASES, BALL, ["a"]), {}, ["NormalMean", "scale"]),
+        ((empty, RELEASES, BALL, ["a"]), {}, ["likelihood"]),
+    ]
+    for arguments, settings, named in cases:
+        with pytest.raises(InputError) as caught:
+            recovery_probability(*arguments, **settings)
+        assert_clear(caught, *named)
