@@ -14,7 +14,7 @@ test: $(VENV)/.installed
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --quiet --constraint $(LOCK) --editable '.[dev]'
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -23,8 +23,8 @@ lint: $(VENV)/.installed
 # --without-pip and then pip from outside: works where the system's python3 comes without ensurepip.
 $(VENV)/.installed: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv --clear --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --constraint $(LOCK) pip
-	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[test]'
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --quiet --constraint $(LOCK) pip
+	$(BIN)/python -m pip install --quiet --quiet --constraint $(LOCK) --editable '.[test]'
 	touch $@
 
 # Maintainers: resolve the locked versions anew (needs the package uv).

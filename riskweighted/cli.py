@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 output = Console(highlight=False, markup=False, soft_wrap=True)
+if not output.is_terminal:
+    output.width = 120
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; must not exist, unless --force is given.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing results once the new ones are complete.")]
@@ -86,6 +88,8 @@ def weights(
         raise InputError(f"--out {out.name!r} must end in {listing(FORMATS)}")
     if out.exists() and not force:
         raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
+    if out.is_dir() or out.resolve() == data.resolve():
+        raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
     scenario = Scenario(
         known=_split(known),
         synthetic=_split(synthesized),
@@ -278,8 +282,15 @@ def main() -> None:
             errors.print("error: " + " ".join(text.split()))
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
-        errors.print("interrupted: finished fits are kept in OUT.partial (confidential); the same command goes on from there")
+        errors.print(
+            "interrupted: fits that were finished are kept beside the output folder (.partial, confidential); "
+            "the same command goes on from there"
+        )
         sys.exit(130)
+    except OSError as error:
+        name = f" {str(error.filename)!r}" if error.filename else ""
+        errors.print(f"error: cannot read or write{name}: {error.strerror or type(error).__name__}")
+        sys.exit(2)
     except Exception as error:
         if debug:
             raise

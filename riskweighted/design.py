@@ -74,6 +74,8 @@ def _predictors(formula: str, data: pd.DataFrame) -> Formula:
         raise unreadable from None
     if not isinstance(parsed, SimpleFormula):
         raise unreadable
+    if any(factor.expr == "Intercept" for term in parsed for factor in term.factors):
+        raise InputError(f"formula {formula!r}: a predictor must not be named 'Intercept'; rename the column")
     plain = {factor.expr for term in parsed for factor in term.factors if factor.expr in data.columns}
     required = sorted(plain | {str(name) for name in parsed.required_variables if str(name) not in _FUNCTIONS})
     if response in required:
@@ -94,14 +96,16 @@ def build_design(formula: str, data: pd.DataFrame) -> Design:
         of the design are collinear or constant (the message names the first such column).
     """
     parsed = _predictors(formula, data)
+    unused = {name: data[name].cat.remove_unused_categories() for name in data if isinstance(data[name].dtype, pd.CategoricalDtype)}
     try:
-        matrix = model_matrix(parsed, data, context=_FUNCTIONS, na_action="raise")
+        matrix = model_matrix(parsed, data.assign(**unused), context=_FUNCTIONS, na_action="raise")
     except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
         raise InputError(f"formula {formula!r} cannot be evaluated on the confidential data ({type(error).__name__})") from None
     names = [str(name) for name in matrix.columns]
     keep = [name != "Intercept" for name in names]
     columns = np.asarray(matrix, dtype=float)[:, keep]
-    names = [name for name, kept in zip(names, keep, strict=True) if kept]
+    terms = {place: str(term) for term, places in matrix.model_spec.term_slices.items() for place in range(places.start, places.stop)}
+    names = [terms[place] for place, kept in enumerate(keep) if kept]  # a term names no level of a variable
     if not np.isfinite(columns).all():
         raise InputError(f"formula {formula!r} gives missing or infinite predictors; check log() of zero or negative columns")
     if "Intercept" not in matrix.columns:
@@ -112,7 +116,7 @@ def build_design(formula: str, data: pd.DataFrame) -> Design:
     centre = columns.mean(axis=0)
     constant = np.abs(columns - centre).max(axis=0) <= 1e-12 * np.abs(columns).max(axis=0)
     if constant.any():
-        raise InputError(f"predictor {listing(np.array(names)[constant])} is constant; remove it from the formula")
+        raise InputError(f"predictor {listing(dict.fromkeys(np.array(names)[constant]))} is constant; remove it from the formula")
     whitened, turn = _whiten(columns - centre, names, formula)
     return Design(columns - centre, whitened, centre, turn, matrix.model_spec)
 
@@ -129,6 +133,7 @@ def _whiten(centred: np.ndarray, names: list[str], formula: str) -> tuple[np.nda
     orthogonal, triangle = np.linalg.qr(centred / spread)
     dependent = np.abs(np.diag(triangle)) <= 1e-9 * np.sqrt(n)
     if dependent.any():
-        raise InputError(f"predictor {listing(np.array(names)[dependent])} is a combination of those before it; remove it from the formula")
+        which = listing(dict.fromkeys(np.array(names)[dependent]))
+        raise InputError(f"predictor {which} is a combination of those before it; remove it from the formula")
     turn = np.linalg.inv(triangle) * np.sqrt(n) / spread[:, None]
     return orthogonal * np.sqrt(n), turn

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 
-__all__ = ["ConvergenceWarning", "InputError", "RiskWeightedWarning", "SingletonWarning", "is_number", "listing"]
+__all__ = ["ConvergenceWarning", "InputError", "RiskWeightedWarning", "SingletonWarning", "check_seed", "is_number", "listing"]
 
 
 class InputError(ValueError):
@@ -30,6 +30,12 @@ class ConvergenceWarning(RiskWeightedWarning):
 def is_number(value: object) -> bool:
     """Whether a setting is a finite real number (and not a truth value)."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_seed(seed: object) -> None:
+    """Refuse a random seed that is neither None nor a whole number >= 0."""
+    if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
+        raise InputError(f"random_seed must be a whole number >= 0 or None, got {seed!r}")
 
 
 def listing(names: Iterable[object], limit: int = 12) -> str:

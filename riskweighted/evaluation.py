@@ -10,11 +10,11 @@ from formulaic import model_matrix
 from scipy import stats
 
 from riskweighted.design import build_design, response_name, response_values
-from riskweighted.errors import InputError, listing
+from riskweighted.errors import InputError, check_seed, is_number, listing
 from riskweighted.pairing import as_frames
 from riskweighted.patterns import known_patterns
 from riskweighted.risk.identification import identification_risks
-from riskweighted.scenario import Scenario
+from riskweighted.scenario import Scenario, require_columns
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic, interval_overlap
@@ -48,8 +48,8 @@ class Evaluation:
     def summary(self) -> pd.DataFrame:
         """The main table: one row per label, the risk and utility figures side by side."""
         risk = self.risk.pivot(index="label", columns="measure", values="value")
-        wanted = ["mean risk", "maximum risk", "records over threshold", "whack-a-mole records"]
-        table = risk.reindex(columns=[name for name in wanted if name in risk])
+        over = [name for name in risk if name.startswith("records over")]
+        table = risk.reindex(columns=["mean risk", "maximum risk", *over, *(name for name in ["whack-a-mole records"] if name in risk)])
         for variable, rows in self.utility.groupby("variable", sort=False):
             for measure, group in rows.groupby("measure", sort=False):
                 name = f"{measure} of {variable}"
@@ -118,9 +118,13 @@ def evaluate(
         raise InputError(f"the label {CONFIDENTIAL!r} is taken by the confidential data; choose another")
     if baseline is not None and baseline not in labelled:
         raise InputError(f"baseline {baseline!r} is no label of the synthetic data; valid are {listing(labelled)}")
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}")
-    analysis = _regression(confidential, regression, coefficient)
+    for name, share in (("level", level), ("threshold", threshold), ("increase", increase), *(("quantile", q) for q in quantiles)):
+        if not (is_number(share) and 0 < share < 1):
+            raise InputError(f"{name} must lie between 0 and 1, got {share!r}")
+    if len(set(quantiles)) < len(quantiles):
+        raise InputError(f"quantiles must each be named once, got {list(quantiles)}")
+    check_seed(random_seed)
+    analysis = _regression(confidential, regression, coefficient, scenario.synthetic)
 
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(confidential, scenario)})
     every = {CONFIDENTIAL: [confidential], **labelled}
@@ -154,7 +158,7 @@ def _risk_table(records: pd.DataFrame, singletons: int, baseline: str | None, th
             ("risk interquartile range", q75 - q25, f"75 % minus 25 % quantile over records of {what}"),
             ("risk 95 % quantile", q95, f"95 % quantile over records of {what}"),
             ("maximum risk", risk.max(), f"maximum over records of {what}"),
-            ("records over threshold", float((risk > threshold).sum()), f"records with {what} > {threshold:g}"),
+            (f"records over {threshold:g}", float((risk > threshold).sum()), f"records with {what} > {threshold:g}"),
             ("singleton patterns", float(singletons), "known patterns of one record, which the pattern alone identifies"),
         ]
         if baseline is not None and label not in (CONFIDENTIAL, baseline):
@@ -187,7 +191,7 @@ def _univariate(
             definition = f"{how} of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
             rows.append({"label": label, "variable": name, "measure": measure, "estimate": value, "definition": definition})
     for quantile in (None, *quantiles):
-        measure = "mean" if quantile is None else "median" if quantile == 0.5 else f"{quantile:.4g} quantile"
+        measure = "mean" if quantile is None else "median" if quantile == 0.5 else f"{quantile!r} quantile"
         interval = pooled_bootstrap(values, quantile, rng, resamples=resamples, level=level)
         rows.append(_interval_row(label, name, measure, interval, "mean over datasets of the bootstrap estimates"))
     return rows
@@ -221,13 +225,17 @@ class _Regression:
 
     def fit(self, frame: pd.DataFrame) -> tuple[float, float, float]:
         """Estimate, variance and residual degrees of freedom of the coefficient in one dataset."""
-        columns = np.asarray(model_matrix(self.spec, frame), dtype=float)
+        require_columns(frame, sorted(str(name) for name in self.spec.required_variables), "synthetic data")  # type: ignore[attr-defined]
+        columns = np.asarray(model_matrix(self.spec, frame, na_action="ignore"), dtype=float)
+        if not np.isfinite(columns).all():
+            raise InputError(f"the regression {self.formula!r} meets missing or infinite predictors in the synthetic data")
         result = sm.OLS(frame[self.response].to_numpy(dtype=float), columns).fit()
         place = list(self.spec.column_names).index(self.coefficient)  # type: ignore[attr-defined]
         return float(result.params[place]), float(result.bse[place] ** 2), float(result.df_resid)
 
 
-def _regression(confidential: pd.DataFrame, formula: str | None, coefficient: str | None) -> _Regression | None:
+def _regression(confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]) -> _Regression | None:
+    """The checked regression; an error names no level of the `hidden` sensitive variables."""
     if formula is None and coefficient is None:
         return None
     if formula is None or coefficient is None:
@@ -236,7 +244,8 @@ def _regression(confidential: pd.DataFrame, formula: str | None, coefficient: st
     spec = build_design(formula, confidential).spec
     names = [name for name in spec.column_names if name != "Intercept"]
     if coefficient not in names:
-        raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(names)}")
+        shown = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
+        raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
     return _Regression(formula, response_name(formula), spec, coefficient)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from riskweighted.errors import ConvergenceWarning, InputError, is_number
+from riskweighted.errors import ConvergenceWarning, InputError, check_seed, is_number
 from riskweighted.release import as_column, check_count, spread_draws
 from riskweighted.synthesizer import Blueprint, Synthesizer
 from riskweighted.weights import check_weights
@@ -48,7 +48,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         for name in ("draws", "tune", "chains"):
-            check_count(getattr(self, name), name)
+            check_count(getattr(self, name), name, most=10_000_000)
         if self.cores is not None:
             check_count(self.cores, "cores")
         if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
@@ -100,6 +100,7 @@ class Fit:
         list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
         dtypes and categories are kept.
         """
+        check_seed(random_seed)
         sizes = self.posterior.sizes
         deterministic = self.posterior.attrs.get("deterministic")
         places = [(0, 0)] * check_count(L) if deterministic else spread_draws(sizes["chain"], sizes["draw"], L)
@@ -116,19 +117,30 @@ class Fit:
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
+        stored.attrs["made_for"] = _made_for(self.synthesizer, self.confidential)
         stored.to_netcdf(path, engine="scipy")
 
 
 def load_fit(path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series) -> Fit:
     """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights."""
-    with xr.open_dataset(path, engine="scipy") as stored:
-        stored = stored.load()
+    alpha = check_weights(alpha, confidential.index)
+    prepared = synthesizer.prepare(confidential)
+    try:
+        with xr.open_dataset(path, engine="scipy") as stored:
+            stored = stored.load()
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
+    if stored.attrs.pop("made_for", None) != _made_for(synthesizer, confidential):
+        raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
-    alpha = check_weights(alpha, confidential.index)
-    return Fit(synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), confidential, synthesizer.prepare(confidential))
+    return Fit(synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), confidential, prepared)
+
+
+def _made_for(synthesizer: Synthesizer, confidential: pd.DataFrame) -> str:
+    return hashlib.sha256(f"{synthesizer!r} {fingerprint(confidential)}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -150,6 +162,7 @@ class CompiledModel:
         progress: Progress | None = None,
     ) -> Fit:
         """Sample the pseudo posterior with weights alpha; see `fit`."""
+        check_seed(random_seed)
         checked = _check_alpha(alpha, self.confidential.index)
         return self._sample(checked, random_seed, sampling or Sampling(), progress)
 
@@ -268,6 +281,7 @@ def fit(
         If a monitored quantity has R-hat > 1.02 or bulk ESS < 100, or a transition diverged.
     """
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
+    check_seed(random_seed)
     checked = _check_alpha(alpha, confidential.index)
     return compile_model(synthesizer, confidential)._sample(checked, random_seed, sampling, progress)
 

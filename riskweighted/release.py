@@ -13,7 +13,7 @@ def check_count(count: int, what: str = "L", most: int | None = None) -> int:
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise InputError(f"{what} must be a whole number >= 1, got {count!r}")
     if most is not None and count > most:
-        raise InputError(f"{what} must be at most the number of posterior draws, {most}, got {count}")
+        raise InputError(f"{what} must be at most {most}{' (the number of posterior draws)' if what == 'L' else ''}, got {count}")
     return int(count)
 
 

@@ -32,6 +32,7 @@ from riskweighted.weights import adjust_weights, scheme_weights
 __all__ = ["Plan", "Run", "plan_study", "run_study", "study_weights"]
 
 TOP_CODING = "top-coding"
+_MARK = ".riskweighted"  # stands in a working folder of ours
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
 _PACKAGES = ("riskweighted", "pymc", "pytensor", "nutpie", "numba", "numpy", "pandas", "scipy", "arviz", "formulaic")
 
@@ -156,16 +157,59 @@ def run_study(
     out, reporter = Path(out), reporter or Quiet()
     if out.exists() and not force:
         raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
-    if out.exists() and not (out / "manifest.json").is_file():
-        raise InputError(f"{str(out)!r} is not the result of a run (it has no manifest.json), so it is not replaced")
+    if out.exists():
+        _check_replaceable(out)
+    partial = _working_folder(out)
+    Sampling(cores=cores, **study.sampling.model_dump())
     confidential = study.read_data() if confidential is None else confidential
     scenario = _check(study, confidential)
     _check_evaluation(study, confidential, scenario)
     weights = study_weights(study, confidential, scenario)
     study.make_synthesizer().prepare(confidential)
 
-    partial = out.with_name(out.name + ".partial")
     partial.mkdir(parents=True, exist_ok=True)
+    partial.chmod(0o700)
+    (partial / _MARK).touch()
+    try:
+        return _run_in(partial, study, out, confidential, scenario, weights, cores, reporter)
+    except BaseException:
+        if partial.is_dir() and not list(partial.glob("*.nc")):  # nothing that a next run could go on from
+            shutil.rmtree(partial)
+        raise
+
+
+def _check_replaceable(out: Path) -> None:
+    """Refuse to replace a folder that is not wholly the result of a run."""
+    try:
+        files = set(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{str(out)!r} is not the result of a run (it has no manifest.json of ours), so it is not replaced") from None
+    foreign = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} - files - {"manifest.json"}
+    if foreign:
+        raise InputError(
+            f"{str(out)!r} holds {len(foreign)} files that are not of a run, for example {sorted(foreign)[0]!r}; move them away first"
+        )
+
+
+def _working_folder(out: Path) -> Path:
+    """OUT.partial, where finished fits wait; refused where it exists and is not ours."""
+    partial = out.absolute().parent / f"{out.absolute().name}.partial"
+    if partial.exists() and not (partial / _MARK).is_file():
+        raise InputError(f"{str(partial)!r} exists and is not the working folder of a run; move it away or choose another --out")
+    return partial
+
+
+def _run_in(
+    partial: Path,
+    study: Study,
+    out: Path,
+    confidential: pd.DataFrame,
+    scenario: Scenario,
+    weights: Mapping[str, pd.Series],
+    cores: int | None,
+    reporter: Reporter,
+) -> Run:
+    """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     fits = _fit_all(study, confidential, weights, cores, partial, reporter)
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
@@ -247,7 +291,7 @@ _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
 tables/         aggregates to decide on: summary, risk, utility, convergence; review before release
-confidential/   weights, risk of every record, posterior draws; never leaves the agency
+confidential/   weights, risk of every record, posterior draws, the top-coded data; never leaves the agency
 manifest.json   settings, seed, versions, SHA-256 of the input and of every file
 """
 
@@ -267,7 +311,9 @@ def _write(
     digits = len(str(study.release.L))
     for label, datasets in frames.items():
         if fits[label].posterior.attrs.get("deterministic"):
-            datasets = datasets[:1]  # the others are the same
+            # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
+            write_table(datasets[0], result / "confidential" / f"{label}.{study.release.format}")
+            continue
         for number, frame in enumerate(datasets):
             write_table(frame, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     write_table(run.summary.rename_axis("label"), result / "tables" / "summary.csv", index=True)
@@ -276,6 +322,7 @@ def _write(
     write_table(pd.DataFrame(dict(weights)).rename_axis("row"), result / "confidential" / "weights.csv", index=True)
     write_table(run.evaluation.records.rename_axis("row"), result / "confidential" / "identification_risk.csv", index=True)
     (result / "confidential" / "posterior").mkdir()
+    (result / "confidential").chmod(0o700)
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
             fitted.save(result / "confidential" / "posterior" / f"{label}.nc")

@@ -137,7 +137,29 @@ class Scenario:
         """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values."""
         require_columns(data, (*self.known, *self.synthetic), what)
         for name in self.synthetic:
+            if name not in self.categorical:
+                _require_plain(data[name], what)
             require_finite(data[name], what)
+
+
+def _require_plain(column: pd.Series, what: str) -> None:
+    """Refuse what is neither numbers nor categories, and numbers stored as text: equality would be the wrong match."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+        return
+    if pd.api.types.is_complex_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise InputError(f"{what}: {column.name!r} has dtype {dtype}; a synthetic variable must be numbers, text or categories")
+    if pd.api.types.is_numeric_dtype(dtype):
+        return
+    kinds = sorted({type(value).__name__ for value in column.dropna()} - {"str", "bool"})
+    if kinds:
+        raise InputError(f"{what}: {column.name!r} holds values of type {listing(kinds)}; convert them to float or to text")
+    numbers = int(pd.to_numeric(column, errors="coerce").notna().sum())
+    if 2 * numbers >= len(column):
+        raise InputError(
+            f"{what}: {column.name!r} is text, but {numbers} of {len(column)} values are numbers; "
+            "convert it, or name it in categorical if these are codes"
+        )
 
 
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:

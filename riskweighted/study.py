@@ -18,11 +18,12 @@ __all__ = ["Study", "demo_study", "load_study"]
 
 _Share = Annotated[float, Field(gt=0, lt=1)]
 _Count = Annotated[int, Field(ge=1, strict=True)]
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=True)]  # Scenario checks it
 _Column = str | list[str]
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DataSettings(_Settings):
@@ -43,11 +44,11 @@ class ScenarioSettings(_Settings):
 
     known: _Column = []
     synthetic: _Column
-    radius: float | dict[str, float] = 0.2
+    radius: _Number | dict[str, _Number] = 0.2
     radius_kind: str = "relative"
     boundary: str = "closed"
     singletons: str = "protect"
-    min_radius: float = 0.0
+    min_radius: _Number = 0.0
     categorical: _Column = []
 
 
@@ -151,6 +152,9 @@ def build_synthesizer(name: str, formula: str, settings: dict[str, Any]) -> Synt
     unknown = [setting for setting in settings if setting not in valid]
     if unknown:
         raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing(valid)}")
+    tables = [setting for setting, value in settings.items() if isinstance(value, dict)]
+    if tables:
+        raise InputError(f"setting {listing(tables)} of synthesizer {name!r} must be a value or a list, got a table")
     hashable = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
     return kind(formula, **hashable)
 

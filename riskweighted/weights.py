@@ -23,7 +23,7 @@ __all__ = [
     "scheme_weights",
 ]
 
-_EXACT = 2**62  # sums of counts below this are exact in 64-bit integers
+_EXACT_BITS = 62  # sums of counts of fewer bits are exact in 64-bit integers
 
 
 def _apply_singleton_policy(risk: np.ndarray, patterns: Patterns, scenario: Scenario) -> np.ndarray:
@@ -63,7 +63,7 @@ def _joint_risk(patterns: Patterns, neighbours: Neighbours, k: int) -> np.ndarra
     size = patterns.in_pattern
     k = min(k, int(size.max()))
     missing = size - neighbours.covering()  # e_h
-    exact = float(size.max()) ** k * len(patterns.sizes) < _EXACT
+    exact = k * np.log2(size.max()) + np.log2(len(patterns.sizes)) < _EXACT_BITS
     share = np.ones(len(size), dtype=np.int64 if exact else np.longdouble)
     tuples = np.ones(len(size), dtype=share.dtype)
     for t in range(1, k):

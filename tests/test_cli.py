@@ -25,8 +25,8 @@ name = "linear-regression"
 formula = "income ~ group"
 transform = "log"
 [sampling]
-draws = 150
-tune = 150
+draws = 400
+tune = 200
 [release]
 L = 3
 [evaluation]
@@ -83,7 +83,9 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
             frame = pd.read_csv(result / "synthetic" / scheme / f"synthetic_{number}.csv")
             pd.testing.assert_frame_equal(frame.drop(columns="income"), original.drop(columns="income"))
             assert (frame["income"] != original["income"]).mean() > 0.9
-    assert len(list((result / "synthetic" / "top-coding").iterdir())) == 1
+    assert sorted(path.name for path in (result / "synthetic").iterdir()) == ["marginal", "pairwise", "unweighted"]
+    assert (result / "confidential" / "top-coding.csv").is_file()
+    assert (result / "confidential").stat().st_mode & 0o077 == 0
     assert not (folder / "results.partial").exists()
     manifest = json.loads((result / "manifest.json").read_text())
     assert manifest["settings"]["synthesizer"]["transform"] == "log"
@@ -105,16 +107,22 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
 
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(folder):
-    text = STUDY.replace("draws = 150", "draws = 3000000")
+    text = STUDY.replace("draws = 400", "draws = 3000000")
     (folder / "long.toml").write_text(text)
     command = [sys.executable, "-m", "riskweighted", "run", "long.toml", "--out", "results"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    # A job in the background of a script ignores SIGINT, and so would the process: give it the default back.
+    restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), "start_new_session": True}
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **restore)
     deadline = time.monotonic() + 120
     while not (folder / "results.partial").exists() and time.monotonic() < deadline:
         time.sleep(0.5)
     time.sleep(25)  # compiling, then sampling
     os.kill(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    try:
+        _, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 130, stderr
     assert "the same command goes on" in stderr
     assert "Traceback" not in stderr
@@ -205,3 +213,19 @@ def test_version_and_list(folder):
     listed = riskweighted("synthesizers", cwd=folder).stdout
     assert "normal-mixture" in listed
     assert "top-coding" in listed
+
+
+def test_the_confidential_file_is_never_overwritten(folder):
+    content = (folder / "data.csv").read_bytes()
+    done = riskweighted("weights", "data.csv", "--synthesized", "income", "--out", "data.csv", "--force", cwd=folder)
+    assert done.returncode == 2
+    assert "confidential file itself" in done.stderr
+    assert (folder / "data.csv").read_bytes() == content
+
+
+def test_what_the_system_refuses_is_one_line(folder):
+    (folder / "file").write_text("x")
+    done = riskweighted("weights", "data.csv", "--synthesized", "income", "--out", "file/w.csv", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot read or write")
+    assert done.stderr.count("\n") == 1

@@ -279,3 +279,21 @@ def test_a_response_named_like_a_function_is_found_on_both_sides():
     with pytest.raises(InputError) as caught:
         build_design("exp ~ exp", frame)
     assert_clear(caught, "'exp'", "both sides")
+
+
+def test_an_unused_category_level_makes_no_column():
+    frame = data().assign(k=pd.Categorical(["a", "b"] * 20, categories=["a", "b", "never"])[: len(data())])
+    assert build_design("y ~ k", frame).centred.shape[1] == 1
+
+
+def test_a_dependent_level_is_named_by_its_term_alone():
+    frame = data()
+    frame["a"] = [f"{value}" for value in np.where(np.arange(len(frame)) % 2, SECRET, 1.0)]
+    with pytest.raises(InputError) as caught:
+        build_design("y ~ C(a) + I(a == a.iloc[0]) + b", frame.assign(b=(frame["a"] == frame["a"].iloc[0]).astype(float)))
+    assert_clear(caught)
+
+
+def test_a_predictor_named_intercept_is_refused():
+    with pytest.raises(InputError, match="'Intercept'"):
+        build_design("y ~ Intercept", data().assign(Intercept=np.arange(len(data()))))

@@ -38,7 +38,7 @@ def test_risk_table_summarises_the_records(confidential, frames):
     pd.testing.assert_series_equal(result.records["near"], near, check_names=False)
     assert cell(result.risk, "near", "mean risk") == pytest.approx(near.mean())
     assert cell(result.risk, "near", "maximum risk") == near.max()
-    assert cell(result.risk, "near", "records over threshold") == (near > 0.6).sum() > 0
+    assert cell(result.risk, "near", "records over 0.6") == (near > 0.6).sum() > 0
     assert cell(result.risk, "near", "whack-a-mole records") == ((near - far) >= 0.25).sum() > 0
     assert cell(result.risk, "near", "largest rise") == pytest.approx((near - far).max())
     assert cell(result.risk, "near", "risk interquartile range") == pytest.approx(near.quantile(0.75) - near.quantile(0.25))
@@ -106,6 +106,9 @@ def test_singleton_patterns_are_counted(confidential, frames):
         ({"regression": "income ~ nope", "coefficient": "x"}, "no column 'nope'"),
         ({"level": 1.0}, "between 0 and 1"),
         ({"quantiles": [2]}, "quantile must lie"),
+        ({"quantiles": [0.5, 0.5]}, "each be named once"),
+        ({"threshold": "high"}, "threshold must lie"),
+        ({"random_seed": -1}, "random_seed"),
         ({"resamples": 0}, "resamples"),
     ],
 )

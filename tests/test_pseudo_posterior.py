@@ -571,6 +571,13 @@ def test_loading_checks_the_weights_and_the_data(unweighted, tmp_path):
     with pytest.raises(InputError) as caught:
         load_fit(tmp_path / "fit.nc", COUNTS, confidential().drop(columns="employees"), np.ones(N))
     assert_clear(caught, "'employees'")
+    for synthesizer, data in ((COUNTS, confidential().iloc[:20]), (dataclasses.replace(COUNTS, components=2), confidential())):
+        with pytest.raises(InputError, match="another synthesizer or of other data"):
+            load_fit(tmp_path / "fit.nc", synthesizer, data, np.ones(len(data)))
+    (tmp_path / "broken.nc").write_bytes(b"no netCDF")
+    for name in ("broken.nc", "absent.nc"):
+        with pytest.raises(InputError, match="no saved fit"):
+            load_fit(tmp_path / name, COUNTS, confidential(), np.ones(N))
 
 
 def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
@@ -584,7 +591,8 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     coordinates = {"chain", "draw", "quantity", "intercept_dim_0", "inverse_phi_dim_0"}
     assert names == parameters | coordinates | {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged"}
     assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
-    assert attributes == {}
+    assert set(attributes) == {"made_for"}  # a hash, so that no other data picks it up
+    assert len(attributes["made_for"]) == 64
     content = (tmp_path / "fit.nc").read_bytes()
     stored_mean = float(fitted.posterior["predictive_mean"].values[1, 7])
     assert np.array(stored_mean, ">f8").tobytes() in content

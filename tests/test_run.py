@@ -15,7 +15,7 @@ SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
-    "sampling": {"draws": 150, "tune": 150},
+    "sampling": {"draws": 400, "tune": 200},
     "release": {"L": 3, "format": "parquet"},
     "evaluation": {"resamples": 20},
 }
@@ -85,4 +85,28 @@ def test_weights_that_are_all_zero_are_refused_before_any_fit(tmp_path, confiden
     study = make_study(SETTINGS | {"weights": {"schemes": ["marginal"], "shift": -1.0}})
     with pytest.raises(InputError, match="'marginal' gives every record weight zero"):
         run_study(study, tmp_path / "out", confidential=confidential)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_others_are_left_alone(tmp_path, confidential):
+    study = make_study(SETTINGS)
+    (tmp_path / "a.partial").mkdir()
+    (tmp_path / "a.partial" / "thesis.txt").write_text("dear")
+    with pytest.raises(InputError, match="not the working folder of a run"):
+        run_study(study, tmp_path / "a", confidential=confidential)
+    assert (tmp_path / "a.partial" / "thesis.txt").read_text() == "dear"
+    (tmp_path / "web").mkdir()
+    for name, text in (("manifest.json", '{"files": {}}'), ("thesis.txt", "dear")):
+        (tmp_path / "web" / name).write_text(text)
+    with pytest.raises(InputError, match=r"'thesis\.txt'"):
+        run_study(study, tmp_path / "web", confidential=confidential, force=True)
+
+
+def test_an_error_leaves_no_working_folder(tmp_path, confidential, monkeypatch):
+    def fails(*arguments):
+        raise InputError("too late")
+
+    monkeypatch.setattr("riskweighted.run.compile_model", fails)
+    with pytest.raises(InputError, match="too late"):
+        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []

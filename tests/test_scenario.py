@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -200,3 +202,24 @@ def test_names_that_are_no_sequence_are_refused(setting, names):
     with pytest.raises(InputError) as caught:
         Scenario(**({"synthetic": "y"} | {setting: names}))
     assert_clear(caught, setting)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([Decimal("1.5"), Decimal("2.5")], "'Decimal'"),
+        (["1.5", "2.5", "x"], "is text, but 2 of 3 values are numbers"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "dtype datetime64"),
+        ([1 + 2j, 3j], "dtype complex128"),
+    ],
+)
+def test_numbers_in_disguise_are_not_matched_by_equality(values, words):
+    frame = pd.DataFrame({"y": values})
+    with pytest.raises(InputError, match=words):
+        Scenario(synthetic="y").check(frame)
+
+
+def test_text_codes_pass_where_they_are_named_categorical():
+    Scenario(synthetic="y", categorical="y").check(pd.DataFrame({"y": ["1", "2"]}))
+    Scenario(synthetic="y").check(pd.DataFrame({"y": ["yes", "no"]}))
+    Scenario(synthetic="y").check(pd.DataFrame({"y": [True, False]}))

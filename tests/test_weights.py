@@ -88,7 +88,7 @@ def test_kway_weights_are_those_of_the_formed_tuples(exact, data, frame, kind, k
     settings = data.draw(brute.settings(*kind))
     with pytest.MonkeyPatch.context() as patch:
         if not exact:
-            patch.setattr(weights, "_EXACT", 0)
+            patch.setattr(weights, "_EXACT_BITS", 0)
         alpha = quietly(kway_weights, frame, Scenario(**settings), k=k)
     np.testing.assert_allclose(alpha, brute.kway_weights(frame, settings, k), rtol=0, atol=1e-12)
     assert alpha.index.equals(frame.index)
@@ -143,7 +143,7 @@ def test_both_arithmetics_agree_on_patterns_of_many_sizes():
     for k in (2, 3, 4):
         exact = quietly(kway_weights, data, scenario, k=k)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(weights, "_EXACT", 0)
+            patch.setattr(weights, "_EXACT_BITS", 0)
             floating = quietly(kway_weights, data, scenario, k=k)
         np.testing.assert_allclose(floating, exact, rtol=0, atol=1e-12)
 
@@ -388,3 +388,11 @@ def test_a_total_must_be_a_finite_number(total):
     with pytest.raises(InputError) as caught:
         equalize_weights(pd.Series([0.5, 0.5]), total)
     assert_clear(caught, "total", repr(total))
+
+
+@pytest.mark.parametrize("k", [20, 84, 300])
+def test_many_way_weights_of_a_large_pattern_stay_finite(k):
+    frame = pd.DataFrame({"y": np.exp(np.random.default_rng(1).normal(size=2000))})
+    alpha = kway_weights(frame, Scenario(synthetic="y"), k=k)
+    assert np.isfinite(alpha).all()
+    assert (alpha >= kway_weights(frame, Scenario(synthetic="y"), k=4) - 1e-9).all()
