@@ -31,7 +31,7 @@ $(VENV)/.installed: pyproject.toml $(LOCK)
 lock:
 	for version in 3.11 3.12 3.13 3.14; do \
 	  uv pip compile --quiet --upgrade --python-version $$version --extra test --extra dev \
-	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file constraints/python$$version.txt \
+	    --no-header --no-annotate --output-file constraints/python$$version.txt \
 	    pyproject.toml constraints/tools.in || exit 1; \
 	done
 

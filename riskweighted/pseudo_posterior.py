@@ -1,6 +1,6 @@
 """The risk-weighted pseudo posterior (S003 eq. 4, 10): compile once, sample for each weight vector, check.
 
-This is the one file that knows the versions of PyMC, ArviZ and nutpie.
+This file and `riskweighted.convergence` are the ones that know the versions of PyMC, nutpie and ArviZ.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from riskweighted.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.errors import ConvergenceWarning, InputError, check_seed, is_number
 from riskweighted.release import as_column, check_count, spread_draws
 from riskweighted.synthesizer import Blueprint, Synthesizer
@@ -23,15 +24,11 @@ from riskweighted.weights import check_weights
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-    import arviz as az
     import nutpie
     import pymc as pm
     import pytensor
 
-__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "CompiledModel", "Fit", "Sampling", "compile_model", "fingerprint", "fit", "load_fit"]
-
-R_HAT_LIMIT = 1.02
-ESS_LIMIT = 100.0
+__all__ = ["CompiledModel", "Fit", "Sampling", "compile_model", "fingerprint", "fit", "load_fit"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 
@@ -170,11 +167,11 @@ class CompiledModel:
         """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]}, attrs={"deterministic": 1})
-            return Fit(self.synthesizer, checked, posterior, _no_diagnostics(), self.confidential, self.prepared)
+            return Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared)
         values = self.blueprint.weigh(checked.to_numpy())
         posterior, divergences = _run(self.compiled.with_data(**values), sampling, random_seed, progress)
-        fitted = Fit(self.synthesizer, checked, posterior, _no_diagnostics(), self.confidential, self.prepared)
-        fitted = replace(fitted, diagnostics=_diagnose(fitted, self.blueprint.monitored, divergences))
+        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared)
+        fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
             failed = fitted.diagnostics[~fitted.diagnostics["converged"]]
             warnings.warn(
@@ -331,32 +328,17 @@ def _report_to(compiled: Any, cores: int, progress: Progress) -> None:
     object.__setattr__(compiled, "_make_sampler", make_sampler)
 
 
-def _no_diagnostics() -> pd.DataFrame:
-    columns = {"r_hat": float, "ess_bulk": float, "ess_tail": float, "divergences": int, "converged": bool}
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()}).rename_axis("quantity")
-
-
-def _diagnose(fitted: Fit, monitored: tuple[str, ...], divergences: int) -> pd.DataFrame:
-    """R-hat and effective sample sizes of the log pseudo-likelihood and of every scalar of the monitored parameters."""
+def _quantities(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The log pseudo-likelihood and every scalar of the monitored parameters, each (chains, draws)."""
     sizes = fitted.posterior.sizes
     alpha = fitted.alpha.to_numpy()
-    chains = {"log_pseudo_likelihood": np.empty((sizes["chain"], sizes["draw"]))}
+    quantities = {"log_pseudo_likelihood": np.empty((sizes["chain"], sizes["draw"]))}
     for chain, draw in np.ndindex(sizes["chain"], sizes["draw"]):
         terms = fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
-        chains["log_pseudo_likelihood"][chain, draw] = alpha @ terms
+        quantities["log_pseudo_likelihood"][chain, draw] = alpha @ terms
     for name in monitored:
         values = fitted.posterior[name].values
         for place in np.ndindex(values.shape[2:]):
             label = name if not place else f"{name}[{', '.join(map(str, place))}]"
-            chains[label] = values[(slice(None), slice(None), *place)]
-    rows = {}
-    for label, values in chains.items():
-        if len(values) == 1:  # a single chain is judged on whether its halves agree
-            values = values[:, : sizes["draw"] // 2 * 2].reshape(2, -1)
-        with np.errstate(all="ignore"):  # a quantity that never moves has no R-hat, and does not pass
-            r_hat, bulk = float(az.rhat(values)), float(az.ess(values, method="bulk"))
-            tail = float(az.ess(values, method="tail", prob=(0.05, 0.95)))
-        passed = r_hat <= R_HAT_LIMIT and bulk >= ESS_LIMIT and divergences == 0
-        rows[label] = (r_hat, bulk, tail, divergences, passed)
-    columns = ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("quantity")
+            quantities[label] = values[(slice(None), slice(None), *place)]
+    return quantities

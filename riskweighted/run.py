@@ -6,14 +6,10 @@ is complete; until then finished fits wait in ``OUT.partial``, from which the sa
 """
 
 import hashlib
-import json
 import os
-import platform
-import shutil
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -21,10 +17,10 @@ import pandas as pd
 from riskweighted.design import build_design
 from riskweighted.errors import InputError
 from riskweighted.evaluation import Evaluation, evaluate
-from riskweighted.io import file_hash, write_table
 from riskweighted.patterns import known_patterns
 from riskweighted.progress import Quiet, Reporter
 from riskweighted.pseudo_posterior import CompiledModel, Fit, Sampling, compile_model, fingerprint, load_fit
+from riskweighted.result_folder import check_replaceable, opened, publish, versions, working_folder, write_results
 from riskweighted.scenario import Scenario
 from riskweighted.study import Study, build_synthesizer
 from riskweighted.weights import adjust_weights, scheme_weights
@@ -32,9 +28,7 @@ from riskweighted.weights import adjust_weights, scheme_weights
 __all__ = ["Plan", "Run", "plan_study", "run_study", "study_weights"]
 
 TOP_CODING = "top-coding"
-_MARK = ".riskweighted"  # stands in a working folder of ours
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
-_PACKAGES = ("riskweighted", "pymc", "pytensor", "nutpie", "numba", "numpy", "pandas", "scipy", "arviz", "formulaic")
 
 
 @dataclass(frozen=True)
@@ -158,8 +152,8 @@ def run_study(
     if out.exists() and not force:
         raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
     if out.exists():
-        _check_replaceable(out)
-    partial = _working_folder(out)
+        check_replaceable(out)
+    partial = working_folder(out)
     Sampling(cores=cores, **study.sampling.model_dump())
     confidential = study.read_data() if confidential is None else confidential
     scenario = _check(study, confidential)
@@ -167,36 +161,8 @@ def run_study(
     weights = study_weights(study, confidential, scenario)
     study.make_synthesizer().prepare(confidential)
 
-    partial.mkdir(parents=True, exist_ok=True)
-    partial.chmod(0o700)
-    (partial / _MARK).touch()
-    try:
+    with opened(partial):
         return _run_in(partial, study, out, confidential, scenario, weights, cores, reporter)
-    except BaseException:
-        if partial.is_dir() and not list(partial.glob("*.nc")):  # nothing that a next run could go on from
-            shutil.rmtree(partial)
-        raise
-
-
-def _check_replaceable(out: Path) -> None:
-    """Refuse to replace a folder that is not wholly the result of a run."""
-    try:
-        files = set(json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{str(out)!r} is not the result of a run (it has no manifest.json of ours), so it is not replaced") from None
-    foreign = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} - files - {"manifest.json"}
-    if foreign:
-        raise InputError(
-            f"{str(out)!r} holds {len(foreign)} files that are not of a run, for example {sorted(foreign)[0]!r}; move them away first"
-        )
-
-
-def _working_folder(out: Path) -> Path:
-    """OUT.partial, where finished fits wait; refused where it exists and is not ours."""
-    partial = out.absolute().parent / f"{out.absolute().name}.partial"
-    if partial.exists() and not (partial / _MARK).is_file():
-        raise InputError(f"{str(partial)!r} exists and is not the working folder of a run; move it away or choose another --out")
-    return partial
 
 
 def _run_in(
@@ -223,10 +189,15 @@ def _run_in(
         result = evaluate(confidential, frames, scenario, baseline=baseline, random_seed=seed, progress=advance, **settings)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
     summary = _summary(result, fits, weights)
-    finished = Run(out, result, convergence, summary)
-    _write(finished, study, confidential, weights, fits, frames, partial)
-    _publish(partial, out)
-    return finished
+    tables = {
+        "summary": summary.rename_axis("label").reset_index(),
+        "risk": result.risk,
+        "utility": result.utility,
+        "convergence": convergence,
+    }
+    write_results(study, confidential, weights, fits, frames, tables, result.records, partial)
+    publish(partial, out)
+    return Run(out, result, convergence, summary)
 
 
 def _seed(seed: int, purpose: str, label: str) -> int:
@@ -266,14 +237,10 @@ def _fit_all(
 
 def _fingerprint(study: Study, confidential: pd.DataFrame, alpha: pd.Series, seed: int) -> str:
     """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
-    parts = [study.synthesizer.model_dump_json(), study.sampling.model_dump_json(), seed, _versions(), fingerprint(confidential)]
+    parts = [study.synthesizer.model_dump_json(), study.sampling.model_dump_json(), seed, versions(), fingerprint(confidential)]
     digest = hashlib.sha256(repr(parts).encode())
     digest.update(alpha.to_numpy().tobytes())
     return digest.hexdigest()[:24]
-
-
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
 def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series]) -> pd.DataFrame:
@@ -285,67 +252,3 @@ def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, 
     table.insert(1, "largest R-hat", pd.Series(worst, dtype=float))
     table.insert(2, "converged", pd.Series(passed, dtype=object))
     return table
-
-
-_GUIDE = """What lies here
-
-synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
-tables/         aggregates to decide on: summary, risk, utility, convergence; review before release
-confidential/   weights, risk of every record, posterior draws, the top-coded data; never leaves the agency
-manifest.json   settings, seed, versions, SHA-256 of the input and of every file
-"""
-
-
-def _write(
-    run: Run,
-    study: Study,
-    confidential: pd.DataFrame,
-    weights: Mapping[str, pd.Series],
-    fits: Mapping[str, Fit],
-    frames: Mapping[str, list[pd.DataFrame]],
-    partial: Path,
-) -> None:
-    """Write the result folder inside the partial one."""
-    result = partial / "result"
-    shutil.rmtree(result, ignore_errors=True)
-    digits = len(str(study.release.L))
-    for label, datasets in frames.items():
-        if fits[label].posterior.attrs.get("deterministic"):
-            # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
-            write_table(datasets[0], result / "confidential" / f"{label}.{study.release.format}")
-            continue
-        for number, frame in enumerate(datasets):
-            write_table(frame, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
-    write_table(run.summary.rename_axis("label"), result / "tables" / "summary.csv", index=True)
-    for name, table in (("risk", run.evaluation.risk), ("utility", run.evaluation.utility), ("convergence", run.convergence)):
-        write_table(table, result / "tables" / f"{name}.csv")
-    write_table(pd.DataFrame(dict(weights)).rename_axis("row"), result / "confidential" / "weights.csv", index=True)
-    write_table(run.evaluation.records.rename_axis("row"), result / "confidential" / "identification_risk.csv", index=True)
-    (result / "confidential" / "posterior").mkdir()
-    (result / "confidential").chmod(0o700)
-    for label, fitted in fits.items():
-        if len(fitted.diagnostics):
-            fitted.save(result / "confidential" / "posterior" / f"{label}.nc")
-    (result / "README.txt").write_text(_GUIDE, encoding="utf-8")
-    files = sorted(path for path in result.rglob("*") if path.is_file())
-    settings = json.loads(study.model_dump_json())
-    if study.data.path is not None:
-        settings["data"]["path"] = study.data.path.name
-    manifest = {
-        "settings": settings,
-        "versions": _versions(),
-        "input": {
-            "records": len(confidential),
-            "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
-        },
-        "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
-    }
-    (result / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _publish(partial: Path, out: Path) -> None:
-    """Put the finished folder in its place at once, and clear what led to it."""
-    if out.exists():
-        out.rename(partial / "replaced")
-    (partial / "result").rename(out)
-    shutil.rmtree(partial)

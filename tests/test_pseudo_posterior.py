@@ -12,8 +12,10 @@ from brute import SECRET, assert_clear
 from scipy import stats
 
 from riskweighted import pseudo_posterior
+from riskweighted.convergence import ESS_LIMIT, R_HAT_LIMIT
+from riskweighted.convergence import diagnose as diagnose_quantities
 from riskweighted.errors import ConvergenceWarning, InputError
-from riskweighted.pseudo_posterior import ESS_LIMIT, R_HAT_LIMIT, Fit, Sampling, compile_model, fit, load_fit
+from riskweighted.pseudo_posterior import Fit, Sampling, compile_model, fit, load_fit
 from riskweighted.synthesizer import load_synthesizer
 
 N = 150
@@ -417,7 +419,7 @@ def diagnose(chains=4, draws=500, change=lambda values: values, divergences=0, a
     posterior = xr.Dataset({"a": (("chain", "draw"), a), "v": (("chain", "draw", "i"), vector), "m": (("chain", "draw", "i", "j"), matrix)})
     alpha = pd.Series(alpha)
     fitted = Fit(Stub(), alpha, posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-    return fitted, pseudo_posterior._diagnose(fitted, ("a", "v", "m"), divergences)
+    return fitted, diagnose_quantities(pseudo_posterior._quantities(fitted, ("a", "v", "m")), divergences)
 
 
 def test_limits_are_those_of_the_documentation():
@@ -442,7 +444,7 @@ def test_the_log_pseudo_likelihood_is_weighted():
     posterior = xr.Dataset({"a": (("chain", "draw", "i"), a)})
     for alpha in ([1.0, 0.0, 0.5], [1.0, 0.25, 0.5]):
         fitted = Fit(stub, pd.Series(alpha), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-        table = pseudo_posterior._diagnose(fitted, (), 0)
+        table = diagnose_quantities(pseudo_posterior._quantities(fitted, ()), 0)
         assert table.loc["log_pseudo_likelihood", "r_hat"] == pytest.approx(reference_r_hat(a @ np.array(alpha)), rel=1e-9)
         assert table["converged"].tolist() == [alpha[1] == 0]
 
