@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from riskweighted.pseudo_posterior import az, fit
+from riskweighted.convergence import az
+from riskweighted.pseudo_posterior import fit
 from riskweighted.synthesizer import load_synthesizer
 
 pytestmark = pytest.mark.slow
