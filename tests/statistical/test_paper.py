@@ -58,7 +58,7 @@ def test_the_lab_s_rank_measure_on_our_hierarchical_fit():
     synthesizer = load_synthesizer("hierarchical")(
         "Income ~ log(Expenditure)", groups=("Race", "UrbanRural"), scale_groups="Race", transform="log"
     )
-    fitted = fit(synthesizer, data, random_seed=1)
+    fitted = fit(synthesizer, data, random_seed=1, draws=1500, tune=1000, target_accept=0.9)
     assert fitted.converged
     scenario = Scenario(known=("Race", "UrbanRural"), synthetic="Income")
     means = np.array([rank_measure(data, frame, scenario).mean() for frame in fitted.synthesize(60, random_seed=1)])
