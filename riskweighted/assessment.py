@@ -159,9 +159,7 @@ def _identification(confidential: pd.DataFrame, frames: list[pd.DataFrame], scen
 def _matching(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, level: float) -> Iterator[_Row]:
     found = matching_risk(confidential, frames, scenario)
     n = len(confidential)
-    c, true = (found.records[name].to_numpy(dtype=float).reshape(len(frames), n) for name in ("c", "T"))
-    expected = np.divide(true, c, out=np.zeros_like(true), where=c > 0).mean(axis=0)
-    interval = tuple(n * bound for bound in mean_interval(expected, level=level))
+    interval = tuple(n * bound for bound in mean_interval(found.expected_by_target, level=level))
     what = "sum over records of T/c, mean over datasets (S000)"
     yield _Row("expected match risk", found.expected_match_risk, interval, _BY_RECORD, "riskier", what)  # type: ignore[arg-type]
     interval = proportion_interval(found.true_match_rate, n, level=level)
@@ -237,12 +235,12 @@ def _contributions(confidential: pd.DataFrame, frames: list[pd.DataFrame], scena
 
 def _riskiest(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, risk: np.ndarray, top: int) -> pd.DataFrame:
     """The `top` records by identification risk (ties: by expected match), with what makes them so."""
-    found = matching_risk(confidential, frames, scenario).records
-    c, true = (found[name].to_numpy(dtype=float).reshape(len(frames), -1) for name in ("c", "T"))
+    found = matching_risk(confidential, frames, scenario)
+    c, true = (found.records[name].to_numpy(dtype=float).reshape(len(frames), -1) for name in ("c", "T"))
     table = pd.DataFrame(
         {
             "identification_risk": risk,
-            "expected_match": np.divide(true, c, out=np.zeros_like(true), where=c > 0).mean(axis=0),
+            "expected_match": found.expected_by_target,
             "mean_matches": c.mean(axis=0),
             "share_own_value_close": true.mean(axis=0),
             "records_in_pattern": known_patterns(confidential, scenario.known).in_pattern,

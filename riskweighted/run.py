@@ -1,8 +1,7 @@
-"""The main job: fit, weight, synthesize, evaluate. The one place that knows every step, and what lies where afterwards.
+"""The main job: fit, weight, synthesize, evaluate. The one place that knows every step.
 
-A run writes three folders. ``synthetic/`` may leave the agency once it is approved. ``tables/`` holds aggregates for
-that decision. ``confidential/`` (weights, per-record risk, posteriors) never leaves. All appear at once when the run
-is complete; until then finished fits wait in ``OUT.partial``, from which the same command goes on.
+Its results appear at once when the run is complete (`riskweighted.result_folder`); until then finished fits wait in
+``OUT.partial``, from which the same command goes on.
 """
 
 import hashlib
