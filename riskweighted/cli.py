@@ -5,7 +5,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
@@ -90,14 +90,7 @@ def weights(
         raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
     if out.is_dir() or out.resolve() == data.resolve():
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
-    scenario = Scenario(
-        known=_split(known),
-        synthetic=_split(synthesized),
-        radius=radius,
-        radius_kind="absolute" if absolute else "relative",
-        boundary=boundary,  # type: ignore[arg-type]
-        singletons=singletons,  # type: ignore[arg-type]
-    )
+    scenario = _scenario(known, synthesized, radius, absolute, boundary, singletons=singletons)
     confidential = read_table(data)
     alpha = adjust_weights(scheme_weights(scheme, confidential, scenario), scale, shift)
     unfinished = out.with_name(f".{out.stem}.unfinished{out.suffix}")
@@ -134,14 +127,7 @@ def assess(
     with reporter.step("loading"):
         from riskweighted.assessment import assess as run_assessment
 
-    scenario = Scenario(
-        known=_split(known),
-        synthetic=_split(synthesized),
-        radius=radius,
-        radius_kind="absolute" if absolute else "relative",
-        boundary=boundary,  # type: ignore[arg-type]
-        categorical=_split(categorical),
-    )
+    scenario = _scenario(known, synthesized, radius, absolute, boundary, categorical=_split(categorical))
     with reporter.step("measuring") as advance:
         frames = [read_table(path) for path in synthetic]
         result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
@@ -170,6 +156,18 @@ def _version(show: Annotated[bool, typer.Option("--version", help="Print the ver
     if show:
         output.print(__version__)
         raise typer.Exit
+
+
+def _scenario(known: str, synthesized: str, radius: float, absolute: bool, boundary: str, **others: Any) -> Scenario:
+    """The scenario that the options of a command describe; `Scenario` checks them."""
+    return Scenario(
+        known=_split(known),
+        synthetic=_split(synthesized),
+        radius=radius,
+        radius_kind="absolute" if absolute else "relative",
+        boundary=boundary,  # type: ignore[arg-type]
+        **others,
+    )
 
 
 def _split(names: str) -> tuple[str, ...]:
