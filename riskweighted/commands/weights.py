@@ -1,0 +1,49 @@
+"""``riskweighted weights``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from riskweighted.commands.terminal import output, print_table, scenario_of
+from riskweighted.errors import InputError, listing
+from riskweighted.io import FORMATS, read_table, write_table
+from riskweighted.weights import adjust_weights, scheme_weights
+
+
+def weights(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Confidential table: {', '.join(FORMATS)}.")],
+    synthesized: Annotated[str, typer.Option("--synthesized", help="The sensitive variable (several: a,b).")],
+    out: Annotated[Path, typer.Option("--out", help="File for the weights (.csv or .parquet); confidential.")],
+    known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")] = "",
+    radius: Annotated[
+        float, typer.Option("--radius", help="Half-width of the ball: a share of the value, or with --absolute in its units.")
+    ] = 0.2,
+    absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
+    scheme: Annotated[str, typer.Option("--scheme", help="marginal, pairwise, or 3-way, 4-way, ...")] = "pairwise",
+    boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
+    singletons: Annotated[str, typer.Option("--singletons", help="protect, paper or error.")] = "protect",
+    scale: Annotated[float, typer.Option("--scale", help="Weights become clip(scale * alpha + shift, 0, 1).")] = 1.0,
+    shift: Annotated[float, typer.Option("--shift", help="See --scale.")] = 0.0,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Compute weights alpha from the confidential data's identification risk; prints only their distribution."""
+    if out.suffix not in FORMATS:
+        raise InputError(f"--out {out.name!r} must end in {listing(FORMATS)}")
+    if out.exists() and not force:
+        raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
+    if out.is_dir() or out.resolve() == data.resolve():
+        raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
+    scenario = scenario_of(known, synthesized, radius, absolute, boundary, singletons=singletons)
+    confidential = read_table(data)
+    alpha = adjust_weights(scheme_weights(scheme, confidential, scenario), scale, shift)
+    unfinished = out.with_name(f".{out.stem}.unfinished{out.suffix}")
+    write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True)
+    unfinished.replace(out)
+    shares = alpha.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
+    distribution = pd.DataFrame(
+        {"records": [len(alpha)], "mean": [alpha.mean()], **{f"{q:.0%}": [v] for q, v in shares.items()}}, index=[scheme]
+    )
+    print_table(distribution.rename_axis("alpha"), "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)")
+    output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")
