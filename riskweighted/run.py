@@ -20,13 +20,26 @@ from riskweighted.patterns import known_patterns
 from riskweighted.progress import Quiet, Reporter
 from riskweighted.pseudo_posterior import CompiledModel, Fit, Sampling, compile_model, fingerprint, load_fit
 from riskweighted.result_folder import check_replaceable, opened, publish, versions, working_folder, write_results
-from riskweighted.scenario import Scenario
 from riskweighted.study import Study, build_synthesizer
+from riskweighted.synthesizer import Synthesizer
 from riskweighted.weights import adjust_weights, scheme_weights
 
-__all__ = ["Plan", "Run", "plan_study", "run_study", "study_weights"]
+__all__ = [
+    "TOP_CODING",
+    "UNWEIGHTED",
+    "Plan",
+    "Run",
+    "check_evaluation",
+    "check_scenario",
+    "plan_study",
+    "run_study",
+    "seed_for",
+    "study_weights",
+    "top_coding_synthesizer",
+]
 
 TOP_CODING = "top-coding"
+UNWEIGHTED = "unweighted"  # the baseline that whack-a-mole is measured against
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
 
 
@@ -54,12 +67,12 @@ class Run:
     summary: pd.DataFrame
 
 
-def study_weights(study: Study, confidential: pd.DataFrame, scenario: Scenario) -> dict[str, pd.Series]:
+def study_weights(study: Study, confidential: pd.DataFrame) -> dict[str, pd.Series]:
     """Weights of every scheme of the study; all but the unweighted one are adjusted by its scale and shift."""
-    weights = {}
+    scenario, weights = study.weighting_scenario(), {}
     for scheme in study.weights.schemes:
         alpha = scheme_weights(scheme, confidential, scenario)
-        adjusted = scheme != "unweighted"
+        adjusted = scheme != UNWEIGHTED
         weights[scheme] = adjust_weights(alpha, study.weights.scale, study.weights.shift) if adjusted else alpha
     for scheme, alpha in weights.items():
         if not (alpha > 0).any():
@@ -69,7 +82,8 @@ def study_weights(study: Study, confidential: pd.DataFrame, scenario: Scenario) 
     return weights
 
 
-def _check(study: Study, confidential: pd.DataFrame) -> Scenario:
+def check_scenario(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse data that does not suit the scenario, and a synthesizer of another variable."""
     scenario = study.make_scenario()
     scenario.check(confidential)
     target = study.make_synthesizer().target
@@ -78,7 +92,6 @@ def _check(study: Study, confidential: pd.DataFrame) -> Scenario:
             f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(scenario.synthetic)!r}; "
             "they must be the same variable"
         )
-    return scenario
 
 
 def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
@@ -87,9 +100,9 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation.
     """
     confidential = study.read_data() if confidential is None else confidential
-    scenario = _check(study, confidential)
-    patterns = known_patterns(confidential, scenario.known)
-    weights = study_weights(study, confidential, scenario)
+    check_scenario(study, confidential)
+    patterns = known_patterns(confidential, study.make_scenario().known)
+    weights = study_weights(study, confidential)
     synthesizer = study.make_synthesizer()
     blueprint = synthesizer.build(synthesizer.prepare(confidential))
     sampling = study.sampling
@@ -99,7 +112,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         records=len(confidential),
         patterns=len(patterns.sizes),
         singletons=patterns.singletons,
-        predictors=_check_evaluation(study, confidential, scenario),
+        predictors=check_evaluation(study, confidential),
         datasets=study.release.L,
         schemes=tuple(weights),
         mean_weight={scheme: float(alpha.mean()) for scheme, alpha in weights.items()},
@@ -107,12 +120,12 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     )
 
 
-def _check_evaluation(study: Study, confidential: pd.DataFrame, scenario: Scenario) -> int:
+def check_evaluation(study: Study, confidential: pd.DataFrame) -> int:
     """Evaluate the confidential data alone, to find wrong evaluation settings before any fit; counts the predictors."""
-    settings = study.evaluation.model_dump() | {"resamples": 1}
+    settings = study.measures() | {"resamples": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        evaluate(confidential, {"itself": confidential}, scenario, random_seed=0, **settings)
+        evaluate(confidential, {"itself": confidential}, study.evaluating_scenario(), random_seed=0, **settings)
     return build_design(study.synthesizer.formula, confidential).centred.shape[1]
 
 
@@ -155,13 +168,13 @@ def run_study(
     partial = working_folder(out)
     Sampling(cores=cores, **study.sampling.model_dump())
     confidential = study.read_data() if confidential is None else confidential
-    scenario = _check(study, confidential)
-    _check_evaluation(study, confidential, scenario)
-    weights = study_weights(study, confidential, scenario)
+    check_scenario(study, confidential)
+    check_evaluation(study, confidential)
+    weights = study_weights(study, confidential)
     study.make_synthesizer().prepare(confidential)
 
     with opened(partial):
-        return _run_in(partial, study, out, confidential, scenario, weights, cores, reporter)
+        return _run_in(partial, study, out, confidential, weights, cores, reporter)
 
 
 def _run_in(
@@ -169,7 +182,6 @@ def _run_in(
     study: Study,
     out: Path,
     confidential: pd.DataFrame,
-    scenario: Scenario,
     weights: Mapping[str, pd.Series],
     cores: int | None,
     reporter: Reporter,
@@ -179,12 +191,12 @@ def _run_in(
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            frames[label] = fitted.synthesize(study.release.L, random_seed=_seed(study.seed, "synthesize", label))
+            frames[label] = fitted.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
             advance(done + 1, len(fits))
     with reporter.step("measuring risk and utility") as advance:
-        baseline = "unweighted" if "unweighted" in fits else None
-        seed = _seed(study.seed, "evaluate", "")
-        settings = study.evaluation.model_dump()
+        baseline = UNWEIGHTED if UNWEIGHTED in fits else None
+        seed = seed_for(study.seed, "evaluate", "")
+        scenario, settings = study.evaluating_scenario(), study.measures()
         result = evaluate(confidential, frames, scenario, baseline=baseline, random_seed=seed, progress=advance, **settings)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
     summary = _summary(result, fits, weights)
@@ -199,7 +211,7 @@ def _run_in(
     return Run(out, result, convergence, summary)
 
 
-def _seed(seed: int, purpose: str, label: str) -> int:
+def seed_for(seed: int, purpose: str, label: str) -> int:
     """A seed of its own for every purpose and scheme, so that adding a scheme changes no other one."""
     digest = hashlib.sha256(f"{seed}/{purpose}/{label}".encode()).digest()
     return int.from_bytes(digest[:8], "little")
@@ -214,7 +226,7 @@ def _fit_all(
     compiled: CompiledModel | None = None
     fits: dict[str, Fit] = {}
     for number, (scheme, alpha) in enumerate(weights.items()):
-        seed = _seed(study.seed, "fit", scheme)
+        seed = seed_for(study.seed, "fit", scheme)
         kept = partial / f"{_fingerprint(study, confidential, alpha, seed)}.nc"
         if kept.is_file():
             with reporter.step(f"reading the finished fit {scheme}"):
@@ -228,10 +240,14 @@ def _fit_all(
         fits[scheme].save(kept.with_suffix(".tmp"))
         kept.with_suffix(".tmp").replace(kept)
     if study.top_coding is not None:
-        settings = study.top_coding.model_dump()
-        baseline = build_synthesizer(TOP_CODING, f"{study.synthesizer.formula.split('~')[0]} ~ 1", settings)
-        fits[TOP_CODING] = compile_model(baseline, confidential).sample(None)
+        fits[TOP_CODING] = compile_model(top_coding_synthesizer(study), confidential).sample(None)
     return fits
+
+
+def top_coding_synthesizer(study: Study) -> Synthesizer:
+    """The study's top-coding baseline for the variable that its synthesizer replaces."""
+    assert study.top_coding is not None
+    return build_synthesizer(TOP_CODING, f"{study.synthesizer.formula.split('~')[0]} ~ 1", study.top_coding.model_dump())
 
 
 def _fingerprint(study: Study, confidential: pd.DataFrame, alpha: pd.Series, seed: int) -> str:

@@ -14,11 +14,12 @@ from riskweighted.io import read_table
 from riskweighted.scenario import Scenario
 from riskweighted.synthesizer import Synthesizer, load_synthesizer
 
-__all__ = ["Study", "demo_study", "load_study"]
+__all__ = ["Study", "build_synthesizer", "demo_study", "load_study", "make_study", "read_toml", "setting_names"]
 
 _Share = Annotated[float, Field(gt=0, lt=1)]
 _Count = Annotated[int, Field(ge=1, strict=True)]
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=True)]  # Scenario checks it
+_Radius = _Number | dict[str, _Number]
 _Column = str | list[str]
 
 
@@ -38,13 +39,20 @@ class DataSettings(_Settings):
             raise ValueError("give either path or embedded")
         return self
 
+    def read(self) -> pd.DataFrame:
+        """The data."""
+        if self.embedded is not None:
+            return load_embedded(self.embedded)
+        assert self.path is not None
+        return read_table(self.path)
+
 
 class ScenarioSettings(_Settings):
     """The settings of `Scenario`."""
 
     known: _Column = []
     synthetic: _Column
-    radius: _Number | dict[str, _Number] = 0.2
+    radius: _Radius = 0.2
     radius_kind: str = "relative"
     boundary: str = "closed"
     singletons: str = "protect"
@@ -61,11 +69,15 @@ class SynthesizerSettings(BaseModel):
 
 
 class WeightSettings(_Settings):
-    """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the unweighted one."""
+    """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the unweighted one.
+
+    The radius of the weights is the scenario's unless given here.
+    """
 
     schemes: Annotated[list[str], Field(min_length=1)] = ["unweighted", "marginal", "pairwise"]
     scale: float = 1.0
     shift: float = 0.0
+    radius: _Radius | None = None
 
 
 class SamplingSettings(_Settings):
@@ -85,8 +97,9 @@ class ReleaseSettings(_Settings):
 
 
 class EvaluationSettings(_Settings):
-    """The settings of `evaluate`."""
+    """The settings of `evaluate`; the radius of the risk measures is the scenario's unless given here."""
 
+    radius: _Radius | None = None
     quantiles: list[_Share] = [0.5, 0.9]
     regression: str | None = None
     coefficient: str | None = None
@@ -133,22 +146,46 @@ class Study(_Settings):
         """The intruder's scenario."""
         return Scenario(**self.scenario.model_dump())
 
+    def weighting_scenario(self) -> Scenario:
+        """The scenario with the radius that the weights are made with."""
+        return self._scenario_with(self.weights.radius)
+
+    def evaluating_scenario(self) -> Scenario:
+        """The scenario with the radius that risk is measured with."""
+        return self._scenario_with(self.evaluation.radius)
+
+    def _scenario_with(self, radius: float | dict[str, float] | None) -> Scenario:
+        scenario = self.make_scenario()
+        return scenario if radius is None else dataclasses.replace(scenario, radius=radius)
+
+    def measures(self) -> dict[str, Any]:
+        """The settings of `evaluate` by name; the radius stands in `evaluating_scenario`."""
+        return self.evaluation.model_dump(exclude={"radius"})
+
     def make_synthesizer(self) -> Synthesizer:
         """The synthesizer, built from its formula and settings."""
         return build_synthesizer(self.synthesizer.name, self.synthesizer.formula, self.synthesizer.model_extra or {})
 
     def read_data(self) -> pd.DataFrame:
         """The confidential data."""
-        if self.data.embedded is not None:
-            return load_embedded(self.data.embedded)
-        assert self.data.path is not None
-        return read_table(self.data.path)
+        return self.data.read()
+
+
+def setting_names(synthesizer: str) -> list[str]:
+    """Every setting of a study by its dotted name, with those of one synthesizer."""
+    sections = [section for section in Study.model_fields if section != "seed"]
+    names = [f"{section}.{name}" for section in sections for name in _names_at((section,))]
+    return [*names, *(f"synthesizer.{name}" for name in _own_settings(synthesizer)), "seed"]
+
+
+def _own_settings(synthesizer: str) -> list[str]:
+    kind = load_synthesizer(synthesizer)
+    return [field.name for field in dataclasses.fields(kind) if field.name != "formula"]  # type: ignore[arg-type]
 
 
 def build_synthesizer(name: str, formula: str, settings: dict[str, Any]) -> Synthesizer:
     """A registered synthesizer from a formula and settings by name; lists the valid ones where one is unknown."""
-    kind = load_synthesizer(name)
-    valid = [field.name for field in dataclasses.fields(kind) if field.name != "formula"]  # type: ignore[arg-type]
+    kind, valid = load_synthesizer(name), _own_settings(name)
     unknown = [setting for setting in settings if setting not in valid]
     if unknown:
         raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing(valid)}")
@@ -191,7 +228,8 @@ def make_study(settings: dict[str, Any], folder: Path | None = None) -> Study:
     if study.data.path is not None and folder is not None:
         path = (folder / study.data.path).resolve()
         study = study.model_copy(update={"data": study.data.model_copy(update={"path": path})})
-    study.make_scenario()
+    study.weighting_scenario()
+    study.evaluating_scenario()
     study.make_synthesizer()
     return study
 
@@ -210,14 +248,18 @@ def load_study(path: str | Path) -> Study:
     InputError
         If the file is absent or not TOML, or a setting is unknown, missing or not valid.
     """
+    return make_study(read_toml(path, "study"), Path(path).parent)
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """The tables of a TOML file; `what` names its kind in an error."""
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"there is no study file {str(path)!r}")
+        raise InputError(f"there is no {what} file {str(path)!r}")
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
-    return make_study(settings, path.parent)
 
 
 def demo_study() -> Study:

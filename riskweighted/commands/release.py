@@ -1,0 +1,46 @@
+"""``riskweighted release``."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from riskweighted.commands.terminal import errors, output, print_table, split
+from riskweighted.progress import reporter_for
+
+
+def release(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pack; must not exist.")],
+    scheme: Annotated[str, typer.Option("--scheme", help="Which scheme is released (several: a,b).")] = "",
+    formats: Annotated[str, typer.Option("--format", help="csv, parquet, dta (Stata), sav (SPSS), xpt (SAS); or several.")] = "csv",
+    confidential: Annotated[
+        Path | None,
+        typer.Option("--confidential", metavar="FILE", help="The run's data, if not beside RUN; for the check."),
+    ] = None,
+    unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable.")] = None,
+) -> None:
+    """Make the pack that may leave the agency, after every file of it was read and nothing confidential was found."""
+    reporter = reporter_for(errors)
+    with reporter.step("making and checking the pack"):
+        from riskweighted.codebook import parse_units
+        from riskweighted.release_pack import release_run
+
+        report = import_module("riskweighted.reports").render_report if find_spec("riskweighted.reports") else None
+        pack = release_run(
+            run,
+            out,
+            schemes=split(scheme),
+            formats=split(formats),
+            confidential=confidential,
+            units=parse_units(unit or []),
+            report=report,
+        )
+    rows = pack.check.assign(scheme=pack.check["file"].str.split("/").str[1]).groupby("scheme", sort=False)
+    columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
+    columns["expected by chance"] = rows["expected by chance"].max()
+    print_table(pd.DataFrame(columns), "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
+    output.print(f"Released to {pack.folder}/  (sign_off.md there names what a person must still look at)")

@@ -1,0 +1,177 @@
+"""The convergence card: do the chains mix, quantity by quantity?"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from scipy.stats import rankdata
+
+from riskweighted.errors import InputError
+from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
+from riskweighted.release import check_count
+from riskweighted.scenario import require_columns
+
+if TYPE_CHECKING:
+    from riskweighted.pseudo_posterior import Fit
+
+__all__ = ["plot_convergence", "rank_histogram"]
+
+_LIKELIHOOD = "log_pseudo_likelihood"
+_CHAINS = (
+    ("#0072B2", "-"),
+    ("#D55E00", "--"),
+    ("#009E73", ":"),
+    ("#CC79A7", "-."),
+    ("#56B4E9", (0, (6, 1, 1, 1))),
+    ("#E69F00", (0, (1, 1))),
+)
+
+
+def rank_histogram(values: np.ndarray, bins: int = 20) -> np.ndarray:
+    """Draws of each chain per bin of the ranks among all draws, over the number expected if chains agree; (chains, bins).
+
+    values : array (chains, draws). Ties get their mean rank.
+    """
+    ranks = rankdata(values, axis=None).reshape(values.shape)
+    edges = np.linspace(0.5, values.size + 0.5, bins + 1)
+    return np.array([np.histogram(chain, edges)[0] for chain in ranks]) * bins / values.shape[1]
+
+
+def plot_convergence(
+    fitted: "Fit | xr.Dataset",
+    diagnostics: pd.DataFrame | None = None,
+    *,
+    most: int = 8,
+    bins: int = 20,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Rank plots, R-hat and effective sample sizes of the quantities on which a fit is judged.
+
+    A row per quantity: for each chain, how many of its draws fall in each part of the ranking of all draws. Chains that
+    agree stay within the grey band, 2 binomial standard deviations about the level of equal shares (draws of a chain are
+    correlated, so somewhat more is no alarm).
+
+    Parameters
+    ----------
+    fitted : Fit, or Dataset
+        A fit, or its posterior by (chain, draw).
+    diagnostics : DataFrame, optional
+        Needed with a Dataset: r_hat, ess_bulk, ess_tail, divergences, converged by quantity (`Fit.diagnostics`, or the
+        rows of one label of ``tables/convergence.csv``). The log pseudo-likelihood is not stored, so a Dataset gives it
+        no ranks.
+    most : int
+        Rows shown at most, those of largest R-hat.
+    bins : int
+        Bins of the ranks.
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        If a column is absent, nothing was estimated, or a quantity is not in the posterior.
+    """
+    check_count(most, "most")
+    posterior, table = _posterior_and_table(fitted, diagnostics)
+    ordered = table.sort_values("r_hat", ascending=False, kind="stable", na_position="first").head(most)
+    ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
+    ax = new_axes(ax, figsize, (8.0, 1.4 + 0.95 * len(ordered)))
+    highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])
+    draws = posterior.sizes["draw"]
+    slack = 2 * np.sqrt((bins - 1) / draws)  # 2 sd of a share of 1 / bins, over that share
+    for row, rank in enumerate(ranks.values()):
+        _draw_row(ax, row, rank, highest, slack)
+    finish(ax, "rank of a draw among those of all chains", grid="x")
+    _name_rows(ax, ordered)
+    ax.set(xlim=(0, 1), ylim=(len(ordered) + 0.05, -0.1))
+    ax.set_xticks([0, 0.5, 1], ["lowest", "", "highest"])
+    more = f"The {len(ordered)} of {len(table)} quantities of largest R-hat." if len(ordered) < len(table) else ""
+    add_note(
+        ax,
+        more,
+        f"{posterior.sizes['chain']} chains of {draws} draws; {int(table['divergences'].max())} divergences.",
+        "Grey: 2 sd about equal shares.",
+    )
+    if any(rank is not None for rank in ranks.values()):
+        add_legend(ax, "below", ncols=4, handlelength=3)
+    return ax
+
+
+def _posterior_and_table(fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame | None) -> tuple[xr.Dataset, pd.DataFrame]:
+    if isinstance(fitted, xr.Dataset):
+        if diagnostics is None:
+            raise InputError("a posterior needs its diagnostics: pass a Fit, or diagnostics=...")
+        posterior, table = fitted, diagnostics
+    elif hasattr(fitted, "posterior") and hasattr(fitted, "diagnostics"):
+        if diagnostics is not None:
+            raise InputError("a Fit has its own diagnostics: pass none")
+        posterior, table = fitted.posterior, fitted.diagnostics
+    else:
+        raise InputError(f"expected a Fit or an xarray Dataset, got {type(fitted).__name__}")
+    if isinstance(table, pd.DataFrame) and "quantity" in table.columns:
+        table = table.set_index("quantity")
+    require_columns(table, ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged"], "diagnostics")
+    if not table.index.is_unique:
+        raise InputError("diagnostics name a quantity more than once: pass the rows of one label")
+    if not {"chain", "draw"} <= set(posterior.sizes):
+        raise InputError("the posterior must have the dimensions 'chain' and 'draw'")
+    return posterior, table
+
+
+def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bins: int) -> np.ndarray | None:
+    """Rank histogram of a quantity, named as in the diagnostics: "mean", "slope[2]"; None where its draws are not stored."""
+    name, _, place = quantity.partition("[")
+    if name in posterior:
+        indices: tuple[Any, ...] = tuple(int(number) for number in place.rstrip("]").split(",") if number)
+        values = posterior[name].transpose("chain", "draw", ...).values
+        if len(indices) == values.ndim - 2 and all(index < size for index, size in zip(indices, values.shape[2:], strict=True)):
+            return rank_histogram(values[:, :, *indices], bins)
+    if quantity != _LIKELIHOOD:
+        raise InputError(f"the posterior has no quantity {quantity!r}, which the diagnostics name")
+    if isinstance(fitted, xr.Dataset):
+        return None
+    values = np.empty((posterior.sizes["chain"], posterior.sizes["draw"]))
+    for chain, draw in np.ndindex(values.shape):
+        values[chain, draw] = fitted.alpha.to_numpy() @ fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
+    return rank_histogram(values, bins)
+
+
+def _draw_row(ax: Axes, row: int, rank: np.ndarray | None, highest: float, slack: float) -> None:
+    """One quantity between y = row (above) and row + 0.9 (below, where no draw lies)."""
+    base, scale = row + 0.92, 0.84 / highest
+    ax.axhline(base, color="#888888", linewidth=0.8)
+    if rank is None:
+        ax.text(0.5, row + 0.5, "draws not stored", ha="center", va="center", fontsize=NOTE_SIZE)
+        return
+    ax.axhspan(base - scale * (1 + slack), base - scale * max(1 - slack, 0), color="#bbbbbb", alpha=0.45, linewidth=0)
+    edges = np.linspace(0, 1, rank.shape[1] + 1)
+    for chain, heights in enumerate(rank):
+        colour, line = _CHAINS[chain % len(_CHAINS)]
+        name = f"chain {chain}" if not any(text == f"chain {chain}" for text in ax.get_legend_handles_labels()[1]) else None
+        ax.stairs(base - scale * heights, edges, baseline=None, color=colour, linestyle=line, linewidth=1.6, label=name)
+
+
+def _name_rows(ax: Axes, table: pd.DataFrame) -> None:
+    """Quantities on the left; verdict, R-hat and effective sample sizes on the right."""
+    places = np.arange(len(table)) + 0.5
+    ax.set_yticks(places, list(short_names(table.index).values()), fontsize=TICK_SIZE)
+    ax.tick_params(axis="y", length=0)
+    right = ax.secondary_yaxis("right")
+    verdicts = []
+    for _, row in table.iterrows():
+        verdict = "passed" if row["converged"] else "FAILED"
+        sizes = f"ESS bulk {row['ess_bulk']:.0f}, tail {row['ess_tail']:.0f}"
+        verdicts.append(f"{verdict}: R-hat {row['r_hat']:.3f}\n{sizes}")
+    right.set_yticks(places, verdicts, fontsize=NOTE_SIZE)
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+    for label, passed in zip(right.get_yticklabels(), table["converged"], strict=True):
+        label.set_fontweight("normal" if passed else "bold")

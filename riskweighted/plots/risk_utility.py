@@ -1,0 +1,97 @@
+"""Risk against utility of every label, and those that no other beats in both."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from riskweighted.errors import InputError, listing
+from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.scenario import require_columns
+
+__all__ = ["pareto_front", "plot_risk_utility"]
+
+Better = Literal["lower", "higher"]
+
+
+def pareto_front(risk: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """Which points no other point beats: none is at most as large in both and smaller in one; boolean (n,)."""
+    no_worse = (risk[:, None] <= risk) & (loss[:, None] <= loss)  # [other, own]
+    smaller = (risk[:, None] < risk) | (loss[:, None] < loss)
+    return np.asarray(~(no_worse & smaller).any(axis=0))
+
+
+def plot_risk_utility(
+    summary: pd.DataFrame,
+    risk: str,
+    utility: str,
+    *,
+    better: Better | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Map of the labels by a risk and a utility measure, with the Pareto front.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        `Evaluation.summary()`, `Run.summary`, or ``tables/summary.csv`` with its column "label".
+    risk : str
+        Measure on the x axis, for example "mean risk"; lower is better.
+    utility : str
+        Measure on the y axis, for example "U_m of income" or "mean of income: overlap".
+    better : {"lower", "higher"}, optional
+        Which values of `utility` are better; known for U_m and U_a (lower) and overlaps (higher), else needed.
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes: the better corner is named; labels on the front are enlarged and joined. Labels that lack a measure are left
+    out, and so are the confidential data.
+
+    Raises
+    ------
+    InputError
+        If a measure is no column, no label has both, or the better direction is not known.
+    """
+    table = summary.set_index("label") if isinstance(summary, pd.DataFrame) and "label" in summary.columns else summary
+    require_columns(table, [risk, utility], "summary")
+    if not table.index.is_unique:
+        raise InputError(f"summary has label {listing(table.index[table.index.duplicated()].unique())} more than once")
+    direction = _direction(utility) if better is None else better
+    if direction not in ("lower", "higher"):
+        raise InputError(f"set better to 'lower' or 'higher': whether more of {utility!r} is better is not known, got {better!r}")
+    points = table[[risk, utility]].drop(index=CONFIDENTIAL, errors="ignore").dropna()
+    if points.empty:
+        raise InputError(f"no label but the confidential data has both {risk!r} and {utility!r}; choose other measures")
+    x, y = numbers(points[risk], repr(risk)), numbers(points[utility], repr(utility))
+    front = pareto_front(x, y if direction == "lower" else -y)
+    ax = new_axes(ax, figsize, (7.5, 4.5))
+    order = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
+    ax.plot(x[order], y[order], color="black", linewidth=1.5, linestyle="--", zorder=1, label="Pareto front")
+    styles, names = scheme_styles(table.index), short_names(points.index)
+    for place, label in enumerate(points.index):
+        style = styles[label]
+        marks: dict[str, Any] = {"marker": style.marker, "s": 190 if front[place] else 80, "linewidth": 1.8 if front[place] else 0.6}
+        ax.scatter(x[place], y[place], color=style.colour, edgecolor="black", label=names[label], zorder=2, **marks)
+    finish(ax, f"{title(risk)} (lower is better)", f"{title(utility)} ({direction} is better)", grid="both")
+    ax.locator_params(axis="x", nbins=6)
+    ax.margins(0.12)
+    absent = len(table.drop(index=CONFIDENTIAL, errors="ignore")) - len(points)
+    add_note(
+        ax,
+        "Large and joined: no other label is as good in both and better in one.",
+        f"{absent} labels lack a measure and are not shown." if absent else "",
+    )
+    add_legend(ax, "beside", labelspacing=0.9)
+    return ax
+
+
+def _direction(utility: str) -> Better | None:
+    if utility.endswith(": overlap"):
+        return "higher"
+    return "lower" if utility.startswith(("U_m", "U_a")) else None

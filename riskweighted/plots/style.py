@@ -1,0 +1,207 @@
+"""How every figure looks: one colour, marker, line and hatch per scheme, text as text, sizes that survive print."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
+
+from riskweighted.errors import InputError, is_number, listing
+from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.scenario import require_columns
+
+__all__ = [
+    "CONFIDENTIAL_COLOUR",
+    "SchemeStyle",
+    "add_legend",
+    "add_note",
+    "chosen_labels",
+    "finish",
+    "name_ticks",
+    "new_axes",
+    "numbers",
+    "printable",
+    "scheme_styles",
+    "short_names",
+    "title",
+]
+
+LABEL_SIZE, TICK_SIZE, NOTE_SIZE = 12, 11, 10.5  # points, at the width of a page
+LONGEST_NAME, LONGEST_TITLE = 24, 48  # characters of a label and of an axis in a figure; tables hold them whole
+CONFIDENTIAL_COLOUR = "#4d4d4d"
+
+
+@dataclass(frozen=True)
+class SchemeStyle:
+    """What tells a scheme from the others, with and without colour."""
+
+    colour: str
+    marker: str
+    line: Any
+    hatch: str
+
+
+# Colours of Okabe & Ito, then of Tol's muted scheme: both are told apart with every common colour blindness.
+_KNOWN = {
+    CONFIDENTIAL: SchemeStyle(CONFIDENTIAL_COLOUR, "s", "-", ""),
+    "unweighted": SchemeStyle("#0072B2", "o", "--", "//"),
+    "marginal": SchemeStyle("#D55E00", "^", "-.", "\\\\"),
+    "pairwise": SchemeStyle("#009E73", "D", ":", "xx"),
+    "top-coding": SchemeStyle("#E69F00", "v", (0, (6, 1, 1, 1, 1, 1)), ".."),
+    "3-way": SchemeStyle("#CC79A7", "P", (0, (3, 2)), "++"),
+    "4-way": SchemeStyle("#56B4E9", "X", (0, (8, 2)), "--"),
+}
+_SPARE_COLOURS = ("#882255", "#999933", "#332288", "#44AA99", "#CC6677", "#117733", "#AA4499")
+_SPARE_MARKERS = ("<", ">", "p", "h", "*")
+_SPARE_LINES = ((0, (5, 2, 1, 2)), (0, (1, 1)), (0, (10, 3)), (0, (4, 1, 4, 3)))
+_SPARE_HATCHES = ("||", "oo", "**")
+
+
+def scheme_styles(labels: Iterable[object]) -> dict[object, SchemeStyle]:
+    """One style per label: the usual schemes have theirs always, others take spare ones in the order given.
+
+    Give all labels of a table, not the ones shown, so that a scheme looks the same in every figure.
+    """
+    styles: dict[object, SchemeStyle] = {}
+    spare = 0
+    for label in labels:
+        if label in styles:
+            continue
+        if label in _KNOWN:
+            styles[label] = _KNOWN[str(label)]
+            continue
+        kinds = (_SPARE_COLOURS, _SPARE_MARKERS, _SPARE_LINES, _SPARE_HATCHES)
+        styles[label] = SchemeStyle(*(kind[spare % len(kind)] for kind in kinds))  # type: ignore[arg-type]
+        spare += 1
+    return styles
+
+
+@cache
+def _glyphs(path: str) -> frozenset[int]:
+    return frozenset(font_manager.get_font(path).get_charmap())
+
+
+def printable(text: object) -> str:
+    """Text that Matplotlib prints as it stands: no formula between dollars, no line break, no glyph that the font lacks."""
+    glyphs = _glyphs(str(font_manager.findfont(font_manager.FontProperties())))
+    shown = "".join(letter if ord(letter) in glyphs else "\N{WHITE SQUARE}" for letter in " ".join(str(text).split()))
+    return shown.replace("$", r"\$")
+
+
+def _cut(text: object, longest: int) -> str:
+    """Text in one line, without its middle where it is longer than `longest` letters."""
+    whole = " ".join(str(text).split())
+    kept = longest - 1
+    return whole if len(whole) <= longest else f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
+
+
+def title(text: object) -> str:
+    """A column or measure as the name of an axis: printable, and cut in the middle where it is very long."""
+    return printable(_cut(text, LONGEST_TITLE))
+
+
+def short_names(labels: Iterable[object], longest: int = LONGEST_NAME) -> dict[object, str]:
+    """A printable name per label, cut in the middle where it is long, and numbered where two would look the same."""
+    names: dict[object, str] = {}
+    for label in labels:
+        text = _cut(label, longest)
+        text = f" {text}" if text.startswith("_") else text  # Matplotlib hides legend entries that begin with an underscore
+        name, copy = printable(text), 1
+        while name in names.values():
+            copy += 1
+            name = f"{printable(text)} ({copy})"
+        names[label] = name
+    return names
+
+
+def new_axes(ax: Axes | None, figsize: tuple[float, float] | None, default: tuple[float, float] = (7.0, 4.5)) -> Axes:
+    """The axes given, or those of a new figure of `figsize` inches; pyplot is not involved."""
+    if ax is not None:
+        if not isinstance(ax, Axes):
+            raise InputError(f"ax must be Matplotlib axes, got {type(ax).__name__}")
+        if figsize is not None:
+            raise InputError("figsize is that of a new figure: give ax or figsize, not both")
+        return ax
+    size = default if figsize is None else figsize
+    if not (isinstance(size, Sequence) and len(size) == 2 and all(is_number(length) and length > 0 for length in size)):
+        raise InputError(f"figsize must be (width, height) in inches, both above 0, got {figsize!r}")
+    return Figure(figsize=(size[0], size[1]), layout="constrained").subplots()
+
+
+def chosen_labels(table: pd.DataFrame, labels: Sequence[str] | None, what: str) -> list[str]:
+    """The columns to show: those asked for, each of them once, or all."""
+    if isinstance(labels, str):
+        raise InputError(f"labels must be a list of names, got the text {labels!r}")
+    require_columns(table, [] if labels is None else list(labels), what)
+    chosen = list(table.columns if labels is None else labels)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError(f"labels must name at least one of {listing(table.columns)}, each once, got {listing(chosen)}")
+    return chosen
+
+
+def numbers(column: pd.Series, what: str) -> np.ndarray:
+    """The finite numbers of a column, or a refusal that counts what is not."""
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        raise InputError(f"{what} must be numbers, got dtype {column.dtype}")
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    unusable = int((~np.isfinite(values)).sum())
+    if unusable:
+        raise InputError(f"{what} must be finite: {unusable} of {len(values)} are missing or infinite")
+    return values
+
+
+def _letters(length: float, ax: Axes, size: float) -> int:
+    """How many letters of `size` points fit along `length` pixels of the axes, which the layout enlarges by about a tenth."""
+    return max(int(1.1 * length / ax.get_figure(root=True).dpi * 72 / (0.58 * size)), 20)  # type: ignore[union-attr]
+
+
+def finish(ax: Axes, x: str = "", y: str = "", grid: str = "y") -> Axes:
+    """Names of the axes in lines that fit, sizes, a grid behind the data along one axis."""
+    extent = ax.get_window_extent()
+    ax.set_xlabel("\n".join(textwrap.wrap(x, _letters(extent.width, ax, LABEL_SIZE))), fontsize=LABEL_SIZE)
+    ax.set_ylabel("\n".join(textwrap.wrap(y, _letters(0.8 * extent.height, ax, LABEL_SIZE))), fontsize=LABEL_SIZE)
+    ax.tick_params(labelsize=TICK_SIZE)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+    ax.grid(axis=grid, color="#dddddd", linewidth=0.8)  # type: ignore[arg-type]
+    return ax
+
+
+def add_note(ax: Axes, *sentences: str) -> None:
+    """A remark above the axes, broken into lines that fit; comes after the names of ticks on the left, which narrow them."""
+    text = " ".join(sentence for sentence in sentences if sentence)
+    beyond_numbers = max((len(label.get_text()) - 6 for label in ax.get_yticklabels()), default=0)
+    letters = _letters(ax.get_window_extent().width, ax, NOTE_SIZE) - max(beyond_numbers, 0)
+    ax.set_title("\n".join(textwrap.wrap(text, max(letters, 20))), loc="left", fontsize=NOTE_SIZE)
+
+
+def add_legend(ax: Axes, where: Literal["best", "lower right", "beside", "below"] = "best", **options: Any) -> None:
+    """A legend in the axes, to the right of them, or below the name of the x axis."""
+    place: dict[str, Any] = {"loc": where}
+    if where == "beside":
+        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    if where == "below":
+        figure = ax.get_figure(root=True)
+        lines = 1 + ax.get_xlabel().count("\n")
+        offset = -(1.3 * (TICK_SIZE + lines * LABEL_SIZE) + 8) / 72  # inches: tick labels, name of the axis
+        moved = ax.transAxes + ScaledTranslation(0, offset, figure.dpi_scale_trans)  # type: ignore[union-attr]
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": moved, "frameon": False}
+    ax.legend(fontsize=NOTE_SIZE, framealpha=0.9, **(place | options))
+
+
+def name_ticks(ax: Axes, names: Sequence[str]) -> None:
+    """Names below the positions 0, 1, ...: level where they fit side by side, else slanted."""
+    level = (max(map(len, names)) + 1) * len(names) <= _letters(ax.get_window_extent().width, ax, TICK_SIZE)
+    ax.set_xticks(range(len(names)), names, fontsize=TICK_SIZE)
+    if not level:
+        ax.tick_params(axis="x", labelrotation=30)
+        for label in ax.get_xticklabels():
+            label.set(horizontalalignment="right", rotation_mode="anchor")
+    ax.set_xlim(-0.6, len(names) - 0.4)

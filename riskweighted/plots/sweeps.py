@@ -1,0 +1,98 @@
+"""How a measure moves with a setting, over repetitions: the radius r, the number of datasets L."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from riskweighted.errors import InputError, is_number, listing
+from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.scenario import require_columns
+
+__all__ = ["plot_sweep"]
+
+
+def plot_sweep(
+    table: pd.DataFrame,
+    setting: str,
+    measure: str,
+    *,
+    quantiles: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """A measure against a setting, one line per label, with Monte Carlo bands.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Tidy: the column `setting` (numbers), label, measure, value, repetition. Of a grid over further settings, or a
+        measure of several variables, pass the rows of one.
+    setting : str
+        Column on the x axis, for example "radius" or "L".
+    measure : str
+        One of the column "measure".
+    quantiles : (low, high), optional
+        Bounds of the band, for example (0.05, 0.95); default is mean - 2 sd to mean + 2 sd over the repetitions
+        (sd with ddof = 1).
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes: lines are means over the repetitions. A single repetition has no band.
+
+    Raises
+    ------
+    InputError
+        If a column is absent, the measure is unknown, a value is not finite, or a repetition stands there twice.
+    """
+    require_columns(table, [setting, "label", "measure", "value", "repetition"], "sweep table")
+    if quantiles is not None and not (len(quantiles) == 2 and all(map(is_number, quantiles)) and 0 <= quantiles[0] < quantiles[1] <= 1):
+        raise InputError(f"quantiles must be (low, high) with 0 <= low < high <= 1, got {quantiles!r}")
+    rows = table[table["measure"] == measure]
+    if rows.empty:
+        raise InputError(f"the sweep table has no measure {measure!r}; valid are {listing(dict.fromkeys(table['measure']))}")
+    numbers(rows[setting], repr(setting))
+    numbers(rows["value"], f"values of {measure!r}")
+    repeated = int(rows.duplicated([setting, "label", "repetition"]).sum())
+    if repeated:
+        raise InputError(
+            f"{repeated} rows of {measure!r} repeat a {setting!r}, label and repetition; "
+            "pass the rows of one variable and of one point in the other settings"
+        )
+    ax = new_axes(ax, figsize)
+    styles, names = scheme_styles(dict.fromkeys(table["label"])), short_names(dict.fromkeys(rows["label"]))
+    for label, group in rows.groupby("label", sort=False):
+        style, band = styles[label], _band(group, setting, quantiles)
+        x = band.index.to_numpy(dtype=float)
+        ax.fill_between(x, band["low"], band["high"], color=style.colour, alpha=0.2, linewidth=0)
+        marks: dict[str, Any] = {"marker": style.marker, "markersize": 9, "markeredgecolor": "black"}
+        ax.plot(x, band["mean"], color=style.colour, linestyle=style.line, linewidth=2, label=names[label], **marks)
+    finish(ax, title(setting), title(measure), grid="both")
+    ax.locator_params(axis="x", nbins=6)
+    add_note(ax, _explanation(rows.groupby([setting, "label"]).size(), quantiles))
+    add_legend(ax, "beside", handlelength=4)
+    return ax
+
+
+def _band(group: pd.DataFrame, setting: str, quantiles: tuple[float, float] | None) -> pd.DataFrame:
+    """Mean and bounds of the value by setting; NaN bounds where there is one repetition."""
+    values = group.groupby(setting)["value"]
+    mean = values.mean()
+    if quantiles is None:
+        spread = 2 * values.std()
+        return pd.DataFrame({"mean": mean, "low": mean - spread, "high": mean + spread})
+    low, high = (values.quantile(share).where(values.size() > 1) for share in quantiles)
+    return pd.DataFrame({"mean": mean, "low": low, "high": high})
+
+
+def _explanation(repetitions: pd.Series, quantiles: tuple[float, float] | None) -> str:
+    least, most = int(np.min(repetitions)), int(np.max(repetitions))
+    if most == 1:
+        return "One repetition each: no Monte Carlo band."
+    count = f"{most}" if least == most else f"{least} to {most}"
+    band = "mean - 2 sd to mean + 2 sd" if quantiles is None else f"{100 * quantiles[0]:g} % to {100 * quantiles[1]:g} % quantile"
+    return f"Lines: mean of {count} repetitions; bands: {band} over them."

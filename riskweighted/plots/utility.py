@@ -1,0 +1,269 @@
+"""Utility figures: intervals against the confidential one (S003 Fig. 7, 10), densities and distribution functions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from scipy.stats import gaussian_kde
+
+from riskweighted.errors import InputError, listing
+from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.pairing import Frames, as_frames
+from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
+from riskweighted.plots.style import (
+    CONFIDENTIAL_COLOUR,
+    SchemeStyle,
+    add_legend,
+    add_note,
+    finish,
+    name_ticks,
+    new_axes,
+    numbers,
+    printable,
+    scheme_styles,
+    short_names,
+    title,
+)
+from riskweighted.scenario import require_columns
+
+__all__ = ["plot_density", "plot_ecdf", "plot_intervals"]
+
+_POINTS = 400  # of a curve
+
+
+def plot_intervals(
+    utility: pd.DataFrame,
+    measure: str,
+    *,
+    variable: str | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Estimates and intervals of every label against the confidential one (S003 Fig. 7, 10).
+
+    Parameters
+    ----------
+    utility : DataFrame
+        `Evaluation.utility`, or ``tables/utility.csv`` of a run: label, variable, measure, estimate, lower, upper.
+    measure : str
+        One that has intervals, for example "mean".
+    variable : str, optional
+        Needed where the measure is given for several.
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes: a line and a band bounded by dashes for the confidential estimate and interval, a marker and a bar per label.
+
+    Raises
+    ------
+    InputError
+        If a column is absent, the measure or variable is unknown, or an interval is not finite.
+    """
+    require_columns(utility, ["label", "variable", "measure", "estimate", "lower", "upper"], "utility")
+    with_interval = utility[utility["lower"].notna()]
+    known = list(dict.fromkeys(with_interval["measure"]))
+    if measure not in known:
+        raise InputError(f"no intervals of the measure {measure!r}; valid are {listing(known)}")
+    rows = with_interval[with_interval["measure"] == measure]
+    variables = list(dict.fromkeys(rows["variable"]))
+    if variable is None and len(variables) > 1:
+        raise InputError(f"measure {measure!r} is given for several variables; set variable to one of {listing(variables)}")
+    if variable is not None and variable not in variables:
+        raise InputError(f"measure {measure!r} is not given for {variable!r}; valid are {listing(variables)}")
+    rows = rows[rows["variable"] == (variables[0] if variable is None else variable)]
+    if rows["label"].duplicated().any():
+        raise InputError(f"utility has label {listing(rows['label'][rows['label'].duplicated()].unique())} more than once for {measure!r}")
+    bounds = pd.DataFrame({name: numbers(rows[name], name) for name in ("estimate", "lower", "upper")}, index=rows["label"])
+    if list(bounds.index) == [CONFIDENTIAL] or CONFIDENTIAL not in bounds.index:
+        raise InputError(f"intervals are compared with that of {CONFIDENTIAL!r}: need it and another, got {listing(bounds.index)}")
+    ax = new_axes(ax, figsize, (max(7.5, 2.5 + 1.2 * len(bounds)), 4.5))
+    _draw_intervals(ax, bounds, scheme_styles(dict.fromkeys(utility["label"])))
+    finish(ax, y=title(f"{measure} of {rows['variable'].iloc[0]}"))
+    if "rule" in rows:
+        rules = dict.fromkeys(rows.loc[rows["label"] != CONFIDENTIAL, "rule"].dropna())
+        add_note(ax, *(f"Interval: {printable(rule)}." for rule in rules))
+    name_ticks(ax, list(short_names(label for label in bounds.index if label != CONFIDENTIAL).values()))
+    return ax
+
+
+def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, SchemeStyle]) -> None:
+    own = bounds.loc[CONFIDENTIAL]
+    ax.axhspan(own["lower"], own["upper"], color=CONFIDENTIAL_COLOUR, alpha=0.12, linewidth=0)
+    ax.axhline(own["estimate"], color=CONFIDENTIAL_COLOUR, linewidth=2, label="confidential estimate")
+    for edge in ("lower", "upper"):
+        ax.axhline(
+            own[edge],
+            color=CONFIDENTIAL_COLOUR,
+            linewidth=1.5,
+            linestyle="--",
+            label="confidential interval"[: None if edge == "upper" else 0],
+        )
+    for place, (label, row) in enumerate(bounds.drop(index=CONFIDENTIAL).iterrows()):
+        style = styles[label]
+        length = np.abs([[row["estimate"] - row["lower"]], [row["upper"] - row["estimate"]]])
+        ax.errorbar(place, row["estimate"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
+        ax.plot(place, row["estimate"], marker=style.marker, markersize=10, color=style.colour, markeredgecolor="black", zorder=4)
+    add_legend(ax, "beside")
+
+
+def plot_density(
+    confidential: pd.DataFrame,
+    synthetic: Mapping[str, Frames],
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Density of a variable in the confidential data and in L synthetic datasets per label.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : mapping of label to a DataFrame or list of L
+    variable : str
+        A numeric column.
+    minimum_count : int, optional
+        Draw histograms instead, on bins that hold at least this many confidential records each: see
+        `riskweighted.plots.binning.merged_histogram`. Without it the figure spans the range of the confidential data.
+    ax, figsize
+        As in `plot_intervals`.
+
+    Returns
+    -------
+    Axes: a line per label, the mean over its datasets, and a band from the least to the greatest of them. Curves are
+    Gaussian kernel estimates with Scott's bandwidth.
+
+    Raises
+    ------
+    InputError
+        If the variable is absent, not numeric, not finite, or constant in a dataset.
+    """
+    own, others = _columns(confidential, synthetic, variable)
+    if minimum_count is not None:
+        histogram = merged_histogram(own, minimum_count)
+        width = np.diff(histogram.drawn_edges) / histogram.step
+        curves = {label: [shares_in_bins(values, histogram) / width for values in sets] for label, sets in others.items()}
+        ax = new_axes(ax, figsize)
+        _draw_bins(ax, histogram, histogram.counts / len(own) / width, curves)
+        note = f"Bins hold {minimum_count} confidential records or more; the outer two are open-ended."
+        return _dressed(ax, variable, f"share of records per {histogram.step:g} units", others, note, "best")
+    for label, sets in {CONFIDENTIAL: [own], **others}.items():
+        if any(np.ptp(values) == 0 for values in sets):
+            raise InputError(f"{variable!r} is constant in a dataset of {label!r}, which has no density")
+    x = _view(own)
+    curves = {label: [gaussian_kde(values)(x) for values in sets] for label, sets in others.items()}
+    ax = new_axes(ax, figsize)
+    _draw_curves(ax, x, gaussian_kde(own)(x), curves)
+    return _dressed(ax, variable, "density", others, _outside(x, others), "best")
+
+
+def plot_ecdf(
+    confidential: pd.DataFrame,
+    synthetic: Mapping[str, Frames],
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Empirical distribution function of a variable in the confidential data and in L synthetic datasets per label.
+
+    Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are given at the edges of
+    the merged bins only, joined by straight lines.
+    """
+    own, others = _columns(confidential, synthetic, variable)
+    if minimum_count is not None:
+        histogram = merged_histogram(own, minimum_count)
+        x = histogram.edges[1:-1]
+        exact = np.cumsum(histogram.counts)[:-1] / len(own)
+        curves = {label: [np.cumsum(shares_in_bins(values, histogram))[:-1] for values in sets] for label, sets in others.items()}
+        note = f"Given where {minimum_count} confidential records or more lie between; the outer ends are not shown."
+    else:
+        x = _view(own)
+        exact = _share_up_to(own, x)
+        curves = {label: [_share_up_to(values, x) for values in sets] for label, sets in others.items()}
+        note = _outside(x, others)
+    ax = new_axes(ax, figsize)
+    _draw_curves(ax, x, exact, curves)
+    ax.set_ylim(-0.02, 1.02)
+    return _dressed(ax, variable, "share of records up to x", others, note, "lower right")
+
+
+def _columns(confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+    """The variable's values in the confidential data, and in every synthetic dataset by label."""
+    require_columns(confidential, [variable], "confidential data")
+    if not isinstance(synthetic, Mapping) or not synthetic:
+        raise InputError("synthetic must be {label: DataFrame or list of DataFrames} with at least one label")
+    if CONFIDENTIAL in synthetic:
+        raise InputError(f"the label {CONFIDENTIAL!r} is taken by the confidential data; choose another")
+    others: dict[str, list[np.ndarray]] = {}
+    for label, frames in synthetic.items():
+        for frame in as_frames(frames):
+            require_columns(frame, [variable], f"synthetic data {label!r}")
+            others.setdefault(label, []).append(numbers(frame[variable], f"{variable!r} of {label!r}"))
+    return numbers(confidential[variable], f"{variable!r} of the confidential data"), others
+
+
+def _view(own: np.ndarray) -> np.ndarray:
+    """Points over the range of the confidential data and a little beyond."""
+    margin = 0.05 * np.ptp(own)
+    return np.linspace(own.min() - margin, own.max() + margin, _POINTS)
+
+
+def _outside(x: np.ndarray, others: Mapping[str, Sequence[np.ndarray]]) -> str:
+    """A remark on the synthetic values that the view cuts off."""
+    beyond = sum(int(((values < x[0]) | (values > x[-1])).sum()) for sets in others.values() for values in sets)
+    total = sum(len(values) for sets in others.values() for values in sets)
+    return f"{beyond:,} of {total:,} synthetic values lie beyond the range shown." if beyond else ""
+
+
+def _share_up_to(values: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.sort(values), x, side="right") / len(values)
+
+
+def _draw_curves(ax: Axes, x: np.ndarray, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+    ax.plot(x, own, color="black", linewidth=3, label="confidential")
+    styles, names = scheme_styles(curves), short_names(curves)
+    for number, (label, sets) in enumerate(curves.items()):
+        style, every = styles[label], max(1, len(x) // 12)
+        ax.fill_between(x, np.min(sets, axis=0), np.max(sets, axis=0), color=style.colour, alpha=0.2, linewidth=0)
+        marks: dict[str, Any] = {
+            "marker": style.marker,
+            "markersize": 7,
+            "markevery": (number * every // len(curves), every),
+            "markeredgecolor": "black",
+        }
+        ax.plot(x, np.mean(sets, axis=0), color=style.colour, linestyle=style.line, linewidth=2, label=names[label], **marks)
+
+
+def _draw_bins(ax: Axes, histogram: Histogram, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+    edges = histogram.drawn_edges
+    ax.stairs(own, edges, fill=True, color="#cccccc", edgecolor="black", linewidth=1.5, label="confidential")
+    styles, names = scheme_styles(curves), short_names(curves)
+    for number, (label, sets) in enumerate(curves.items()):
+        style, mean = styles[label], np.mean(sets, axis=0)
+        ax.stairs(mean, edges, baseline=None, color=style.colour, linestyle=style.line, linewidth=2)
+        places = edges[:-1] + np.diff(edges) * (number + 1) / (len(curves) + 1)
+        reach = np.abs(np.array([np.min(sets, axis=0), np.max(sets, axis=0)]) - mean)
+        marks: dict[str, Any] = {"marker": style.marker, "markersize": 6, "markeredgecolor": "black", "linestyle": "none"}
+        ax.errorbar(places, mean, reach, color=style.colour, label=names[label], **marks)
+    open_ended = ([0] if np.isinf(histogram.edges[0]) else []) + ([-1] if np.isinf(histogram.edges[-1]) else [])
+    ax.bar(edges[:-1][open_ended], own[open_ended], np.diff(edges)[open_ended], align="edge", fill=False, hatch="///", linewidth=0)
+
+
+def _dressed(
+    ax: Axes, variable: str, y: str, others: Mapping[str, Sequence[np.ndarray]], note: str, where: Literal["best", "lower right"]
+) -> Axes:
+    finish(ax, title(variable), y)
+    count = {len(sets) for sets in others.values()}
+    datasets = f"{count.pop()} synthetic datasets" if len(count) == 1 else "the synthetic datasets"
+    several = max(map(len, others.values())) > 1
+    add_note(ax, f"Mean over {datasets} per label, and the range from least to greatest." if several else "", note)
+    add_legend(ax, where)
+    return ax

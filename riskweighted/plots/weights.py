@@ -1,0 +1,83 @@
+"""Weights against the sensitive value: whom a scheme protects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from riskweighted.errors import InputError
+from riskweighted.plots.binning import binned_means
+from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.weights import check_weights
+
+__all__ = ["plot_weights"]
+
+
+def plot_weights(
+    values: pd.Series,
+    weights: Mapping[str, pd.Series] | pd.DataFrame,
+    *,
+    minimum_count: int | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Weight of every record against its sensitive value, by scheme.
+
+    Parameters
+    ----------
+    values : Series (n,)
+        The sensitive variable, in its own units.
+    weights : mapping of scheme to Series (n,), or DataFrame (n, schemes)
+        In [0, 1], on the index of `values`; lower means more protection. ``confidential/weights.csv`` of a run.
+    minimum_count : int, optional
+        Draw mean weights, rounded to 2 decimals, in bins of at least this many records instead: see
+        `riskweighted.plots.binning.binned_means`.
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        If values are not finite, or weights lie outside [0, 1] or on another index.
+    """
+    if not isinstance(values, pd.Series):
+        raise InputError(f"values must be a pandas Series, got {type(values).__name__}")
+    if not isinstance(weights, Mapping | pd.DataFrame) or len(weights.keys()) == 0 or len(values) == 0:
+        raise InputError("weights must be {scheme: Series} or a DataFrame with at least one scheme and record")
+    x = numbers(values, f"{values.name!r}")
+    alphas = {scheme: check_weights(alpha, values.index, what=f"weights {scheme!r}").to_numpy() for scheme, alpha in weights.items()}
+    means = {scheme: None if minimum_count is None else binned_means(x, alpha, minimum_count) for scheme, alpha in alphas.items()}
+    styles, names = scheme_styles(alphas), short_names(alphas)
+    ax = new_axes(ax, figsize)
+    for scheme, alpha in alphas.items():
+        style, binned = styles[scheme], means[scheme]
+        if binned is None:
+            points: dict[str, Any] = {
+                "s": 12,
+                "marker": style.marker,
+                "color": style.colour,
+                "alpha": 0.4,
+                "linewidth": 0,
+                "rasterized": True,
+            }
+            ax.scatter(x, alpha, label=names[scheme], **points)
+        else:
+            edges = binned.histogram.drawn_edges
+            ax.stairs(binned.means, edges, baseline=None, color=style.colour, linestyle=style.line, linewidth=2)
+            marks: dict[str, Any] = {"marker": style.marker, "markersize": 7, "markeredgecolor": "black", "linestyle": "none"}
+            ax.plot((edges[1:] + edges[:-1]) / 2, binned.means, color=style.colour, label=names[scheme], **marks)
+    finish(ax, title(values.name), "weight" if minimum_count is None else "mean weight", grid="both")
+    ax.locator_params(axis="x", nbins=6)
+    ax.set_ylim(-0.03, 1.03)
+    bins = "" if minimum_count is None else f"Bins hold {minimum_count} records or more; the outer two are open-ended."
+    add_note(ax, f"{len(x):,} records; a lower weight protects more.", bins)
+    add_legend(ax, "beside", markerscale=2.5 if minimum_count is None else 1)
+    for handle in ax.get_legend().legend_handles:  # type: ignore[union-attr]
+        handle.set_alpha(1)  # type: ignore[union-attr]
+    return ax

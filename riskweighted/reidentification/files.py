@@ -1,0 +1,227 @@
+"""The three files of a re-identification study, checked and brought to row numbers (S004 section 1.1).
+
+PUF: the public-use file. EIF: what an external intruder holds. IUF: the truth, which PUF record is which EIF record.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.errors import InputError, listing
+from riskweighted.patterns import cells
+from riskweighted.scenario import require_columns
+
+__all__ = ["Kind", "LinkedFiles", "Stratum", "link_files"]
+
+Kind: TypeAlias = Literal["numeric", "categorical"]
+KINDS = ("numeric", "categorical")
+
+
+class Stratum(NamedTuple):
+    """``label``: values of the stratum variables; ``puf``, ``eif``: row numbers."""
+
+    label: tuple[object, ...]
+    puf: np.ndarray
+    eif: np.ndarray
+
+
+@dataclass(frozen=True)
+class LinkedFiles:
+    """A checked study of n PUF and m EIF records.
+
+    Attributes
+    ----------
+    puf, eif : DataFrame (n, v), (m, v)
+        The linking variables: numbers for numeric ones, one dtype in both files for categorical ones.
+    kinds : dict of linking variable to "numeric" or "categorical"
+    puf_keys, eif_keys : DataFrame
+        Key columns, row by row.
+    truth : ndarray (n,)
+        EIF row of each PUF record, -1 where the IUF names none.
+    strata : tuple of Stratum
+        One that holds every record where there are no stratum variables.
+    """
+
+    puf: pd.DataFrame = field(repr=False)
+    eif: pd.DataFrame = field(repr=False)
+    kinds: dict[str, Kind]
+    puf_keys: pd.DataFrame = field(repr=False)
+    eif_keys: pd.DataFrame = field(repr=False)
+    truth: np.ndarray = field(repr=False)
+    strata: tuple[Stratum, ...] = field(repr=False)
+
+
+def link_files(
+    puf: pd.DataFrame,
+    eif: pd.DataFrame,
+    iuf: pd.DataFrame,
+    linking: Mapping[str, Kind],
+    *,
+    pufid: str | Sequence[str] = "pufid",
+    eifid: str | Sequence[str] = "eifid",
+    strata: str | Sequence[str] = (),
+    empty_strata: Literal["error", "allow"] = "error",
+) -> LinkedFiles:
+    """Check the three files against each other.
+
+    Parameters
+    ----------
+    puf, eif, iuf : DataFrame
+        Public-use file, external intruder file, internal-use file.
+    linking : mapping of variable to "numeric" or "categorical"
+    pufid, eifid : str or sequence of str
+        Key columns; a missing key in the IUF means that the record has no partner.
+    strata : str or sequence of str
+        Blocking variables: only records that agree on them are compared. A missing value is a stratum of its own.
+    empty_strata : {"error", "allow"}
+        What to do where a stratum has records in one file only; "allow" counts its PUF records as not suspected.
+
+    Raises
+    ------
+    InputError
+        If a column is absent, typed differently or all missing, a key is not unique, the IUF points nowhere or from one
+        record to several, or a stratum is empty. Names columns and counts, never a value.
+    """
+    for frame, what in ((puf, "PUF"), (eif, "EIF"), (iuf, "IUF")):
+        if not isinstance(frame, pd.DataFrame) or len(frame) == 0:
+            raise InputError(f"the {what} must be a DataFrame with at least one record, got {type(frame).__name__}")
+    pufid, eifid, strata = _names(pufid, "pufid"), _names(eifid, "eifid"), _names(strata, "strata", empty=True)
+    kinds = _kinds(linking, {*pufid, *eifid})
+    shared = sorted(set(pufid) & set(eifid))
+    if shared:
+        raise InputError(f"pufid and eifid share the column {listing(shared)}: the IUF must tell them apart, rename one")
+    if empty_strata not in ("error", "allow"):
+        raise InputError(f"empty_strata must be 'error' or 'allow', got {empty_strata!r}")
+    require_columns(puf, [*pufid, *kinds, *strata], "PUF")
+    require_columns(eif, [*eifid, *kinds, *strata], "EIF")
+    require_columns(iuf, [*pufid, *eifid], "IUF")
+    columns = {name: _linking_pair(puf[name], eif[name], name, kind) for name, kind in kinds.items()}
+    truth = _truth(iuf, _key_index(puf, pufid, "PUF"), _key_index(eif, eifid, "EIF"))
+    return LinkedFiles(
+        puf=pd.DataFrame({name: pair[0] for name, pair in columns.items()}),
+        eif=pd.DataFrame({name: pair[1] for name, pair in columns.items()}),
+        kinds=kinds,
+        puf_keys=puf[pufid].reset_index(drop=True),
+        eif_keys=eif[eifid].reset_index(drop=True),
+        truth=truth,
+        strata=tuple(_strata(puf, eif, strata, empty_strata)),
+    )
+
+
+def _names(names: str | Sequence[str], what: str, *, empty: bool = False) -> list[str]:
+    listed = [names] if isinstance(names, str) else list(names)
+    if not (listed or empty) or len(set(listed)) < len(listed) or not all(isinstance(name, str) for name in listed):
+        raise InputError(f"{what} must name one or more different columns, got {names!r}")
+    return listed
+
+
+def _kinds(linking: Mapping[str, Kind], keys: set[str]) -> dict[str, Kind]:
+    if not isinstance(linking, Mapping) or not linking:
+        raise InputError("linking must name one or more variables, for example {'age': 'numeric', 'sex': 'categorical'}")
+    for name, kind in linking.items():
+        if kind not in KINDS:
+            raise InputError(f"linking variable {name!r} must be {listing(KINDS)}, got {kind!r}")
+    used = [name for name in linking if name in keys]
+    if used:
+        raise InputError(f"{listing(used)} is a key, so it cannot be a linking variable too")
+    return dict(linking)
+
+
+def _linking_pair(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+    """One linking variable of both files, in one dtype; refuses what cannot be compared."""
+    for column, what in ((puf, "PUF"), (eif, "EIF")):
+        if column.isna().all():
+            raise InputError(f"linking variable {name!r} is missing in every record of the {what}")
+    numeric = [pd.api.types.is_numeric_dtype(c.dtype) and not pd.api.types.is_bool_dtype(c.dtype) for c in (puf, eif)]
+    if kind == "numeric":
+        for is_number, column, what in zip(numeric, (puf, eif), ("PUF", "EIF"), strict=True):
+            if not is_number:
+                raise InputError(f"linking variable {name!r} is declared numeric, but is {column.dtype} in the {what}")
+        arrays = [column.to_numpy(dtype=float, na_value=np.nan) for column in (puf, eif)]
+        for array, what in zip(arrays, ("PUF", "EIF"), strict=True):
+            if np.isinf(array).any():
+                raise InputError(f"linking variable {name!r} has {int(np.isinf(array).sum())} infinite values in the {what}")
+        return arrays[0], arrays[1]
+    families = [_family(column) for column in (puf, eif)]
+    if families[0] != families[1]:
+        raise InputError(f"linking variable {name!r} is {families[0]} in the PUF and {families[1]} in the EIF: not comparable")
+    codes, _ = pd.factorize(pd.concat([puf.astype(object), eif.astype(object)], ignore_index=True))
+    levels = np.where(codes < 0, np.nan, codes.astype(float))
+    return levels[: len(puf)], levels[len(puf) :]
+
+
+def _family(column: pd.Series) -> str:
+    """What a column's values are, whatever stores them: a categorical counts as its categories."""
+    values = column.cat.categories.to_series() if isinstance(column.dtype, pd.CategoricalDtype) else column
+    inferred = pd.api.types.infer_dtype(values, skipna=True)
+    numbers = ("integer", "floating", "mixed-integer-float", "decimal", "boolean")
+    return "numbers" if inferred in numbers else "text" if inferred in ("string", "empty") else inferred
+
+
+def _key_index(frame: pd.DataFrame, key: list[str], what: str) -> pd.Index:
+    """The keys of a file, unique and not missing."""
+    keys = frame[key]
+    missing = int(keys.isna().any(axis=1).sum())
+    repeated = int(keys.duplicated().sum())
+    if missing or repeated:
+        found = " and ".join(f"{count} {kind}" for count, kind in ((missing, "missing"), (repeated, "repeated")) if count)
+        raise InputError(f"the key {listing(key)} of the {what} must be unique: {found} among {len(frame)} records")
+    return pd.Index(keys[key[0]], name=key[0]) if len(key) == 1 else pd.MultiIndex.from_frame(keys)
+
+
+def _truth(iuf: pd.DataFrame, puf_index: pd.Index, eif_index: pd.Index) -> np.ndarray:
+    """EIF row of each PUF row, -1 for none."""
+    rows, present = [], np.ones(len(iuf), dtype=bool)
+    for index, what in ((puf_index, "PUF"), (eif_index, "EIF")):
+        key = list(index.names)
+        keys = iuf[key]
+        given = keys.notna().all(axis=1).to_numpy()
+        for level, name in enumerate(key):
+            own, here = _family(index.get_level_values(level).to_series()), _family(keys[name].dropna())
+            if given.any() and own != here:
+                raise InputError(f"the key {name!r} is {own} in the {what} and {here} in the IUF: not comparable")
+        wanted = keys.loc[given]
+        lookup = pd.Index(wanted[key[0]]) if len(key) == 1 else pd.MultiIndex.from_frame(wanted)
+        found = np.full(len(iuf), -1)
+        found[given] = index.get_indexer(lookup)
+        nowhere = int((found[given] < 0).sum())
+        if nowhere:
+            raise InputError(f"the IUF points nowhere: {nowhere} of {len(iuf)} rows have a {listing(key)} that is not in the {what}")
+        present &= given
+        rows.append(found)
+    for found, index in zip(rows, (puf_index, eif_index), strict=True):
+        repeated = int(pd.Series(found[present]).duplicated().sum())
+        if repeated:
+            raise InputError(f"the IUF must name each record once: {repeated} rows repeat a {listing(index.names)}")
+    truth = np.full(len(puf_index), -1)
+    truth[rows[0][present]] = rows[1][present]
+    return truth
+
+
+def _strata(puf: pd.DataFrame, eif: pd.DataFrame, names: list[str], empty: str) -> Iterator[Stratum]:
+    """Both files split by the stratum variables, in the order of the PUF's first records."""
+    if not names:
+        yield Stratum((), np.arange(len(puf)), np.arange(len(eif)))
+        return
+    for name in names:
+        if _family(puf[name]) != _family(eif[name]):
+            raise InputError(f"stratum variable {name!r} is {_family(puf[name])} in the PUF and {_family(eif[name])} in the EIF")
+    both = pd.concat([puf[names].astype(object), eif[names].astype(object)], ignore_index=True)
+    codes = cells((both[name] for name in names), np.zeros(len(both), dtype=np.int64))
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    in_puf, in_eif = (np.bincount(part, minlength=len(first)) for part in (codes[: len(puf)], codes[len(puf) :]))
+    lonely = (int(((in_puf > 0) & (in_eif == 0)).sum()), int(((in_puf == 0) & (in_eif > 0)).sum()))
+    if empty == "error" and any(lonely):
+        raise InputError(
+            f"strata of {listing(names)} must hold records of both files: {lonely[0]} are empty in the EIF and {lonely[1]} in the PUF; "
+            "coarsen them or set empty_strata to 'allow'"
+        )
+    by_code = [np.argsort(part, kind="stable") for part in (codes[: len(puf)], codes[len(puf) :])]
+    ends = [np.cumsum(counts) for counts in (in_puf, in_eif)]
+    for code in np.argsort(first, kind="stable"):
+        rows = [order[end[code] - count[code] : end[code]] for order, end, count in zip(by_code, ends, (in_puf, in_eif), strict=True)]
+        if len(rows[0]):
+            yield Stratum(tuple(both.loc[first[code], names]), rows[0], rows[1])
