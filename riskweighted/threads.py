@@ -1,10 +1,28 @@
-"""How many threads our own kernels use."""
+"""Our own kernels on all cores: they release the interpreter's lock, so threads do."""
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
 
-__all__ = ["worker_threads"]
+__all__ = ["in_threads", "worker_threads"]
 
 
 def worker_threads() -> int:
     """The cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(
+    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[int, Any]]:
+    """(number of the task, function(*task)) for every task, as they end; what has not begun is dropped on an interrupt."""
+    with ThreadPoolExecutor(worker_threads()) as pool:
+        numbers = {pool.submit(function, *task): number for number, task in enumerate(tasks)}
+        try:
+            for done, future in enumerate(as_completed(list(numbers))):
+                yield numbers.pop(future), future.result()
+                if progress is not None:
+                    progress(done + 1, len(tasks))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -35,12 +35,14 @@ class LinkedFiles:
     Attributes
     ----------
     puf, eif : DataFrame (n, v), (m, v)
-        The linking variables: numbers for numeric ones, one dtype in both files for categorical ones.
+        The linking variables as floats: numbers, or codes of categories; NaN is missing.
     kinds : dict of linking variable to "numeric" or "categorical"
     puf_keys, eif_keys : DataFrame
         Key columns, row by row.
     truth : ndarray (n,)
         EIF row of each PUF record, -1 where the IUF names none.
+    levels : dict of categorical variable to list
+        The values that its codes stand for.
     strata : tuple of Stratum
         One that holds every record where there are no stratum variables.
     """
@@ -51,6 +53,7 @@ class LinkedFiles:
     puf_keys: pd.DataFrame = field(repr=False)
     eif_keys: pd.DataFrame = field(repr=False)
     truth: np.ndarray = field(repr=False)
+    levels: dict[str, list[object]] = field(repr=False)
     strata: tuple[Stratum, ...] = field(repr=False)
 
 
@@ -107,6 +110,7 @@ def link_files(
         puf_keys=puf[pufid].reset_index(drop=True),
         eif_keys=eif[eifid].reset_index(drop=True),
         truth=truth,
+        levels={name: pair[2] for name, pair in columns.items() if kinds[name] == "categorical"},
         strata=tuple(_strata(puf, eif, strata, empty_strata)),
     )
 
@@ -130,7 +134,7 @@ def _kinds(linking: Mapping[str, Kind], keys: set[str]) -> dict[str, Kind]:
     return dict(linking)
 
 
-def _linking_pair(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
+def _linking_pair(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray, list[object]]:
     """One linking variable of both files, in one dtype; refuses what cannot be compared."""
     for column, what in ((puf, "PUF"), (eif, "EIF")):
         if column.isna().all():
@@ -144,13 +148,13 @@ def _linking_pair(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tupl
         for array, what in zip(arrays, ("PUF", "EIF"), strict=True):
             if np.isinf(array).any():
                 raise InputError(f"linking variable {name!r} has {int(np.isinf(array).sum())} infinite values in the {what}")
-        return arrays[0], arrays[1]
+        return arrays[0], arrays[1], []
     families = [_family(column) for column in (puf, eif)]
     if families[0] != families[1]:
         raise InputError(f"linking variable {name!r} is {families[0]} in the PUF and {families[1]} in the EIF: not comparable")
-    codes, _ = pd.factorize(pd.concat([puf.astype(object), eif.astype(object)], ignore_index=True))
+    codes, values = pd.factorize(pd.concat([puf.astype(object), eif.astype(object)], ignore_index=True))
     levels = np.where(codes < 0, np.nan, codes.astype(float))
-    return levels[: len(puf)], levels[len(puf) :]
+    return levels[: len(puf)], levels[len(puf) :], values.tolist()
 
 
 def _family(column: pd.Series) -> str:

@@ -5,15 +5,14 @@ at a time. A cell with no record of one file, or with exactly one of each, has n
 are found from how its records agree, without visiting its finer cells. So no interaction is ever tabulated as a whole.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from riskweighted.errors import InputError
-from riskweighted.threads import worker_threads
+from riskweighted.threads import in_threads
 
 __all__ = ["MOST_VARIABLES", "UniquePairs", "unique_pairs"]
 
@@ -59,7 +58,8 @@ def unique_pairs(puf: np.ndarray, eif: np.ndarray, progress: Callable[[int, int]
     ordered = np.ascontiguousarray(codes[:, order], dtype=np.int16 if levels.max(initial=0) < 2**15 else np.int32)
     tasks = [(first, second) for second in range(v) for first in range(second + 1)]  # {first} alone, or all sets that begin so
     arguments = (ordered[: len(puf)], ordered[len(puf) :], levels[order], bits)
-    found = _merge(_in_threads(tasks, arguments, progress), len(eif))
+    branches = in_threads(_search_branch, [(*arguments, *task) for task in tasks], progress)
+    found = _merge((pairs for _, pairs in branches), len(eif))
     sets = (np.int64(1) << v) - 1 - (found[2] & ((np.int64(1) << MOST_VARIABLES) - 1))
     return UniquePairs(found[0], found[1], (sets[:, None] >> (v - 1 - np.arange(v))) & 1 == 1)
 
@@ -76,19 +76,6 @@ def _integer_codes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 _Found = tuple[np.ndarray, np.ndarray]  # pair keys, best set keys
-
-
-def _in_threads(tasks: list[tuple[int, int]], arguments: tuple, progress: Callable[[int, int], None] | None) -> Iterator[_Found]:
-    """The pairs of every branch, as branches end."""
-    with ThreadPoolExecutor(worker_threads()) as pool:
-        futures = [pool.submit(_search_branch, *arguments, first, second) for first, second in tasks]
-        try:
-            for done, future in enumerate(as_completed(futures)):
-                yield future.result()
-                if progress is not None:
-                    progress(done + 1, len(tasks))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _merge(parts: Iterable[_Found], m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -135,7 +122,7 @@ def _grow(table: np.ndarray, best: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: int, size: int) -> int:
+def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size: int) -> np.int64:
     """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as a number, 0 for none."""
     if size == 1:
         common = allowed
@@ -158,11 +145,11 @@ def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: int, size: int
         rest = _smallest_hitting_set(sets, open_sets, left, size - 1)
         if rest:
             return bit | rest
-    return 0
+    return np.int64(0)
 
 
 @numba.njit(cache=True, nogil=True)
-def _agreement(one: np.ndarray, two: np.ndarray, bits: np.ndarray, after: int) -> int:
+def _agreement(one: np.ndarray, two: np.ndarray, bits: np.ndarray, after: int) -> np.int64:
     """The variables behind `after` in which two records agree."""
     same = np.int64(0)
     for variable in range(after + 1, len(bits)):
@@ -267,7 +254,7 @@ def _refine(
 
 @numba.njit(cache=True, nogil=True)
 def _take_pairs(
-    puf_codes: np.ndarray, eif_codes: np.ndarray, bits: np.ndarray, variable: int, members: int, depth: int, solve: bool,
+    puf_codes: np.ndarray, eif_codes: np.ndarray, bits: np.ndarray, variable: int, members: np.int64, depth: int, solve: bool,
     puf: np.ndarray, eif: np.ndarray, cells: np.ndarray, n_cells: int, sets: np.ndarray, solved: np.ndarray,
     table: np.ndarray, best: np.ndarray, held: int,
 ) -> tuple[int, np.ndarray, np.ndarray, int]:  # fmt: skip

@@ -1,0 +1,59 @@
+"""``riskweighted report``."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from riskweighted.commands.terminal import errors, output
+from riskweighted.errors import InputError
+from riskweighted.progress import reporter_for
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    internal: Annotated[bool, typer.Option("--internal", help="With row identifiers and record-level figures; confidential.")] = False,
+    confidential: Annotated[Path | None, typer.Option("--confidential", metavar="FILE", help="The run's data, if not beside RUN.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Default: RUN-report.html, or RUN-report-CONFIDENTIAL.html, beside RUN.")
+    ] = None,
+    minimum_count: Annotated[int, typer.Option("--minimum-count", min=3, help="Records behind all that the releasable report shows.")] = 10,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Make the report of a run as one HTML file: releasable aggregates, or everything (--internal)."""
+    name = run.absolute().name
+    file = out or run.absolute().parent / (f"{name}-report-CONFIDENTIAL.html" if internal else f"{name}-report.html")
+    _check(file, run, force)
+    with reporter_for(errors).step("making the report"):
+        from riskweighted.reports import render_report
+        from riskweighted.run_folder import load_run
+
+        text = render_report(load_run(run), internal=internal, confidential=confidential, minimum_count=minimum_count)
+        _write(file, text, private=internal)
+    verdict = "CONFIDENTIAL - do not release" if internal else f"releasable: nothing in it rests on fewer than {minimum_count} records"
+    output.print(f"Written to {file} ({verdict})")
+
+
+def _check(file: Path, run: Path, force: bool) -> None:
+    """Refuse a place that is not a new HTML file outside the run folder, which a foreign file would spoil."""
+    if file.suffix != ".html":
+        raise InputError(f"--out {file.name!r} must end in .html")
+    if run.resolve() in file.resolve().parents:
+        raise InputError(f"--out {str(file)!r} lies in the run folder, which must stay as it was written; choose another place")
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise InputError(f"--out {str(file)!r} must be a file in a folder that exists")
+    if file.exists() and not force:
+        raise InputError(f"{str(file)!r} exists; choose another file or allow replacing it (--force)")
+
+
+def _write(file: Path, text: str, private: bool) -> None:
+    """At once, and with --internal readable by its owner only."""
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)

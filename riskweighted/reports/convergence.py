@@ -1,0 +1,77 @@
+"""Did the chains agree: a line per scheme, and inside the agency the card of each."""
+
+import pandas as pd
+
+from riskweighted.plots import plot_convergence
+from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
+from riskweighted.reports.disclosure import number
+from riskweighted.reports.source import Source
+
+__all__ = ["convergence_section"]
+
+_TERMS = {
+    "Largest R-hat": "R-hat",
+    "R-hat": "R-hat",
+    "Least bulk ESS": "effective sample size",
+    "Least tail ESS": "effective sample size",
+    "Bulk ESS": "effective sample size",
+    "Tail ESS": "effective sample size",
+    "Divergences": "divergences",
+}
+
+
+def convergence_section(source: Source) -> Section:
+    table = _diagnostics(source)
+    rows = [
+        {
+            "Scheme": scheme,
+            "Quantities": len(fit),
+            "Largest R-hat": f"{fit['r_hat'].max():.3f}",
+            "Least bulk ESS": f"{fit['ess_bulk'].min():.0f}",
+            "Least tail ESS": f"{fit['ess_tail'].min():.0f}",
+            "Divergences": int(fit["divergences"].max()),
+            "Converged": "yes" if fit["converged"].all() else "NO",
+        }
+        for scheme, fit in table.groupby("label", sort=False)
+    ]
+    overview = pd.DataFrame(rows)
+    blocks: list[DataTable | Figure] = [
+        make_table("convergence", "Convergence by scheme", overview, source.glossary.columns(overview, _TERMS))
+    ]
+    if source.view.internal:
+        blocks += [_card(source, place, scheme) for place, scheme in enumerate(source.run.schemes, 1)]
+    failed = [str(row["Scheme"]) for row in rows if row["Converged"] == "NO"]
+    verdict = f"Not converged, so not to be released: {', '.join(failed)}." if failed else "All fits converged."
+    return Section("convergence", "Convergence", (verdict,), tuple(blocks))
+
+
+def _diagnostics(source: Source) -> pd.DataFrame:
+    """The table of diagnostics; a file holds its verdicts as text."""
+    table = source.run.tables["convergence"]
+    return table.assign(converged=table["converged"].astype(str) == "True")
+
+
+def _card(source: Source, place: int, scheme: str) -> Figure:
+    """Rank plots of a scheme's fit, with the whole table of its diagnostics."""
+    table = _diagnostics(source)
+    fit = table[table["label"] == scheme].drop(columns="label")
+    image = picture(plot_convergence(source.run.posteriors[scheme], fit))
+    cells = pd.DataFrame(
+        {
+            "Quantity": fit["quantity"],
+            "R-hat": [f"{value:.4f}" for value in fit["r_hat"]],
+            "Bulk ESS": [f"{value:.0f}" for value in fit["ess_bulk"]],
+            "Tail ESS": [f"{value:.0f}" for value in fit["ess_tail"]],
+            "Divergences": fit["divergences"],
+            "Passed": ["yes" if passed else "NO" for passed in fit["converged"]],
+        }
+    )
+    worst = fit.loc[fit["r_hat"].idxmax()] if fit["r_hat"].notna().any() else fit.iloc[0]
+    alternative = (
+        f"Rank plots by chain for the fit {scheme}: {len(fit)} quantities, {int(fit['converged'].sum())} passed. "
+        f"Largest R-hat {number(worst['r_hat'])}, of {worst['quantity']}; least bulk ESS {fit['ess_bulk'].min():.0f}."
+    )
+    key = f"card-{place}"
+    shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))
+    terms = (source.glossary.fixed("R-hat"), source.glossary.fixed("effective sample size"))
+    return Figure(key, f"Convergence card: {scheme}", image, alternative, (shown,), terms)

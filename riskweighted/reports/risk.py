@@ -1,0 +1,165 @@
+"""Risk of the records by label, which records a scheme made riskier, and risk against utility."""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.plots import plot_risk_utility, plot_risk_violins, plot_whack_a_mole
+from riskweighted.plots.binning import binned_scatter, merged_histogram
+from riskweighted.plots.risk_utility import pareto_front
+from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table, picture
+from riskweighted.reports.disclosure import number
+from riskweighted.reports.source import Source
+from riskweighted.summary_tables import plain
+
+__all__ = ["map_section", "risk_section"]
+
+_UNIT = (0.0, 1.0)
+_RISKIEST = 20  # records listed per label
+_RISES = 50  # records listed per whack-a-mole figure
+_TERMS = {"Records": "records in a bin", "Risk": "identification risk", "Rise": "rise", "Weight": "weight"}
+
+
+def risk_section(source: Source) -> Section:
+    blocks: list[DataTable | Figure] = [_measures(source), _violins(source)]
+    if source.baseline is not None:
+        others = [label for label in source.labels if label != source.baseline]
+        blocks += [_whack_a_mole(source, place, label) for place, label in enumerate(others, 1)]
+    if source.view.internal:
+        blocks.append(_riskiest(source))
+    text = "Identification risk of a record: the chance that an intruder picks it among its candidates. Higher is riskier."
+    return Section("risk", "Risk", (text,), tuple(blocks))
+
+
+def _measures(source: Source) -> DataTable:
+    """A row per measure of the risk table, a column per label."""
+    table = source.run.tables["risk"]
+    values = table.pivot(index="measure", columns="label", values="value")
+    measures = [measure for measure in dict.fromkeys(table["measure"]) if source.view.shows(measure)]
+    labels = [CONFIDENTIAL, *source.labels]
+    rows = tuple((plain(m), *(source.view.risk(m, values.loc[m, label]) for label in labels)) for m in measures)
+    terms = tuple(source.glossary.risk(measure) for measure in measures)
+    columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
+    return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms)
+
+
+def _violins(source: Source) -> Figure:
+    records, view = source.records, source.view
+    rows = []
+    for label, risk in records.items():
+        histogram = merged_histogram(risk, view.binned or 1, limits=_UNIT).table()
+        rows += [{"Label": label, "From": number(a), "Below": number(b), "Records": f"{c:.0f}"} for a, b, c in histogram.to_numpy()]
+    cells = pd.DataFrame(rows)
+    means = ", ".join(f"{label} {risk.mean():.2f}" for label, risk in records.items())
+    alternative = (
+        f"Distribution of the identification risk of {len(records)} records, one shape per label, on a scale from 0 to 1; "
+        f"higher is riskier. Mean risk: {means}."
+    )
+    note = "The last bin of a label includes 1."
+    table = make_table("risk-histogram", "Records by identification risk", cells, source.glossary.columns(cells, _TERMS), note)
+    image = picture(plot_risk_violins(records, minimum_count=view.binned))
+    terms = (source.glossary.fixed("identification risk"),)
+    return Figure("violins", "Identification risk by label", image, plain(alternative), (table,), terms)
+
+
+def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
+    """Risk under a label against the unweighted one: records inside the agency, cells outside."""
+    view, records, settings = source.view, source.records, source.run.study.evaluation
+    baseline = str(source.baseline)
+    options = {"baseline": baseline, "increase": settings.increase, "threshold": settings.threshold}
+    image = picture(plot_whack_a_mole(records, label, minimum_count=view.binned, **options))  # type: ignore[arg-type]
+    rise = records[label] - records[baseline]
+    flagged = int((rise >= settings.increase).sum())
+    over = int((records[label] > settings.threshold).sum())
+    alternative = (
+        f"Identification risk under {label} against {baseline}, with the lines y = x, a rise of {settings.increase:g} and the threshold "
+        f"{settings.threshold:g}. Of {len(records)} records, the risk of {view.count(flagged)} rose by {settings.increase:g} or more, and "
+        f"that of {view.count(over)} is over {settings.threshold:g}. Mean risk {records[baseline].mean():.2f} under {baseline}, "
+        f"{records[label].mean():.2f} under {label}."
+    )
+    key = f"whack-{place}"
+    table = _cells(source, key, label) if view.binned else _rises(source, key, label, rise)
+    terms = (source.glossary.fixed("identification risk"), source.glossary.fixed("rise"))
+    return Figure(key, plain(f"Whack-a-mole: {label} against {baseline}"), image, plain(alternative), (table,), terms)
+
+
+def _cells(source: Source, key: str, label: str) -> DataTable:
+    """The cells that a binned scatter shows."""
+    x, y = source.records[str(source.baseline)], source.records[label]
+    scatter = binned_scatter(x, y, source.view.minimum_count, x_limits=_UNIT, y_limits=_UNIT)
+    names = [f"{source.baseline} from", f"{source.baseline} below", f"{label} from", f"{label} below", "Records"]
+    cells = pd.DataFrame([[number(value) for value in row] for row in scatter.table().to_numpy()], columns=names)
+    hidden = f"{scatter.hidden} records are in cells that are not shown, each of which may hold fewer than {source.view.minimum_count}."
+    note = hidden if scatter.hidden else "All records are in the cells shown."
+    return make_table(
+        f"{key}-cells", f"Records by risk under {source.baseline} and {label}", cells, source.glossary.columns(cells, _TERMS), note
+    )
+
+
+def _rises(source: Source, key: str, label: str, rise: pd.Series) -> DataTable:
+    """Records of the largest rises, by row identifier."""
+    top = rise.sort_values(ascending=False, kind="stable").head(_RISES)
+    columns = {
+        "Row": top.index,
+        str(source.baseline): source.records.loc[top.index, source.baseline],
+        label: source.records.loc[top.index, label],
+    }
+    cells = pd.DataFrame({**columns, "Rise": top}, index=None)
+    shown = cells.map(number) if len(cells) else cells
+    shown["Row"] = [str(row) for row in top.index]
+    terms = source.glossary.columns(shown, {**_TERMS, str(source.baseline): "identification risk", label: "identification risk"})
+    return make_table(f"{key}-rises", f"The {len(top)} records of largest rise under {label}", shown, terms)
+
+
+def _riskiest(source: Source) -> DataTable:
+    """The riskiest records of each label, by row identifier."""
+    records, rows = source.records, []
+    for label in source.labels:
+        for row in records[label].sort_values(ascending=False, kind="stable").head(_RISKIEST).index:
+            weight = source.run.weights.loc[row, label] if label in source.run.weights else None
+            rise = None if source.baseline is None else records.loc[row, label] - records.loc[row, source.baseline]
+            cells = {"Label": label, "Row": str(row), "Risk": number(records.loc[row, label])}
+            rows.append(
+                {**cells, "Confidential risk": number(records.loc[row, CONFIDENTIAL]), "Rise": number(rise), "Weight": number(weight)}
+            )
+    table = pd.DataFrame(rows)
+    terms = source.glossary.columns(table, {**_TERMS, "Confidential risk": "identification risk"})
+    return make_table(
+        "riskiest", f"The {_RISKIEST} riskiest records of each label", table, terms, "Row: number of the record in the data, from 0."
+    )
+
+
+def map_section(source: Source) -> Section:
+    """Risk against utility of the labels, in two measures of utility."""
+    summary = source.run.tables["summary"].set_index("label")
+    overlaps = [name for name in summary if str(name).endswith(": overlap")]
+    distances = [name for name in summary if str(name).startswith("U_m")]
+    names = [str(name) for name in (*distances[:1], *overlaps[:1]) if summary[name].drop(index=CONFIDENTIAL).notna().any()]
+    text = "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one."
+    return Section("map", "Risk against utility", (text,), tuple(_map(source, place, name) for place, name in enumerate(names, 1)))
+
+
+def _map(source: Source, place: int, utility: str) -> Figure:
+    risk, view = "mean risk", source.view
+    exact = source.run.tables["summary"].set_index("label")[[risk, utility]]
+    higher = utility.endswith(": overlap")
+    digits = 3 if higher else 4
+    shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[utility].round(2 if higher and not view.internal else digits)})
+    points = shown.drop(index=CONFIDENTIAL).dropna()
+    front = pareto_front(points[risk].to_numpy(), points[utility].to_numpy() * (-1 if higher else 1))
+    cells = pd.DataFrame(
+        {
+            "Label": points.index,
+            "Mean risk": [f"{value:.3f}" for value in points[risk]],
+            utility: [number(value) for value in points[utility]],
+            "On the front": np.where(front, "yes", "no"),
+        }
+    )
+    better = "higher" if higher else "lower"
+    listed = "; ".join(f"{label}: risk {row.iloc[0]:.3f}, utility {number(row.iloc[1])}" for label, row in points.iterrows())
+    alternative = f"Map of labels by mean risk (lower is better) and {utility} ({better} is better). {listed}. "
+    alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
+    terms: dict[str, Term] = {"Mean risk": source.glossary.risk(risk), utility: source.glossary.summary(utility, "")}
+    table = make_table(f"map-{place}-table", f"Mean risk and {utility}", cells, terms)
+    image = picture(plot_risk_utility(shown, risk, utility))
+    return Figure(f"map-{place}", plain(f"Risk-utility map: {utility}"), image, plain(alternative), (table,), tuple(terms.values()))

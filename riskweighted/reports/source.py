@@ -1,0 +1,83 @@
+"""What a report is made from, put together once."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from riskweighted.errors import InputError
+from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.release import check_count
+from riskweighted.reports.disclosure import View, quantile_digits
+from riskweighted.reports.glossary import Glossary
+from riskweighted.run import TOP_CODING
+from riskweighted.run_folder import FinishedRun, find_confidential
+
+__all__ = ["Source", "gather"]
+
+_BASELINE = "unweighted"
+_LEAST_COUNT = 3  # with 2, each of two records of a cell learns about the other
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run, its confidential data, who reads, and the glossary that fills as the report is made."""
+
+    run: FinishedRun
+    confidential: pd.DataFrame
+    view: View
+    glossary: Glossary
+
+    @property
+    def target(self) -> str:
+        return self.run.study.make_synthesizer().target
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """All labels but the confidential data."""
+        return [str(name) for name in self.run.tables["summary"]["label"] if name != CONFIDENTIAL]
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """Risk of every record, under the labels of the report."""
+        return self.run.records[[CONFIDENTIAL, *self.labels]]
+
+    @property
+    def baseline(self) -> str | None:
+        return _BASELINE if _BASELINE in self.labels else None
+
+    @cached_property
+    def weights(self) -> pd.DataFrame:
+        """On the index of the confidential data."""
+        return self.run.weights.set_index(self.confidential.index)
+
+
+def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | Path | None, minimum_count: int) -> Source:
+    """Check what is given and read what is needed."""
+    check_count(minimum_count, "minimum_count")
+    if minimum_count < _LEAST_COUNT and not internal:
+        raise InputError(f"minimum_count of a releasable report must be at least {_LEAST_COUNT}, got {minimum_count}")
+    data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(run, confidential)
+    records = run.manifest["input"]["records"]
+    if len(data) != records:
+        raise InputError(f"the confidential data has {len(data)} records, and the run was made from {records}")
+    if records < minimum_count and not internal:
+        raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
+    if not internal:
+        run = _without_few_top_coded(run, data, minimum_count)
+    digits = quantile_digits(run.tables["utility"], data, minimum_count)
+    return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run))
+
+
+def _without_few_top_coded(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> FinishedRun:
+    """Without the top-coding baseline where it altered fewer than m records: its mean tells what these few have above the code."""
+    coding = run.study.top_coding
+    if coding is None:
+        return run
+    values = data[run.study.make_synthesizer().target]
+    code = values.quantile(coding.quantile) if coding.value is None else coding.value
+    if (values > code).sum() >= minimum_count:
+        return run
+    tables = {name: table[table["label"] != TOP_CODING].reset_index(drop=True) for name, table in run.tables.items()}
+    return replace(run, tables=tables)

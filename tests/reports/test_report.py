@@ -1,0 +1,221 @@
+"""The report tells what the run's tables say; the releasable one tells nothing about a record."""
+
+import dataclasses
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from finished_run import confidential_data, copied_run, finished_run
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from riskweighted.commands.report import report
+from riskweighted.errors import InputError
+from riskweighted.leak_check import gather_secrets
+from riskweighted.leak_text import problems_in_text
+from riskweighted.reports import render_report
+from riskweighted.reports.disclosure import View, number, quantile_digits
+from riskweighted.run_folder import load_run
+
+
+@pytest.fixture(scope="module")
+def run():
+    return load_run(finished_run())
+
+
+@pytest.fixture(scope="module")
+def releasable(run):
+    return render_report(run)
+
+
+@pytest.fixture(scope="module")
+def internal(run):
+    return render_report(run, internal=True)
+
+
+def tables_of(page):
+    """Cells of every table by its place in the page."""
+    found = {}
+    for key, body in re.findall(r'<div class="block table-block" id="([\w-]+)">.*?(<thead>.*?</table>)', page, re.S):
+        rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
+        found[key] = [[html.unescape(cell) for cell in re.findall(r"<bdi>(.*?)</bdi>", row, re.S)] for row in rows]
+    return found
+
+
+def test_the_main_table_is_the_summary(run, internal):
+    rows = tables_of(internal)["main"]
+    summary = run.tables["summary"].set_index("label")
+    assert rows[0] == ["Measure", *summary.index]
+    shown = {row[0]: row[1:] for row in rows[1:]}
+    assert len(shown) == len(summary.columns)
+    np.testing.assert_allclose([float(cell) for cell in shown["Mean risk (0 to 1)"]], summary["mean risk"], rtol=1e-3)
+
+
+def test_the_riskiest_records_are_named_inside_only(run, internal, releasable):
+    rows = tables_of(internal)["riskiest"]
+    for label in run.schemes:
+        risk = run.records[label].sort_values(ascending=False, kind="stable")
+        named = [row for row in rows if row[0] == label]
+        assert [row[1] for row in named] == [str(row) for row in risk.index[:20]]
+        np.testing.assert_allclose([float(row[2]) for row in named], risk.iloc[:20], rtol=1e-3)
+    assert "riskiest" not in tables_of(releasable)
+    assert "CONFIDENTIAL" in internal
+    assert "CONFIDENTIAL" not in releasable
+
+
+def test_the_releasable_report_passes_the_leak_check(run, releasable, internal):
+    secrets = gather_secrets(run, confidential_data(), ["pairwise"]).text
+    assert problems_in_text(releasable, secrets) == []
+
+
+def test_no_extreme_and_no_small_count_leaves(run, releasable):
+    tables = tables_of(releasable)
+    text = html.unescape(re.sub(r"base64,[^\"]*", "", releasable))
+    assert "maximum risk" not in text.lower()
+    assert "largest rise" not in text.lower()
+    counts = [row for row in tables["risk-measures"] if "records" in row[0] or "singleton" in row[0]]
+    allowed = r"n/a|fewer than 10|more than 110|about \d+0"
+    assert counts
+    assert all(re.fullmatch(allowed, cell) for row in counts for cell in row[1:])
+    for key, rows in tables.items():
+        for place, title in enumerate(rows[0]):
+            if title == "Records":
+                assert all(int(row[place]) >= 10 for row in rows[1:]), key
+
+
+def test_the_releasable_report_does_not_depend_on_extremes_of_the_sensitive_variable(run):
+    data = confidential_data()
+    moved = data.copy()
+    order = moved["income"].argsort().to_numpy()
+    moved.loc[order[-9:], "income"] = moved["income"].max() * np.arange(10, 19)
+    pages = [re.sub(r"data:image[^\"]*", "", render_report(run, confidential=frame)) for frame in (data, moved)]
+    assert tables_of(pages[0])["density-table"] == tables_of(pages[1])["density-table"]
+
+
+def test_the_same_run_gives_the_same_page(run, releasable):
+    assert render_report(run) == releasable
+
+
+def test_every_figure_has_words_and_a_table(releasable, internal):
+    for page in (releasable, internal):
+        blocks = page.split('<div class="block figure-block"')[1:]
+        assert len(blocks) >= 9
+        for block in blocks:
+            (alternative,) = re.findall(r'alt="([^"]*)"', block)
+            assert re.search(r"\d", alternative)
+            assert len(alternative) > 60
+            assert "<table" in block
+
+
+def test_every_definition_button_has_its_entry(releasable, internal):
+    for page in (releasable, internal):
+        used = set(re.findall(r'class="tip"[^>]*aria-describedby="([\w-]+)"', page))
+        entries = set(re.findall(r'<dd id="([\w-]+)"', page))
+        assert used == entries
+    assert "Higher is riskier." in releasable
+    assert "closed ball" in releasable
+
+
+def test_nothing_is_loaded_and_nothing_is_bigger_than_allowed(releasable, internal):
+    for page in (releasable, internal):
+        assert not re.search(r"<(link|iframe|object|embed|form)\b|\bon\w+=|style=\"|@import|url\(|https?://", page)
+        assert set(re.findall(r'src="([^,"]*)', page)) == {"data:image/png;base64"}
+        assert "default-src 'none'" in page
+        assert len(page.encode()) < 5e6
+
+
+@given(value=st.integers(0, 1000), m=st.integers(3, 20))
+def test_counts_say_no_more_than_they_may(value, m):
+    shown = View(False, m, 1000, {}).count(value)
+    if value < m:
+        assert shown == f"fewer than {m}"
+    elif 1000 - value < m:
+        assert shown == f"more than {1000 - m}"
+    else:
+        rounded = int(shown.removeprefix("about "))
+        assert rounded % m == 0
+        assert abs(rounded - value) <= m / 2
+    assert View(True, m, 1000, {}).count(value) == str(value)
+
+
+def test_quantiles_keep_the_digits_that_ten_records_share():
+    values = pd.DataFrame({"y": np.r_[np.full(10, 1234.0), np.arange(5000.0, 5012.0), 70000.0]})
+    ends = pd.DataFrame(
+        {
+            "label": "confidential",
+            "variable": "y",
+            "measure": ["median", "0.9 quantile", "0.1 quantile", "mean"],
+            "estimate": [1234.0, 5003.0, 70000.0, 1.0],
+        }
+    ).assign(lower=1234.0, upper=1234.0)
+    assert quantile_digits(ends, values, 10) == {("y", "median"): 3, ("y", "0.9 quantile"): 3, ("y", "0.1 quantile"): 0}
+    assert quantile_digits(ends, values, 12)[("y", "median")] == 0
+    view = View(False, 10, 23, {("y", "median"): 2, ("y", "0.1 quantile"): 0})
+    assert view.estimate("y", "median", 1234.0) == "1200"
+    assert view.estimate("y", "0.1 quantile", 70000.0) == "not shown"
+    assert view.estimate("y", "mean", 1234.5678) == "1234.6"
+
+
+def test_numbers_are_readable():
+    assert [number(value) for value in (0.123456, 12.0, None, "yes", 123456.0)] == ["0.1235", "12", "n/a", "yes", "123500"]
+
+
+def test_a_baseline_that_altered_few_records_is_left_out(run, releasable):
+    study = {**run.manifest["settings"], "top_coding": {"quantile": 0.97, "value": None}}
+    tables = {name: pd.concat([t, t[t["label"] == "pairwise"].assign(label="top-coding")], ignore_index=True) for name, t in run.tables.items()}
+    coded = dataclasses.replace(run, manifest={**run.manifest, "settings": study}, tables=tables)
+    coded.__dict__["records"] = run.records.assign(**{"top-coding": run.records["pairwise"]})
+    assert tables_of(render_report(coded, internal=True))["main"][0][-1] == "top-coding"
+    assert tables_of(render_report(coded))["main"] == tables_of(releasable)["main"]
+
+
+@pytest.mark.parametrize(("count", "named"), [(0, ">= 1"), (2, "at least 3"), (121, "fewer than minimum_count")])
+def test_wrong_minimum_counts_are_refused(run, count, named):
+    with pytest.raises(InputError, match=named):
+        render_report(run, minimum_count=count)
+
+
+def test_other_data_is_refused(run):
+    with pytest.raises(InputError, match="119 records"):
+        render_report(run, confidential=confidential_data().iloc[1:])
+
+
+def command(*arguments):
+    app = typer.Typer()
+    app.command()(report)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
+
+
+def test_the_command_writes_once_and_whole(tmp_path):
+    folder = copied_run(tmp_path)
+    assert command(folder).exit_code == 0
+    page = tmp_path / "results-report.html"
+    assert page.read_text().startswith("\n<!DOCTYPE html>") or page.read_text().startswith("<!DOCTYPE html>")
+    again = command(folder)
+    assert isinstance(again.exception, InputError)
+    assert "--force" in str(again.exception)
+    assert command(folder, "--internal").exit_code == 0
+    private = tmp_path / "results-report-CONFIDENTIAL.html"
+    assert private.stat().st_mode & 0o077 == 0
+    assert command(folder, "--force", "--minimum-count", "12").exit_code == 0
+    assert "at least 12 records" in page.read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "results", private.name, page.name]
+
+
+@pytest.mark.parametrize(("out", "named"), [("results/x.html", "run folder"), ("x.txt", ".html"), ("no/x.html", "folder that exists")])
+def test_the_command_refuses_wrong_places(tmp_path, out, named):
+    folder = copied_run(tmp_path)
+    done = command(folder, "--out", tmp_path / out)
+    assert isinstance(done.exception, InputError)
+    assert named in str(done.exception)
+
+
+def test_the_command_names_absent_data(tmp_path):
+    folder = copied_run(tmp_path)
+    (tmp_path / "data.csv").rename(tmp_path / "moved.csv")
+    assert "--confidential FILE" in str(command(folder).exception)
+    assert command(folder, "--confidential", tmp_path / "moved.csv").exit_code == 0
