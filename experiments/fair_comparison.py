@@ -173,7 +173,7 @@ def value_at(x: np.ndarray, y: np.ndarray, level: float) -> float:
 
 
 def interpolate_curve(curves: pd.DataFrame, axis: str, levels: Sequence[float]) -> pd.DataFrame:
-    """Every measure of every scheme and repetition where the measure `axis` has the given levels.
+    """Every measure of every scheme where the measure `axis` has the given levels, on the mean curve of the repetitions.
 
     Parameters
     ----------
@@ -185,9 +185,7 @@ def interpolate_curve(curves: pd.DataFrame, axis: str, levels: Sequence[float]) 
 
     Returns
     -------
-    DataFrame
-        Tidy: scheme, repetition, level, measure, value; NaN where no scale reaches the level. The scale itself is
-        the measure "scale".
+    DataFrame by (scheme, level), measures in columns, "scale" among them; NaN where no scale reaches the level.
 
     Raises
     ------
@@ -197,18 +195,13 @@ def interpolate_curve(curves: pd.DataFrame, axis: str, levels: Sequence[float]) 
     known = list(dict.fromkeys(curves["measure"]))
     if axis not in known:
         raise InputError(f"the curves have no measure {axis!r}; valid are {listing(known, limit=len(known))}")
-    rows = []
-    for (scheme, repetition), group in curves.groupby(["scheme", "repetition"], sort=False):
-        wide = group.pivot(index="scale", columns="measure", values="value").sort_index()
+    rows = {}
+    for scheme, group in curves.groupby("scheme", sort=False):
+        wide = group.pivot_table(index="scale", columns="measure", values="value").sort_index()
         wide["scale"] = wide.index
-        x = wide[axis].to_numpy()
-        place = {"scheme": scheme, "repetition": repetition}
-        rows += [
-            {**place, "level": level, "measure": measure, "value": value_at(x, wide[measure].to_numpy(), level)}
-            for level in levels
-            for measure in wide
-        ]
-    return pd.DataFrame(rows)
+        for level in levels:
+            rows[scheme, level] = {name: value_at(wide[axis].to_numpy(), wide[name].to_numpy(), level) for name in wide}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["scheme", "level"])
 
 
 def summarize(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -217,19 +210,22 @@ def summarize(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def at_equal(curves: pd.DataFrame, axis: str, levels: Sequence[float], measures: Sequence[str]) -> pd.DataFrame:
-    """One row per level and scheme: mean and Monte Carlo sd of the measures where `axis` has the level.
+    """One row per level and scheme: the measures where `axis` has the level, and their Monte Carlo sd.
 
-    A level that a scheme does not reach in every repetition is left empty: a mean over the others would be a
-    comparison of chosen repetitions.
+    The sd is that of one repetition, from the jackknife over repetitions: where `axis` does not vary between them, it
+    is the usual sd (ddof = 1). A level that a scheme does not reach, with every repetition left out in turn too, is empty.
     """
-    summary = summarize(interpolate_curve(curves, axis, levels), ["level", "scheme"])
-    incomplete = summary["repetitions"] < curves["repetition"].nunique()
-    summary.loc[incomplete, ["mean", "sd"]] = np.nan
-    schemes = list(dict.fromkeys(curves["scheme"]))
-    wide = summary.pivot(index=["level", "scheme"], columns="measure", values=["mean", "sd"])
-    wide = wide.reindex(pd.MultiIndex.from_product([levels, schemes], names=["level", "scheme"]))
-    columns = {f"{measure}{suffix}": wide[(kind, measure)] for measure in measures for kind, suffix in (("mean", ""), ("sd", " sd"))}
-    return pd.DataFrame(columns).reset_index()
+    repetitions = sorted(set(curves["repetition"]))
+    found = interpolate_curve(curves, axis, levels)
+    if len(repetitions) < 2:
+        raise InputError(f"a Monte Carlo sd needs at least 2 repetitions, got {len(repetitions)}")
+    without = [interpolate_curve(curves[curves["repetition"] != left], axis, levels) for left in repetitions]
+    values = np.array([table.to_numpy() for table in without])
+    sd = pd.DataFrame(np.sqrt((len(values) - 1) * ((values - values.mean(axis=0)) ** 2).sum(axis=0)), found.index, found.columns)
+    found = found.where(sd.notna())
+    columns = {f"{name}{end}": table[name] for name in measures for end, table in (("", found), (" sd", sd))}
+    order = pd.MultiIndex.from_product([levels, dict.fromkeys(curves["scheme"])], names=["level", "scheme"])
+    return pd.DataFrame(columns).reorder_levels(["level", "scheme"]).reindex(order).reset_index()
 
 
 def whacked_records(

@@ -12,7 +12,9 @@ from typer.exceptions import TyperException
 
 from riskweighted import __version__
 from riskweighted.commands.assess import assess
+from riskweighted.commands.reidentify import reidentify
 from riskweighted.commands.release import release
+from riskweighted.commands.report import report
 from riskweighted.commands.run import demo, run
 from riskweighted.commands.summary import summary
 from riskweighted.commands.sweep import sweep
@@ -27,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
 )
-for command in (run, demo, sweep, weights, assess, summary, release, synthesizers):
+for command in (run, demo, sweep, weights, assess, reidentify, report, summary, release, synthesizers):
     app.command()(command)
 
 

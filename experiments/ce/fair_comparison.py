@@ -35,7 +35,7 @@ def main() -> None:
         load_synthesizer("normal-mixture")(FORMULA, components=2, transform="asinh", transform_constant=10_000.0),
         scales=SCALES,
         repetitions=given.repetitions,
-        sampling=Sampling(draws=200, tune=250, chains=2),
+        sampling=Sampling(draws=300, tune=300, chains=2, target_accept=0.95),
         resamples=200,
         progress=lambda done, total: print(f"\r{done} of {total} fits", end="", file=sys.stderr, flush=True),
     )

@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,21 +27,27 @@ from riskweighted.synthesizer import Synthesizer  # noqa: E402
 DATA = ROOT / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 RADIUS = 0.2
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)  # total weights compared, as shares of n
+MEAN_RISKS = (0.198, 0.2, 0.202, 0.205, 0.208)  # between the least that a scheme reaches and the unweighted 0.21
 SHOWN = ["mean risk", "risk 95 % quantile", "maximum risk", "whack-a-mole records", "largest rise", "U_m", "mean overlap", "median overlap"]
 FIGURES = {"mean_risk": ("mean risk", "U_m"), "risk_95": ("risk 95 % quantile", "U_m"), "weight": (MEAN_WEIGHT, "U_m")}
 
 
-def compare(curves: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The tables: schemes as the paper uses them (c = 1), at equal total weight, and at the mean risks of c = 1."""
+def compare(curves: pd.DataFrame, mean_risks: Sequence[float] | None = None) -> dict[str, pd.DataFrame]:
+    """The tables: schemes as the paper uses them (c = 1), at equal total weight, and at equal mean risk.
+
+    Without `mean_risks`, five levels between the least and the greatest mean risk of any scheme and scale are taken.
+    """
+    if mean_risks is None:
+        means = curves[curves["measure"] == "mean risk"].groupby(["scheme", "scale"])["value"].mean()
+        mean_risks = np.linspace(means.min(), means.max(), 7)[1:-1].round(4).tolist()
     plain = summarize(curves[curves["scale"] == 1], ["scheme"])
     wide = plain.pivot(index="scheme", columns="measure", values=["mean", "sd"]).reindex(dict.fromkeys(curves["scheme"]))
     measures = [MEAN_WEIGHT, *SHOWN]
     both = {f"{m}{end}": wide[(kind, m)] for m in measures for kind, end in (("mean", ""), ("sd", " sd"))}
-    risks = wide[("mean", "mean risk")].sort_values().round(4).unique().tolist()
     return {
         "as_used": pd.DataFrame(both).reset_index(),
-        "equal_weight": at_equal(curves, MEAN_WEIGHT, list(SHARES), SHOWN),
-        "equal_mean_risk": at_equal(curves, "mean risk", risks, [MEAN_WEIGHT, *SHOWN[1:]]),
+        "equal_weight": at_equal(curves, MEAN_WEIGHT, list(SHARES), ["scale", *SHOWN]),
+        "equal_mean_risk": at_equal(curves, "mean risk", mean_risks, ["scale", MEAN_WEIGHT, *SHOWN[1:]]),
     }
 
 
@@ -72,7 +80,7 @@ def main() -> None:
     )
     print(file=sys.stderr)
     curves.to_csv(given.out / "curves.csv", index=False)
-    tables = {**compare(curves), "whacked_records": whacked(data, scenario, synthesizer)}
+    tables = {**compare(curves, MEAN_RISKS), "whacked_records": whacked(data, scenario, synthesizer)}
     for name, table in tables.items():
         table.to_csv(given.out / f"{name}.csv", index=False)
         print(f"\n{name}\n{table.round(4).to_string(index=False)}")

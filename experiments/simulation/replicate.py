@@ -24,6 +24,10 @@ HERE = Path(__file__).resolve().parent
 SWEEPS = ("datasets", "radius")
 RADII = (0.3, 0.25, 0.2, 0.15)
 MISS = 3.0  # |z| from which a published number is flagged
+_COLUMNS = [
+    *[("U_m", "value"), ("U_a", "value")],
+    *[(measure, statistic) for measure in ("mean", "median") for statistic in ("value", "lower", "upper", "length")],
+]
 _PLACE = ["table", "scheme", "radius", "L", "measure", "statistic"]
 
 
@@ -102,7 +106,8 @@ def to_markdown(comparison: pd.DataFrame) -> str:
     """Tables 5 and 6: a line per row of the paper, with ours as mean (sd) and z."""
     parts = []
     for table, rows in comparison.groupby("table"):
-        columns = list(dict.fromkeys(zip(rows["measure"], rows["statistic"], strict=True)))
+        present = set(zip(rows["measure"], rows["statistic"], strict=True))
+        columns = [column for column in _COLUMNS if column in present]
         names = [measure if statistic == "value" else f"{measure}: {statistic}" for measure, statistic in columns]
         digits = 4 if table == 5 else 2
         lines = [f"Table {table}: published / our mean (sd), z", "", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]

@@ -1,7 +1,6 @@
 """``riskweighted release``."""
 
-from importlib import import_module
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +27,8 @@ def release(
     with reporter.step("making and checking the pack"):
         from riskweighted.codebook import parse_units
         from riskweighted.release_pack import release_run
+        from riskweighted.reports import render_report
 
-        report = import_module("riskweighted.reports").render_report if find_spec("riskweighted.reports") else None
         pack = release_run(
             run,
             out,
@@ -37,7 +36,7 @@ def release(
             formats=split(formats),
             confidential=confidential,
             units=parse_units(unit or []),
-            report=report,
+            report=partial(render_report, confidential=confidential),
         )
     rows = pack.check.assign(scheme=pack.check["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}

@@ -1,6 +1,6 @@
 """`reidentify`: suspected pairs of one metric, checked against the truth, as rates (S004 section 1.2)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ from riskweighted.reidentification.recoding import quintile_codes
 from riskweighted.reidentification.scores import Score
 from riskweighted.reidentification.unicity import unique_pairs
 
-__all__ = ["METRICS", "Reidentification", "attack", "reidentify"]
+__all__ = ["METRICS", "AttackSettings", "Reidentification", "attack", "reidentify"]
 
 METRICS = ("unicity", "taxicab", "euclidean", "adhoc", "linkage")
 Progress: TypeAlias = Callable[[int, int], None] | None
@@ -144,8 +144,17 @@ def reidentify(
     """
     puf, eif, iuf = (frame if isinstance(frame, pd.DataFrame) else read_table(frame) for frame in (puf, eif, iuf))
     files = link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, strata=strata, empty_strata=empty_strata)
-    settings = {"alpha": alpha, "normalization": normalization, "scores": scores, "threshold": threshold, "random_seed": random_seed}
-    return attack(files, metric, progress=progress, **settings)
+    return attack(files, metric, AttackSettings(alpha, normalization, scores, threshold, random_seed), progress=progress)
+
+
+class AttackSettings(NamedTuple):
+    """What the metrics can be told; `reidentify` says what each means."""
+
+    alpha: float = 0.5
+    normalization: Literal["primer", "rms"] = "primer"
+    scores: Mapping[str, Score] | None = None
+    threshold: float = 0.5
+    random_seed: int = 0
 
 
 class _Found(NamedTuple):
@@ -157,8 +166,8 @@ class _Found(NamedTuple):
     crowded: int = 0
 
 
-def attack(files: LinkedFiles, metric: str, *, progress: Progress = None, **settings: object) -> Reidentification:
-    """`reidentify` on files that are checked already; `settings` are its alpha, normalization, scores, threshold, random_seed."""
+def attack(files: LinkedFiles, metric: str, settings: AttackSettings, *, progress: Progress = None) -> Reidentification:
+    """`reidentify` on files that are checked already."""
     search = _searcher(files, metric, settings)
     total = sum(len(stratum.puf) for stratum in files.strata)
     found, before = [], 0
@@ -192,7 +201,7 @@ def _share(progress: Progress, before: int, own: int, total: int) -> Progress:
     return lambda done, steps: progress(before + int(own * done / max(steps, 1)), total)
 
 
-def _searcher(files: LinkedFiles, metric: str, settings: Mapping[str, object]) -> Callable[[Stratum, Progress], _Found]:
+def _searcher(files: LinkedFiles, metric: str, settings: AttackSettings) -> Callable[[Stratum, Progress], _Found]:
     """How a metric searches one stratum; recodes both files once."""
     if metric not in METRICS:
         raise InputError(f"metric must be one of {listing(METRICS)}, got {metric!r}")
@@ -201,20 +210,17 @@ def _searcher(files: LinkedFiles, metric: str, settings: Mapping[str, object]) -
         return lambda stratum, progress: _unicity(codes, list(files.kinds), stratum, progress)
     if metric == "linkage":
         return lambda stratum, progress: _linkage(files, settings, stratum, progress)
-    return _distance_searcher(_distance(files, metric, **settings))
+    return _distance_searcher(_distance(files, metric, settings))
 
 
-def _distance(
-    files: LinkedFiles, metric: str, alpha: float = 0.5, normalization: Literal["primer", "rms"] = "primer",
-    scores: Mapping[str, Score] | None = None, **others: object,
-) -> DistanceMetric:  # fmt: skip
+def _distance(files: LinkedFiles, metric: str, settings: AttackSettings) -> DistanceMetric:
     if metric == "taxicab":
-        return taxicab(files, alpha)
+        return taxicab(files, settings.alpha)
     if metric == "euclidean":
-        return euclidean(files, alpha, normalization)
-    if scores is None:
+        return euclidean(files, settings.alpha, settings.normalization)
+    if settings.scores is None:
         raise InputError("the metric 'adhoc' needs scores: for every linking variable a function, PairScores or BreakScores")
-    return adhoc(files, scores)
+    return adhoc(files, settings.scores)
 
 
 def _distance_searcher(comparison: DistanceMetric) -> Callable[[Stratum, Progress], _Found]:
@@ -233,16 +239,15 @@ def _unicity(codes: tuple[np.ndarray, np.ndarray], names: list[str], stratum: St
     return _Found(stratum.puf[found.puf], stratum.eif[found.eif], columns)
 
 
-def _linkage(files: LinkedFiles, settings: Mapping[str, object], stratum: Stratum, progress: Progress) -> _Found:
-    threshold = settings.get("threshold", 0.5)
-    if not (is_number(threshold) and 0 < threshold <= 1):  # type: ignore[operator]
-        raise InputError(f"threshold, the least match probability, must lie in (0, 1], got {threshold!r}")
+def _linkage(files: LinkedFiles, settings: AttackSettings, stratum: Stratum, progress: Progress) -> _Found:
+    if not (is_number(settings.threshold) and 0 < settings.threshold <= 1):
+        raise InputError(f"threshold, the least match probability, must lie in (0, 1], got {settings.threshold!r}")
     both = [frame.iloc[rows].reset_index(drop=True) for frame, rows in ((files.puf, stratum.puf), (files.eif, stratum.eif))]
-    least = min(0.01, threshold)  # type: ignore[type-var]
+    least = min(0.01, settings.threshold)
     result = linkage_pairs(
-        *both, files.kinds, random_seed=settings.get("random_seed", 0), minimum_probability=least, progress=progress  # type: ignore[arg-type]
+        both[0], both[1], files.kinds, random_seed=settings.random_seed, minimum_probability=least, progress=progress
     )  # fmt: skip
-    links = suspected_links(result.pairs, threshold)  # type: ignore[arg-type]
+    links = suspected_links(result.pairs, settings.threshold)
     score = links["match_probability"].to_numpy()
     rows = (links["puf_row"].to_numpy(dtype=int), links["eif_row"].to_numpy(dtype=int))
     return _Found(stratum.puf[rows[0]], stratum.eif[rows[1]], {"score": score, "rank": np.ones(len(links), dtype=np.int64)})
@@ -253,22 +258,18 @@ def _rates(files: LinkedFiles, puf: np.ndarray, confirmed: np.ndarray) -> pd.Dat
     suspected, true = np.zeros(len(files.truth), dtype=bool), np.zeros(len(files.truth), dtype=bool)
     suspected[puf], true[puf[confirmed]] = True, True
 
-    def rows() -> Iterator[dict[str, object]]:
-        yield {"stratum": "all", "puf": np.arange(len(files.truth)), "eif_records": len(files.eif_keys)}
-        for stratum in files.strata:
-            if stratum.label:
-                yield {"stratum": ", ".join(map(str, stratum.label)), "puf": stratum.puf, "eif_records": len(stratum.eif)}
-
+    groups: list[tuple[str, np.ndarray, int]] = [("all", np.arange(len(files.truth)), len(files.eif_keys))]
+    if files.strata[0].label:
+        groups += [(", ".join(map(str, stratum.label)), stratum.puf, len(stratum.eif)) for stratum in files.strata]
     table = []
-    for row in rows():
-        own = row.pop("puf")
+    for name, own, eif_records in groups:
         counts = {"suspected": int(suspected[own].sum()), "confirmed": int(true[own].sum())}
         rates = {
-            "suspected_rate": counts["suspected"] / len(own),  # type: ignore[arg-type]
-            "confirmed_rate": counts["confirmed"] / len(own),  # type: ignore[arg-type]
+            "suspected_rate": counts["suspected"] / len(own),
+            "confirmed_rate": counts["confirmed"] / len(own),
             "conditional_rate": counts["confirmed"] / counts["suspected"] if counts["suspected"] else np.nan,
         }
-        table.append({"stratum": row["stratum"], "puf_records": len(own), "eif_records": row["eif_records"], **counts, **rates})  # type: ignore[arg-type]
+        table.append({"stratum": name, "puf_records": len(own), "eif_records": eif_records, **counts, **rates})
     return pd.DataFrame(table)
 
 

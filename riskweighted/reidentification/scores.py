@@ -31,7 +31,7 @@ class PairScores:
 
 @dataclass(frozen=True)
 class BreakScores:
-    """Scores by absolute difference: `scores[i]` up to and including `breaks[i]`, the last one beyond; ``len(scores) = len(breaks) + 1``."""
+    """Scores by absolute difference: `scores[i]` up to and including `breaks[i]`, the last one, of one more score, beyond."""
 
     breaks: tuple[float, ...]
     scores: tuple[float, ...]

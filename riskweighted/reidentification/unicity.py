@@ -125,13 +125,13 @@ def _grow(table: np.ndarray, best: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size: int) -> np.int64:
     """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as a number, 0 for none."""
     if size == 1:
-        common = allowed
+        common = np.int64(allowed)
         for place in range(number):
             common &= sets[1, place]
         while common & (common - 1):
             common &= common - 1
         return common
-    left = allowed
+    left = np.int64(allowed)
     while left:
         bit = left
         while bit & (bit - 1):
@@ -183,7 +183,7 @@ def _solve_cell(
                     others += 1
             if sets[0, :others].min() == 0:
                 continue
-            size, smallest = 0, 0
+            size, smallest = 0, np.int64(0)
             while smallest == 0:
                 size += 1
                 sets[size, :others] = sets[0, :others]

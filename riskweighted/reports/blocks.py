@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,6 +13,7 @@ from riskweighted.summary_tables import plain
 __all__ = ["Column", "DataTable", "Figure", "Section", "Term", "make_table", "picture"]
 
 _DOTS_PER_INCH = 150
+_NUMBER = re.compile(r"-?\d[\d.]*(e[-+]\d+)?|n/a")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class DataTable:
     rows: tuple[tuple[str, ...], ...]
     row_terms: tuple[Term | None, ...] = ()
     note: str = ""
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns are set like numbers, to the right: those that hold numbers in half of their cells or more."""
+        return tuple(2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) >= len(cells) for cells in zip(*self.rows, strict=True))
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,9 @@ _FIXED = {
     ),
     "rise": ("Risk of a record under the scheme minus its risk under the unweighted one.", "", RISKIER),
     "identification risk": (
-        "IR of a record: the probability that an intruder who knows its pattern, and sees the synthetic data, picks it by "
-        "a random guess among the candidates (S003 eq. 1), mean over datasets.",
+        "IR of a record, from 0 to 1: if its own synthetic value lies in the ball about its confidential value, the share of "
+        "its known pattern whose synthetic values lie outside that ball, else 0 (S003 eq. 1); mean over datasets. Of the "
+        "confidential data: the share of its pattern whose confidential values lie outside (S003 eq. 2).",
         "",
         RISKIER,
     ),
@@ -87,7 +88,8 @@ class Glossary:
 
     def _add(self, title: str, *sentences: str) -> Term:
         if title not in self._terms:
-            self._terms[title] = Term(f"term-{len(self._terms) + 1}", *map(plain, (title, *sentences)))
+            texts = [text[:1].upper() + text[1:] for text in map(plain, (title, *sentences))]
+            self._terms[title] = Term(f"term-{len(self._terms) + 1}", *texts)
         return self._terms[title]
 
     def fixed(self, name: str) -> Term:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from markupsafe import Markup
 
 from riskweighted.reports.about import about_section, main_section
 from riskweighted.reports.convergence import convergence_section
-from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.risk import map_section, risk_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.utility import utility_section
@@ -71,7 +69,6 @@ def render_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["numeric"] = _is_numeric
     return environment.get_template("report.html.j2").render(
         internal=internal,
         title=plain(f"Risk and utility of synthetic {source.target}"),
@@ -83,11 +80,6 @@ def render_report(
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
-
-
-def _is_numeric(cell: str) -> bool:
-    """Whether a cell is set like a number: to the right."""
-    return cell == MISSING or re.fullmatch(r"-?\d[\d.]*(e[-+]\d+)?", cell) is not None
 
 
 def _asset(name: str) -> str:

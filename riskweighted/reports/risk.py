@@ -27,7 +27,10 @@ def risk_section(source: Source) -> Section:
         blocks += [_whack_a_mole(source, place, label) for place, label in enumerate(others, 1)]
     if source.view.internal:
         blocks.append(_riskiest(source))
-    text = "Identification risk of a record: the chance that an intruder picks it among its candidates. Higher is riskier."
+    text = (
+        "A record is at risk when its synthetic value stays near its confidential one while few records that look the same "
+        "to the intruder do. Identification risk runs from 0 to 1; higher is riskier."
+    )
     return Section("risk", "Risk", (text,), tuple(blocks))
 
 

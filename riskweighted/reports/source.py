@@ -29,7 +29,7 @@ class Source:
     view: View
     glossary: Glossary
 
-    @property
+    @cached_property
     def target(self) -> str:
         return self.run.study.make_synthesizer().target
 

@@ -17,6 +17,7 @@ from riskweighted.summary_tables import plain
 
 __all__ = ["utility_section"]
 
+_Shares = tuple[Histogram, dict[str, np.ndarray]]
 _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interval", "Overlap": "overlap"}
 
 
@@ -25,7 +26,8 @@ def utility_section(source: Source) -> Section:
     keys = table.loc[table["lower"].notna(), ["variable", "measure"]].drop_duplicates()
     blocks: list[DataTable | Figure] = [_distances(source)]
     blocks += [_intervals(source, place, *key) for place, key in enumerate(keys.itertuples(index=False, name=None), 1)]
-    blocks += [_density(source), _ecdf(source), _weights(source)]
+    shares = _shares(source)
+    blocks += [_density(source, shares), _ecdf(source, shares), _weights(source)]
     text = "How near the synthetic data comes to what the confidential data would have told."
     return Section("utility", "Utility", (text,), tuple(blocks))
 
@@ -60,6 +62,8 @@ def _intervals(source: Source, place: int, variable: str, measure: str) -> Figur
     coarse = view.utility(utility)
 
     def draw() -> Axes:
+        if measure not in set(coarse.loc[coarse["variable"] == variable, "measure"]):
+            raise InputError(f"fewer than {view.minimum_count} confidential records share the first digit of {name} or of its interval")
         return plot_intervals(coarse, measure, variable=variable)
 
     return _figure(key, f"Intervals: {name}", draw, alternative, (table,), source, (source.glossary.utility(variable, measure),))
@@ -89,15 +93,22 @@ def _bounds(histogram: Histogram) -> dict[str, list[str]]:
     return {"From": edges[:-1], "Below": edges[1:]}
 
 
-def _shares(source: Source, key: str, cumulative: bool) -> tuple[DataTable, ...]:
-    """Share of records by bin, or up to its upper edge, in the confidential data and each scheme."""
+def _shares(source: Source) -> _Shares | None:
+    """Share of records by bin in the confidential data and each scheme; none where there are no bins."""
     histogram = _histogram(source)
     if histogram is None:
-        return ()
-    own = histogram.counts / histogram.counts.sum()
-    shares = {CONFIDENTIAL: own}
+        return None
+    shares = {CONFIDENTIAL: histogram.counts / histogram.counts.sum()}
     for scheme, frames in source.run.synthetic.items():
         shares[scheme] = np.mean([shares_in_bins(frame[source.target], histogram) for frame in frames], axis=0)
+    return histogram, shares
+
+
+def _share_tables(source: Source, key: str, found: _Shares | None, cumulative: bool) -> tuple[DataTable, ...]:
+    """Shares by bin, or up to the upper edge of each."""
+    if found is None:
+        return ()
+    histogram, shares = found
     columns = {name: [f"{share:.4f}" for share in (np.cumsum(values) if cumulative else values)] for name, values in shares.items()}
     cells = pd.DataFrame({**_bounds(histogram), "Records": [str(count) for count in histogram.counts], **columns})
     terms = source.glossary.columns(cells, {"Records": "records in a bin", **dict.fromkeys(shares, "share of records")})
@@ -114,17 +125,17 @@ def _means(source: Source) -> str:
     )
 
 
-def _density(source: Source) -> Figure:
+def _density(source: Source, shares: _Shares | None) -> Figure:
     def draw() -> Axes:
         return plot_density(source.confidential, source.run.synthetic, source.target, minimum_count=source.view.binned)
 
     alternative = (
         f"Distribution of {source.target} in the confidential data and, laid over it, in the synthetic data. Means: {_means(source)}."
     )
-    return _figure("density", f"Density of {source.target}", draw, alternative, _shares(source, "density", False), source)
+    return _figure("density", f"Density of {source.target}", draw, alternative, _share_tables(source, "density", shares, False), source)
 
 
-def _ecdf(source: Source) -> Figure:
+def _ecdf(source: Source, shares: _Shares | None) -> Figure:
     def draw() -> Axes:
         return plot_ecdf(source.confidential, source.run.synthetic, source.target, minimum_count=source.view.binned)
 
@@ -132,7 +143,9 @@ def _ecdf(source: Source) -> Figure:
     rows = table[(table["variable"] == source.target) & (table["measure"] == "U_m")]
     gaps = ", ".join(f"{label} {source.view.estimate(source.target, 'U_m', value)}" for label, value in _columns(rows, "label", "estimate"))
     alternative = f"Empirical distribution functions of {source.target}, confidential and synthetic. Largest differences: {gaps}."
-    return _figure("ecdf", f"Distribution function of {source.target}", draw, alternative, _shares(source, "ecdf", True), source)
+    return _figure(
+        "ecdf", f"Distribution function of {source.target}", draw, alternative, _share_tables(source, "ecdf", shares, True), source
+    )
 
 
 def _weights(source: Source) -> Figure:

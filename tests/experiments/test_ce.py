@@ -18,7 +18,7 @@ from riskweighted.study import load_study, make_study
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "experiments" / "ce"
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package
-from experiments.ce import replicate, tables  # noqa: E402
+from experiments.ce import chance, replicate, tables  # noqa: E402
 
 RECORDS = 1500  # enough for forty patterns without a single record
 SCHEMES = ["unweighted", "marginal", "pairwise"]
@@ -142,6 +142,16 @@ def test_markdown_cells():
     table = pd.DataFrame({"name": ["a"], "large": [72075.6], "small": [3.6e-05], "none": [np.nan]})
     assert tables.as_markdown(table).splitlines()[-1] == "| a | 72,076 | 3.6e-05 |  |"
     assert tables.as_markdown(table[["small"]], 4).splitlines()[-1] == "| 0.0000 |"
+
+
+def test_rises_are_counted_between_different_sets_only():
+    risks = {"unweighted": np.array([[0.0, 0.5, 0.1], [0.3, 0.5, 0.1]]), "marginal": np.array([[0.3, 0.5, 0.5], [0.0, 0.8, 0.5]])}
+    table = chance.rises(risks, 0.25).set_index("label")
+    # unweighted: set 2 against 1 one record, set 1 against 2 none; marginal: set 1 against 2 one, set 2 against 1 two
+    assert table.loc["Synthesizer", ["rises, mean of pairs", "fewest", "most"]].tolist() == [0.5, 0, 1]
+    assert table.loc["Marginal", ["rises, mean of pairs", "fewest", "most"]].tolist() == [1.5, 1, 2]
+    assert table["rises, all sets together"].tolist() == [0, 1]
+    assert table["maximum risk, all sets together"].tolist() == [0.5, 0.65]
 
 
 def test_report_of_a_run(run, tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskweighted.reidentification import nearest
 from riskweighted.reidentification.attack import reidentify
 from riskweighted.reidentification.scores import BreakScores, PairScores
 
@@ -78,7 +79,7 @@ def test_taxicab(alpha):
     for seed in range(STUDIES):
         puf, eif, iuf, linking = random_study(seed)
         scores = brute_links.taxicab_scores(puf, eif, linking, alpha)
-        expected = brute_links.whole_ranks(scores, lambda score: score < round(alpha / 2, 12))  # noqa: B023
+        expected = brute_links.whole_ranks(scores, lambda score: score < round(alpha / 2, 12))
         found = quietly(puf, eif, iuf, linking, metric="taxicab", alpha=alpha)
         check(found, expected, puf, iuf)
         assert ranks(found) == expected
@@ -132,15 +133,23 @@ def test_adhoc():
         assert ranks(found) == expected
 
 
-def test_larger_studies_that_split_the_tree():
-    """400 records a side: several levels of the search tree, duplicates, crowded ranks."""
+def test_larger_studies_that_split_the_tree(monkeypatch):
+    """160 records a side: many levels of the search tree, duplicates, crowded ranks."""
+    monkeypatch.setattr(nearest, "_LEAF", 3)
     rng = np.random.default_rng(0)
-    n = 400
-    make = lambda: pd.DataFrame(
-        {"a": rng.choice(list("abc"), n), "b": rng.integers(0, 4, n), "c": rng.normal(size=n).round(1), "d": rng.normal(size=n)}
-    )  # noqa: E731, E501
-    puf, eif = make(), make()
-    eif.loc[:150, "d"] = puf.loc[:150, "d"]
+    n = 160
+    puf, eif = (
+        pd.DataFrame(
+            {
+                "a": rng.choice(list("abc"), n),
+                "b": rng.integers(0, 4, n),
+                "c": rng.normal(size=n).round(1),
+                "d": rng.normal(size=n),
+            }
+        )
+        for _ in range(2)
+    )
+    eif.loc[:60, "d"] = puf.loc[:60, "d"]
     for frame in (puf, eif):
         for name in frame:
             frame[name] = frame[name].where(rng.random(n) > 0.1)
@@ -155,3 +164,6 @@ def test_larger_studies_that_split_the_tree():
     assert ranks(found) == expected
     assert found.ranks.set_index("rank").loc["crowded", "puf_records"] > 0
     check(quietly(puf, eif, iuf, linking), brute_links.unicity(puf, eif, linking), puf, iuf)
+    given, plain = random_scores(linking, rng)
+    expected = low(brute_links.adhoc_scores(puf, eif, plain), lambda score: score > 10, best_is_low=False)
+    assert ranks(quietly(puf, eif, iuf, linking, metric="adhoc", scores=given)) == expected

@@ -1,0 +1,254 @@
+"""A re-identification study from a TOML file to tables: several metrics on three files, or on the synthetic data of a run.
+
+Of a run: the PUF is a synthetic dataset, the EIF the confidential known variables and the sensitive one, and the truth is that
+row i of one is row i of the other.
+"""
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from riskweighted.errors import InputError, listing
+from riskweighted.io import file_hash, read_table, write_table
+from riskweighted.progress import Quiet, Reporter
+from riskweighted.reidentification.attack import METRICS, AttackSettings, Reidentification, attack
+from riskweighted.reidentification.files import Kind, LinkedFiles, link_files
+from riskweighted.reidentification.scores import read_scores
+from riskweighted.result_folder import versions
+
+__all__ = ["ReidentificationStudy", "StudyResult", "load_reidentification_study", "run_reidentification_study"]
+
+_Names = str | list[str]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FileSettings(_Settings):
+    """The three files and their keys; paths are relative to the study file."""
+
+    puf: Path
+    eif: Path
+    iuf: Path
+    pufid: _Names = "pufid"
+    eifid: _Names = "eifid"
+
+
+class RunSettings(_Settings):
+    """A finished run, and its confidential data where that is not embedded in the package."""
+
+    folder: Path
+    confidential: Path | None = None
+    schemes: list[str] | None = None
+
+
+class ReidentificationStudy(_Settings):
+    """Every setting of a re-identification study."""
+
+    files: FileSettings | None = None
+    run: RunSettings | None = None
+    linking: dict[str, Kind] = {}
+    metrics: Annotated[list[str], Field(min_length=1)] = ["unicity", "taxicab", "euclidean"]
+    strata: _Names = []
+    empty_strata: Literal["error", "allow"] = "error"
+    alpha: Annotated[float, Field(gt=0, le=1)] = 0.5
+    normalization: Literal["primer", "rms"] = "primer"
+    scores: dict[str, Path] = {}
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.5
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "ReidentificationStudy":
+        if (self.files is None) == (self.run is None):
+            raise ValueError("give either the table [files] or the table [run]")
+        unknown = [metric for metric in self.metrics if metric not in METRICS]
+        if unknown or len(set(self.metrics)) < len(self.metrics):
+            raise ValueError(f"metrics must be different ones of {listing(METRICS)}")
+        if self.files is not None and not self.linking:
+            raise ValueError("the table [linking] must name the linking variables")
+        if "adhoc" in self.metrics and not self.scores:
+            raise ValueError("the metric 'adhoc' needs the table [scores]: a score file for every linking variable")
+        return self
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """Tables of a study: `rates` (release, metric, stratum, counts, rates), `ranks`, `interactions`, and the folder with all."""
+
+    folder: Path
+    rates: pd.DataFrame
+    ranks: pd.DataFrame = field(repr=False)
+    interactions: pd.DataFrame = field(repr=False)
+
+    def comparison(self) -> pd.DataFrame:
+        """The metrics side by side: overall rates, mean over synthetic datasets where there are several."""
+        overall = self.rates[self.rates["stratum"] == "all"]
+        columns = ["puf_records", "suspected", "confirmed", "suspected_rate", "confirmed_rate", "conditional_rate"]
+        return overall.groupby(["release", "metric"], sort=False)[columns].mean()
+
+
+class _Release(NamedTuple):
+    label: str
+    dataset: int
+    files: LinkedFiles
+
+
+def load_reidentification_study(path: str | Path) -> ReidentificationStudy:
+    """Read and check a study file; its paths become absolute.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or not TOML, or a setting is unknown, missing or not valid.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no study file {str(path)!r}")
+    try:
+        study = ReidentificationStudy.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
+    except ValidationError as error:
+        raise InputError(_first_error(error)) from None
+    base = path.parent
+    changes: dict[str, object] = {"scores": {name: base / file for name, file in study.scores.items()}}
+    if study.files is not None:
+        places = {name: base / getattr(study.files, name) for name in ("puf", "eif", "iuf")}
+        changes["files"] = study.files.model_copy(update=places)
+    if study.run is not None:
+        confidential = None if study.run.confidential is None else base / study.run.confidential
+        changes["run"] = study.run.model_copy(update={"folder": base / study.run.folder, "confidential": confidential})
+    return study.model_copy(update=changes)
+
+
+def _first_error(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        kinds: dict[object, type[BaseModel]] = {"files": FileSettings, "run": RunSettings}
+        model = kinds[first["loc"][0]] if len(first["loc"]) > 1 else ReidentificationStudy
+        return f"unknown setting {place!r}; valid here are {listing(model.model_fields)}"
+    if first["type"] == "missing":
+        return f"setting {place!r} is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"setting {place!r}: {message}" if place else message
+
+
+def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *, reporter: Reporter | None = None) -> StudyResult:
+    """Attack with every metric and write the tables.
+
+    Parameters
+    ----------
+    study : ReidentificationStudy
+    out : str or Path
+        A folder that does not exist yet; it appears when everything is done. ``tables/`` holds aggregates, ``confidential/`` the
+        suspected pairs.
+    reporter : Reporter, optional
+        Shows progress.
+
+    Raises
+    ------
+    InputError
+        If `out` exists, or anything in the study or its files is not valid. Nothing is left then.
+    """
+    out, reporter = Path(out), reporter or Quiet()
+    partial = out.absolute().with_name(out.name + ".partial")
+    for folder in (out, partial):
+        if folder.exists():
+            raise InputError(f"{str(folder)!r} exists; choose another folder or move it away")
+    scores = {name: read_scores(path) for name, path in study.scores.items()}
+    settings = AttackSettings(study.alpha, study.normalization, scores or None, study.threshold, study.seed)
+    found = []
+    try:
+        for release in _releases(study):
+            for metric in study.metrics:
+                with reporter.step(f"{release.label} {release.dataset or ''} {metric}".strip().replace("  ", " ")) as advance:
+                    result = attack(release.files, metric, settings, progress=advance)
+                found.append((release, result))
+                name = f"{metric}.csv" if study.run is None else f"{release.label}_{release.dataset:02d}_{metric}.csv"
+                write_table(result.links, partial / "confidential" / name)
+        tables = {name: _stacked(found, name) for name in ("rates", "ranks", "interactions")}
+        summary = StudyResult(out, **tables)
+        tables["comparison"] = summary.comparison().reset_index()
+        tables["definitions"] = pd.DataFrame({r.metric: r.definition for _, r in found}.items(), columns=["metric", "definition"])
+        for name, table in tables.items():
+            write_table(table, partial / "tables" / f"{name}.csv")
+        _write_manifest(study, partial)
+        partial.rename(out)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return summary
+
+
+def _stacked(found: list[tuple[_Release, Reidentification]], name: str) -> pd.DataFrame:
+    """One table of all releases and metrics."""
+    parts = []
+    for release, result in found:
+        table = getattr(result, name)
+        if len(table):
+            place = pd.DataFrame({"release": release.label, "dataset": release.dataset, "metric": result.metric}, index=table.index)
+            parts.append(pd.concat([place, table], axis=1))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["release", "dataset", "metric"])
+
+
+def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
+    """The checked files: one release, or one for every synthetic dataset of a run."""
+
+    def checked(
+        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: dict[str, Kind], pufid: _Names, eifid: _Names
+    ) -> LinkedFiles:
+        kept = {"strata": study.strata, "empty_strata": study.empty_strata}
+        return link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, **kept)  # type: ignore[arg-type]
+
+    if study.files is not None:
+        frames = [read_table(path) for path in (study.files.puf, study.files.eif, study.files.iuf)]
+        puf, eif, iuf = frames
+        yield _Release("PUF", 0, checked(puf, eif, iuf, study.linking, study.files.pufid, study.files.eifid))
+        return
+    from riskweighted.run_folder import find_confidential, load_run
+
+    assert study.run is not None
+    run = load_run(study.run.folder)
+    confidential = find_confidential(run, study.run.confidential)
+    scenario = run.study.make_scenario()
+    numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
+    default: dict[str, Kind] = {name: "numeric" if name in numeric else "categorical" for name in (*scenario.known, *scenario.synthetic)}
+    linking = study.linking or default
+    schemes = study.run.schemes or list(run.schemes)
+    unknown = [scheme for scheme in schemes if scheme not in run.schemes]
+    if unknown:
+        raise InputError(f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}")
+    rows = np.arange(len(confidential))
+    truth = pd.DataFrame({"pufid": rows, "eifid": rows})
+    intruder = confidential.assign(eifid=rows)
+    for scheme in schemes:
+        for number, synthetic in enumerate(run.synthetic[scheme], start=1):
+            yield _Release(scheme, number, checked(synthetic.assign(pufid=rows), intruder, truth, linking, "pufid", "eifid"))
+
+
+def _write_manifest(study: ReidentificationStudy, folder: Path) -> None:
+    """Settings without paths, versions, hashes of the input files and of every file written."""
+    settings = json.loads(study.model_dump_json())
+    inputs = {}
+    if study.files is not None:
+        for name in ("puf", "eif", "iuf"):
+            path = getattr(study.files, name)
+            settings["files"][name], inputs[path.name] = path.name, file_hash(path)
+    if study.run is not None:
+        settings["run"]["folder"] = study.run.folder.name
+        settings["run"]["confidential"] = study.run.confidential and study.run.confidential.name
+    settings["scores"] = {name: path.name for name, path in study.scores.items()}
+    files = {path.relative_to(folder).as_posix(): file_hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    manifest = {"settings": settings, "versions": versions(), "inputs": inputs, "files": files}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "confidential").chmod(0o700)

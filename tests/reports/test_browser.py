@@ -1,0 +1,234 @@
+"""Both reports in a real browser: nothing is loaded, everything works by keyboard, nothing is cut, axe finds no serious fault."""
+
+import dataclasses
+import shutil
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from finished_run import confidential_data, finished_run
+
+from riskweighted.reports import render_report
+from riskweighted.run_folder import load_run
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 'test' (playwright)")
+
+NASTY = (
+    "<script>window.pwned=1</script>",
+    '"><img src=x onerror="window.pwned=1">',
+    "\u202e\u05d4\u05db\u05e0\u05e1\u05d4'\"&amp;\N{GRINNING FACE}",
+    "w" * 300,
+)
+KINDS = ("releasable", "internal", "nasty")
+A4, LETTER = (210, 297), (216, 279)  # millimetres
+MARGINS = (14, 18 + 16)  # both sides, top and bottom: @page of report.css
+PIXELS = 96 / 25.4  # of CSS in a millimetre
+
+
+class NastyStudy:
+    """A study whose sensitive and known variables have the names given; its other parts are those of a real one."""
+
+    def __init__(self, study, target, known):
+        self._study, self._target, self._known = study, target, known
+
+    def __getattr__(self, name):
+        return getattr(self._study, name)
+
+    def make_synthesizer(self):
+        return SimpleNamespace(target=self._target)
+
+    def make_scenario(self):
+        return dataclasses.replace(self._study.make_scenario(), synthetic=(self._target,), known=(self._known,))
+
+    evaluating_scenario = make_scenario
+
+
+def nasty_run(run):
+    """The run with a scheme, variables, a measure, an identifier and a setting that try to be more than text."""
+    script, image, turned, long = NASTY
+    names = {"income": script, "pairwise": image, "0.9 quantile": turned, f"coefficient {run.study.evaluation.coefficient}": long}
+    columns = {
+        f"{m} of income{end}": f"{names.get(m, m)} of {script}{end}" for m in run.tables["utility"]["measure"] for end in ("", ": overlap")
+    }
+    tables = {name: table.replace(names).rename(columns=columns) for name, table in run.tables.items()}
+    settings = {**run.manifest["settings"], "note": long, script: turned}
+    settings["weights"] = {**settings["weights"], "schemes": ["unweighted", image]}
+    renamed = dataclasses.replace(run, manifest={**run.manifest, "settings": settings}, tables=tables)
+    records = run.records.rename(columns=names)
+    parts = {
+        "study": NastyStudy(run.study, script, long),
+        "records": records.rename(index={records["unweighted"].idxmax(): turned}),
+        "weights": run.weights.rename(columns=names).set_axis(records.rename(index={records["unweighted"].idxmax(): turned}).index),
+        "posteriors": {names.get(scheme, scheme): fit for scheme, fit in run.posteriors.items()},
+        "synthetic": {names.get(scheme, scheme): [f.rename(columns=names) for f in sets] for scheme, sets in run.synthetic.items()},
+    }
+    renamed.__dict__.update(parts)  # cached properties
+    return renamed, confidential_data().rename(columns=names)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Address of each kind of report."""
+    folder, run = tmp_path_factory.mktemp("pages"), load_run(finished_run())
+    nasty, data = nasty_run(run)
+    texts = {
+        "releasable": render_report(run),
+        "internal": render_report(run, internal=True),
+        "nasty": render_report(nasty, internal=True, confidential=data),
+    }
+    for kind, text in texts.items():
+        (folder / f"{kind}.html").write_text(text, encoding="utf-8")
+    return {kind: (folder / f"{kind}.html").as_uri() for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a report; afterwards, nothing but the file was asked for and the console stayed empty."""
+    contexts, asked, said = [], [], []
+
+    def go(kind, width=1440, height=900, **options):
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
+        page = contexts[-1].new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append("dialog"))
+        page.goto(pages[kind])
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert {url for url in asked if not url.startswith(("data:image/png", "blob:"))} <= set(pages.values())
+
+
+def press(page, selector, key="Enter"):
+    page.locator(selector).first.focus()
+    page.keyboard.press(key)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_picture_is_drawn_and_every_text_is_text(opened, kind):
+    page = opened(kind)
+    sizes = page.evaluate("[...document.images].map(i => i.complete ? i.naturalWidth : 0)")
+    assert len(sizes) >= 6
+    assert min(sizes) > 500
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("main script, main img[onerror], [style*=x]").count() == 0
+    if kind == "nasty":
+        text = page.locator("body").text_content()
+        assert all(name in text for name in (NASTY[0], NASTY[1], NASTY[2].removeprefix("\u202e"), NASTY[3]))
+        assert "\u202e" not in text
+
+
+def test_sorting_by_keyboard(opened):
+    page = opened("internal")
+    head = "#riskiest thead th:nth-child(3)"
+    cells = "[...document.querySelectorAll('#riskiest tbody tr')].map(r => Number(r.cells[2].textContent))"
+    before = page.evaluate(cells)
+    press(page, f"{head} .sort")
+    assert page.evaluate(cells) == sorted(before) != before
+    assert page.locator(head).get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Space")
+    assert page.evaluate(cells) == sorted(before, reverse=True)
+    assert page.locator("#riskiest [aria-sort]").count() == 1
+    assert "descending" in page.locator("#status").text_content()
+
+
+def test_figure_and_table_take_turns_by_keyboard(opened):
+    page = opened("releasable")
+    figure, table = page.locator("#violins figure"), page.locator("#violins table")
+    assert (figure.is_visible(), table.is_visible()) == (True, False)
+    press(page, "#violins .toggle")
+    assert (figure.is_visible(), table.is_visible()) == (False, True)
+    assert page.locator("#violins .toggle").text_content() == "Show figure"
+    page.keyboard.press("Space")
+    assert (figure.is_visible(), table.is_visible()) == (True, False)
+
+
+@pytest.mark.parametrize(("kind", "key"), [("releasable", "main"), ("nasty", "settings")])
+def test_csv_holds_the_table(opened, kind, key):
+    page = opened(kind)
+    with page.expect_download() as download:
+        press(page, f"#{key} .download")
+    assert download.value.suggested_filename == f"{key}.csv"
+    read = pd.read_csv(download.value.path(), dtype=str, keep_default_na=False)
+    rows = page.evaluate(
+        f"[...document.querySelectorAll('#{key} tbody tr')].map(r => [...r.cells].map(c => c.querySelector('bdi').textContent))"
+    )
+    assert read.to_numpy().tolist() == rows
+
+
+def test_definitions_show_on_focus_and_go_with_escape(opened):
+    page = opened("releasable", 390, 800)
+    bubble = page.locator("#bubble")
+    page.locator("#main .tip").nth(3).focus()
+    assert bubble.is_visible()
+    for text in ("Boundary:", "Interval:", "Direction: Higher is riskier."):
+        assert text in bubble.text_content()
+    box = bubble.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    page.keyboard.press("Escape")
+    assert bubble.is_hidden()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [390, 1440])
+def test_no_horizontal_scroll(opened, kind, width):
+    page = opened(kind, width)
+    for tables in (False, True):
+        if tables:
+            page.evaluate("document.querySelectorAll('.toggle').forEach(b => b.click())")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        beyond = page.evaluate(
+            "[...document.querySelectorAll('main h2, main h3, main p, main dd, figure, img, .scroll')]"
+            ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
+        )
+        assert beyond == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("paper", [A4, LETTER], ids=["A4", "Letter"])
+def test_no_figure_is_cut_in_print(opened, kind, paper):
+    width, height = ((length - margin) * PIXELS for length, margin in zip(paper, (2 * MARGINS[0], MARGINS[1]), strict=True))
+    page = opened(kind, int(width), int(height), color_scheme="dark")
+    page.emulate_media(media="print")
+    blocks = page.evaluate(
+        "[...document.querySelectorAll('.figure-block')].map(e => [e.getBoundingClientRect().height, "
+        "getComputedStyle(e).breakInside, e.getBoundingClientRect().right, e.querySelector('img')?.getBoundingClientRect().right ?? 0])"
+    )
+    assert len(blocks) >= 9
+    for block_height, rule, right, image_right in blocks:
+        assert block_height < 0.9 * height
+        assert rule == "avoid"
+        assert max(right, image_right) <= width + 1
+    assert page.locator(".tip:visible, .toggle:visible, nav:visible").count() == 0
+    banner = page.locator(".banner")
+    assert banner.count() == (0 if kind == "releasable" else 1)
+    if kind != "releasable":
+        assert banner.evaluate("e => getComputedStyle(e).display") == "table-header-group"  # repeated on every page
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheme"),
+    [("releasable", "light"), ("releasable", "dark"), ("internal", "light"), ("internal", "dark"), ("nasty", "light")],
+)
+def test_axe_finds_nothing_serious(opened, kind, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra 'test' (axe-playwright-python)")
+    page = opened(kind, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('#violins .toggle, #ecdf .toggle').forEach(b => b.click())")
+    violations = axe.Axe().run(page).response["violations"]
+    serious = [(v["id"], v["nodes"][0]["html"][:200]) for v in violations if v["impact"] in ("serious", "critical")]
+    assert serious == []
