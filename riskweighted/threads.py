@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+import numpy as np
+
 __all__ = ["in_threads", "worker_threads"]
 
 
@@ -14,9 +16,15 @@ def worker_threads() -> int:
 
 
 def in_threads(
-    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], progress: Callable[[int, int], None] | None = None
+    function: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    progress: Callable[[int, int], None] | None = None,
+    stop: np.ndarray | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """(number of the task, function(*task)) for every task, as they end; what has not begun is dropped on an interrupt."""
+    """(number of the task, function(*task)) for every task, as they end; what has not begun is dropped on an interrupt.
+
+    `stop` (1,) becomes 1 then, for kernels that run long and look at it.
+    """
     with ThreadPoolExecutor(worker_threads()) as pool:
         numbers = {pool.submit(function, *task): number for number, task in enumerate(tasks)}
         try:
@@ -25,4 +33,6 @@ def in_threads(
                 if progress is not None:
                     progress(done + 1, len(tasks))
         finally:
+            if stop is not None:
+                stop[0] = 1
             pool.shutdown(wait=False, cancel_futures=True)

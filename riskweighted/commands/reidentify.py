@@ -25,4 +25,4 @@ def reidentify(
         "suspected: in a suspected pair. confirmed: in a pair that the truth confirms. Rates are shares of PUF records, higher is riskier;"
     )
     output.print("conditional_rate: confirmed / suspected, the critical statistic (S004 section 1.2; a dash: nothing is suspected).")
-    output.print(f"Results: {out}/  (tables/ holds rates per stratum, ranks, interactions and definitions; confidential/ the pairs)")
+    output.print(f"Results: {out}/  (tables/: rates per stratum, ranks, interactions, definitions; confidential/: the pairs)")

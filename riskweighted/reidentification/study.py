@@ -27,6 +27,7 @@ from riskweighted.result_folder import versions
 __all__ = ["ReidentificationStudy", "StudyResult", "load_reidentification_study", "run_reidentification_study"]
 
 _Names = str | list[str]
+_MOST_STRATA_DRAWN = 20
 
 
 class _Settings(BaseModel):
@@ -150,8 +151,8 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     ----------
     study : ReidentificationStudy
     out : str or Path
-        A folder that does not exist yet; it appears when everything is done. ``tables/`` holds aggregates, ``confidential/`` the
-        suspected pairs.
+        A folder that does not exist yet; it appears when everything is done. ``tables/`` and ``figures/`` hold aggregates,
+        ``confidential/`` the suspected pairs.
     reporter : Reporter, optional
         Shows progress.
 
@@ -182,6 +183,7 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
         tables["definitions"] = pd.DataFrame({r.metric: r.definition for _, r in found}.items(), columns=["metric", "definition"])
         for name, table in tables.items():
             write_table(table, partial / "tables" / f"{name}.csv")
+        _write_figures(tables["rates"], partial / "figures")
         _write_manifest(study, partial)
         partial.rename(out)
     except BaseException:
@@ -234,6 +236,25 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     for scheme in schemes:
         for number, synthetic in enumerate(run.synthetic[scheme], start=1):
             yield _Release(scheme, number, checked(synthetic.assign(pufid=rows), intruder, truth, linking, "pufid", "eifid"))
+
+
+def _write_figures(rates: pd.DataFrame, folder: Path) -> None:
+    """Rates per stratum, one figure per release and metric, where there are few enough strata to read; datasets are averaged."""
+    from riskweighted.plots import plot_reidentification
+
+    folder.mkdir()
+    for (release, metric), rows in rates.groupby(["release", "metric"], sort=False):
+        counts = rows.groupby("stratum", sort=False)[["puf_records", "suspected", "confirmed"]].mean()
+        if len(counts) <= _MOST_STRATA_DRAWN:
+            table = counts.assign(
+                suspected_rate=counts["suspected"] / counts["puf_records"],
+                confirmed_rate=counts["confirmed"] / counts["puf_records"],
+                conditional_rate=counts["confirmed"] / counts["suspected"].where(counts["suspected"] > 0),
+                metric=metric,
+            )
+            figure = plot_reidentification(table.reset_index()).get_figure(root=True)
+            assert figure is not None
+            figure.savefig(folder / f"{release}_{metric}.png", dpi=120, bbox_inches="tight", metadata={"Software": None})
 
 
 def _write_manifest(study: ReidentificationStudy, folder: Path) -> None:

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from riskweighted.errors import InputError
+from riskweighted.reidentification.small_cells import solve_cell
 from riskweighted.threads import in_threads
 
 __all__ = ["MOST_VARIABLES", "UniquePairs", "unique_pairs"]
@@ -57,8 +58,9 @@ def unique_pairs(puf: np.ndarray, eif: np.ndarray, progress: Callable[[int, int]
     bits = (np.int64(1) << (v - 1 - np.arange(v, dtype=np.int64)))[order]  # the first variable is the highest bit
     ordered = np.ascontiguousarray(codes[:, order], dtype=np.int16 if levels.max(initial=0) < 2**15 else np.int32)
     tasks = [(first, second) for second in range(v) for first in range(second + 1)]  # {first} alone, or all sets that begin so
-    arguments = (ordered[: len(puf)], ordered[len(puf) :], levels[order], bits)
-    branches = in_threads(_search_branch, [(*arguments, *task) for task in tasks], progress)
+    stop = np.zeros(1, dtype=np.int8)
+    arguments = (ordered[: len(puf)], ordered[len(puf) :], levels[order], bits, stop)
+    branches = in_threads(_search_branch, [(*arguments, *task) for task in tasks], progress, stop)
     found = _merge((pairs for _, pairs in branches), len(eif))
     sets = (np.int64(1) << v) - 1 - (found[2] & ((np.int64(1) << MOST_VARIABLES) - 1))
     return UniquePairs(found[0], found[1], (sets[:, None] >> (v - 1 - np.arange(v))) & 1 == 1)
@@ -119,78 +121,6 @@ def _grow(table: np.ndarray, best: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if table[place] != -1:
             _remember(larger, larger_best, table[place], best[place])
     return larger, larger_best
-
-
-@numba.njit(cache=True, nogil=True)
-def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size: int) -> np.int64:
-    """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as a number, 0 for none."""
-    if size == 1:
-        common = np.int64(allowed)
-        for place in range(number):
-            common &= sets[1, place]
-        while common & (common - 1):
-            common &= common - 1
-        return common
-    left = np.int64(allowed)
-    while left:
-        bit = left
-        while bit & (bit - 1):
-            bit &= bit - 1
-        left ^= bit
-        open_sets = 0
-        for place in range(number):
-            if not sets[size, place] & bit:
-                sets[size - 1, open_sets] = sets[size, place]
-                open_sets += 1
-        rest = _smallest_hitting_set(sets, open_sets, left, size - 1)
-        if rest:
-            return bit | rest
-    return np.int64(0)
-
-
-@numba.njit(cache=True, nogil=True)
-def _agreement(one: np.ndarray, two: np.ndarray, bits: np.ndarray, after: int) -> np.int64:
-    """The variables behind `after` in which two records agree."""
-    same = np.int64(0)
-    for variable in range(after + 1, len(bits)):
-        if one[variable] == two[variable] and one[variable] >= 0:
-            same |= bits[variable]
-    return same
-
-
-@numba.njit(cache=True, nogil=True)
-def _solve_cell(
-    puf_codes: np.ndarray, eif_codes: np.ndarray, puf: np.ndarray, eif: np.ndarray, bits: np.ndarray, after: int, sets: np.ndarray,
-    solved: np.ndarray,
-) -> int:  # fmt: skip
-    """All pairs that a small cell's finer cells suspect, without visiting those: (puf row, eif row, smallest further set).
-
-    A pair is alone in some finer cell exactly where it is alone in the finest one it shares, that of all variables in which it
-    agrees; and the smallest set that leaves it alone meets, for every other record, the variables that tell it apart.
-    """
-    number = 0
-    for p in puf:
-        for e in eif:
-            common = _agreement(puf_codes[p], eif_codes[e], bits, after)
-            others = 0
-            for other in puf:
-                if other != p:
-                    sets[0, others] = common & ~_agreement(puf_codes[p], puf_codes[other], bits, after)
-                    others += 1
-            for other in eif:
-                if other != e:
-                    sets[0, others] = common & ~_agreement(eif_codes[e], eif_codes[other], bits, after)
-                    others += 1
-            if sets[0, :others].min() == 0:
-                continue
-            size, smallest = 0, np.int64(0)
-            while smallest == 0:
-                size += 1
-                sets[size, :others] = sets[0, :others]
-                smallest = _smallest_hitting_set(sets, others, common, size)
-            solved[number, 0], solved[number, 1], solved[number, 2], solved[number, 3] = p, e, smallest, size
-            number += 1
-    return number
 
 
 @numba.njit(cache=True, nogil=True)
@@ -268,7 +198,7 @@ def _take_pairs(
             solved[0, 0], solved[0, 1], solved[0, 2], solved[0, 3] = puf[p0], eif[e0], 0, 0
             number = 1
         elif solve and p1 - p0 + e1 - e0 <= SMALL_CELL:
-            number = _solve_cell(puf_codes, eif_codes, puf[p0:p1], eif[e0:e1], bits, variable, sets, solved)
+            number = solve_cell(puf_codes, eif_codes, puf[p0:p1], eif[e0:e1], bits, variable, sets, solved)
         else:
             puf[p_end : p_end + p1 - p0] = puf[p0:p1]
             eif[e_end : e_end + e1 - e0] = eif[e0:e1]
@@ -284,9 +214,12 @@ def _take_pairs(
 
 @numba.njit(cache=True, nogil=True)
 def _search_branch(
-    puf_codes: np.ndarray, eif_codes: np.ndarray, levels: np.ndarray, bits: np.ndarray, first: int, second: int
+    puf_codes: np.ndarray, eif_codes: np.ndarray, levels: np.ndarray, bits: np.ndarray, stop: np.ndarray, first: int, second: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of every interaction that begins with variables `first`, `second`; with `first` alone where they are equal."""
+    """Pairs of every interaction that begins with variables `first`, `second`, or of `first` alone where they are equal.
+
+    Ends early once `stop` is set.
+    """
     (n, v), m = puf_codes.shape, eif_codes.shape[0]
     root = 1 if first == second else 2
     puf, eif = np.empty((v + 1, n), dtype=np.int32), np.empty((v + 1, m), dtype=np.int32)
@@ -329,7 +262,7 @@ def _search_branch(
                 variable = chosen[depth] + 1
                 members ^= bits[chosen[depth]]
                 depth -= 1
-            if variable >= v:
+            if variable >= v or stop[0]:
                 break
             n_new = _refine(
                 puf_codes, eif_codes, variable, puf[depth], eif[depth], cells[depth], n_cells[depth],

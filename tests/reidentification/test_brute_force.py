@@ -134,10 +134,10 @@ def test_adhoc():
 
 
 def test_larger_studies_that_split_the_tree(monkeypatch):
-    """160 records a side: many levels of the search tree, duplicates, crowded ranks."""
+    """260 records a side: many levels of the search tree, duplicates, crowded ranks."""
     monkeypatch.setattr(nearest, "_LEAF", 3)
     rng = np.random.default_rng(0)
-    n = 160
+    n = 260
     puf, eif = (
         pd.DataFrame(
             {

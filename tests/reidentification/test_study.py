@@ -50,6 +50,7 @@ def test_the_command_line(folder):
     direct = reidentify(folder / "puf.csv", folder / "eif.csv", folder / "iuf.csv", kinds, ["house", "person"], "eifid", strata="state")
     assert rates["conditional_rate"].iloc[0] == direct.conditional_rate == pytest.approx(4 / 6)
     assert len(pd.read_csv(folder / "out/confidential/unicity.csv")) == len(direct.pairs)
+    assert {path.name for path in (folder / "out/figures").iterdir()} == {f"PUF_{m}.png" for m in ("unicity", "taxicab", "adhoc")}
     manifest = json.loads((folder / "out/manifest.json").read_text())
     assert set(manifest["inputs"]) == {"puf.csv", "eif.csv", "iuf.csv"}
     again = riskweighted("reidentify", "study.toml", "--out", "out", cwd=folder)
