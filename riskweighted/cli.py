@@ -66,8 +66,8 @@ def main() -> None:
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         errors.print(
-            "interrupted: fits and cells that were finished are kept beside the output folder (.partial, confidential); "
-            "the same command goes on from there"
+            "interrupted; fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, "
+            "confidential), and the same command goes on from there"
         )
         sys.exit(130)
     except OSError as error:
