@@ -213,6 +213,38 @@ def _take_pairs(
 
 
 @numba.njit(cache=True, nogil=True)
+def _descend(
+    puf_codes: np.ndarray, eif_codes: np.ndarray, bits: np.ndarray, stop: np.ndarray, second: int, members: np.int64,
+    puf: np.ndarray, eif: np.ndarray, cells: np.ndarray, counts: np.ndarray, used: np.ndarray, sets: np.ndarray, solved: np.ndarray,
+    table: np.ndarray, best: np.ndarray, held: int,
+) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+    """Remember the pairs below the one cell that stands at depth 2: every set of variables behind `second`, depth first."""
+    v = len(bits)
+    n_cells, chosen = np.zeros(v + 1, dtype=np.int64), np.full(v + 1, -1, dtype=np.int64)  # per depth: cells; variable that refined
+    n_cells[2] = 1
+    depth, variable = 2, second + 1
+    while True:
+        while variable >= v and depth > 2:
+            variable = chosen[depth] + 1
+            members ^= bits[chosen[depth]]
+            depth -= 1
+        if variable >= v or stop[0]:
+            return table, best, held
+        n_new = _refine(
+            puf_codes, eif_codes, variable, puf[depth], eif[depth], cells[depth], n_cells[depth],
+            puf[depth + 1], eif[depth + 1], cells[depth + 1], counts, used,
+        )  # fmt: skip
+        depth += 1
+        chosen[depth] = variable
+        members |= bits[variable]
+        n_cells[depth], table, best, held = _take_pairs(
+            puf_codes, eif_codes, bits, variable, members, depth, True, puf[depth], eif[depth], cells[depth], n_new, sets, solved,
+            table, best, held,
+        )  # fmt: skip
+        variable = variable + 1 if n_cells[depth] else v
+
+
+@numba.njit(cache=True, nogil=True)
 def _search_branch(
     puf_codes: np.ndarray, eif_codes: np.ndarray, levels: np.ndarray, bits: np.ndarray, stop: np.ndarray, first: int, second: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -228,7 +260,6 @@ def _search_branch(
     counts, used = np.zeros((4, widest), dtype=np.int32), np.empty(widest, dtype=np.int32)
     sets, solved = np.empty((SMALL_CELL + 1, SMALL_CELL), dtype=np.int64), np.empty((SMALL_CELL * SMALL_CELL, 4), dtype=np.int64)
     table, best, held = np.full(1024, -1, dtype=np.int64), np.empty(1024, dtype=np.int64), 0
-    n_cells, chosen = np.zeros(v + 1, dtype=np.int64), np.full(v + 1, -1, dtype=np.int64)  # per depth: cells; variable that refined
     puf[0], eif[0] = np.arange(n), np.arange(m)
     cells[0, 1, 0], cells[0, 1, 1] = n, m
     found = 1
@@ -255,26 +286,10 @@ def _search_branch(
     for cell in range(found):  # one after the other: the records of one cell fit into the processor's cache
         p0, p1, e0, e1 = root_cells[cell, 0], root_cells[cell + 1, 0], root_cells[cell, 1], root_cells[cell + 1, 1]
         puf[2, : p1 - p0], eif[2, : e1 - e0] = root_puf[p0:p1], root_eif[e0:e1]
-        cells[2, 1, 0], cells[2, 1, 1], n_cells[2] = p1 - p0, e1 - e0, 1
-        depth, variable = 2, second + 1
-        while True:
-            while variable >= v and depth > 2:
-                variable = chosen[depth] + 1
-                members ^= bits[chosen[depth]]
-                depth -= 1
-            if variable >= v or stop[0]:
-                break
-            n_new = _refine(
-                puf_codes, eif_codes, variable, puf[depth], eif[depth], cells[depth], n_cells[depth],
-                puf[depth + 1], eif[depth + 1], cells[depth + 1], counts, used,
-            )  # fmt: skip
-            depth += 1
-            chosen[depth] = variable
-            members |= bits[variable]
-            n_cells[depth], table, best, held = _take_pairs(
-                puf_codes, eif_codes, bits, variable, members, depth, True, puf[depth], eif[depth], cells[depth], n_new, sets, solved,
-                table, best, held,
-            )  # fmt: skip
-            variable = variable + 1 if n_cells[depth] else v
+        cells[2, 1, 0], cells[2, 1, 1] = p1 - p0, e1 - e0
+        if not stop[0]:
+            table, best, held = _descend(
+                puf_codes, eif_codes, bits, stop, second, members, puf, eif, cells, counts, used, sets, solved, table, best, held
+            )
     kept = table != -1
     return table[kept], best[kept]
