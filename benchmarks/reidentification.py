@@ -7,7 +7,6 @@ own; time excludes compilation (a tiny study runs first) and includes everything
 
 import argparse
 import json
-import os
 import platform
 import resource
 import subprocess
@@ -16,6 +15,8 @@ import time
 
 import numpy as np
 import pandas as pd
+
+from riskweighted.threads import worker_threads
 
 LEVELS = (2, 5, 9, 4, 6)
 MORE_LEVELS = (3, 5, 2, 7, 5, 4, 5, 3, 8, 2, 6, 5)
@@ -83,8 +84,7 @@ def main():
         metric, n, v = arguments.case
         print(json.dumps(measure(metric, int(n), int(v))))
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    print(f"{cores} cores, {platform.machine()}, Python {platform.python_version()}\n")
+    print(f"{worker_threads()} cores, {platform.machine()}, Python {platform.python_version()}\n")
     header = None
     for metric, n, v in CASES:
         if arguments.only in ("", metric):

@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from riskweighted.errors import InputError
 from riskweighted.io import file_hash, write_table
-from riskweighted.pseudo_posterior import Fit
 from riskweighted.study import Study
+
+if TYPE_CHECKING:  # at run time it would load PyMC
+    from riskweighted.pseudo_posterior import Fit
 
 __all__ = ["check_replaceable", "opened", "publish", "versions", "working_folder", "write_results"]
 
@@ -77,7 +80,7 @@ def write_results(
     study: Study,
     confidential: pd.DataFrame,
     weights: Mapping[str, pd.Series],
-    fits: Mapping[str, Fit],
+    fits: "Mapping[str, Fit]",
     frames: Mapping[str, list[pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
     records: pd.DataFrame,

@@ -14,7 +14,7 @@ from riskweighted.io import read_table
 from riskweighted.scenario import Scenario
 from riskweighted.synthesizer import Synthesizer, load_synthesizer
 
-__all__ = ["Study", "build_synthesizer", "demo_study", "load_study", "make_study", "read_toml", "setting_names"]
+__all__ = ["Study", "build_synthesizer", "demo_study", "first_error", "load_study", "make_study", "read_toml", "setting_names"]
 
 _Share = Annotated[float, Field(gt=0, lt=1)]
 _Count = Annotated[int, Field(ge=1, strict=True)]
@@ -174,7 +174,7 @@ class Study(_Settings):
 def setting_names(synthesizer: str) -> list[str]:
     """Every setting of a study by its dotted name, with those of one synthesizer."""
     sections = [section for section in Study.model_fields if section != "seed"]
-    names = [f"{section}.{name}" for section in sections for name in _names_at((section,))]
+    names = [f"{section}.{name}" for section in sections for name in _names_at(Study, (section,))]
     return [*names, *(f"synthesizer.{name}" for name in _own_settings(synthesizer)), "seed"]
 
 
@@ -196,22 +196,21 @@ def build_synthesizer(name: str, formula: str, settings: dict[str, Any]) -> Synt
     return kind(formula, **hashable)
 
 
-def _first_error(error: ValidationError) -> str:
-    """One line out of a pydantic error: where, what is wrong, what was got, and which names are valid."""
+def first_error(error: ValidationError, model: type[BaseModel]) -> str:
+    """One line out of the pydantic error of a settings file: where, what is wrong, what was got, and which names are valid."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "study"
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        return f"unknown setting {place!r}; valid here are {listing(_names_at(first['loc'][:-1]))}"
+        return f"unknown setting {place!r}; valid here are {listing(_names_at(model, first['loc'][:-1]))}"
     if first["type"] == "missing":
         return f"setting {place!r} is missing"
     got = first.get("input")
     return f"setting {place!r}: {message}" + (f", got {got!r}" if isinstance(got, (int, float, str, bool)) else "")
 
 
-def _names_at(place: tuple[int | str, ...]) -> list[str]:
-    """The settings that stand at a place of the study file."""
-    model: type[BaseModel] = Study
+def _names_at(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
+    """The settings that stand at a place of the settings file."""
     for part in place:
         candidates = [model.model_fields[str(part)].annotation]
         candidates += list(getattr(candidates[0], "__args__", ()))
@@ -224,7 +223,7 @@ def make_study(settings: dict[str, Any], folder: Path | None = None) -> Study:
     try:
         study = Study.model_validate(settings)
     except ValidationError as error:
-        raise InputError(_first_error(error)) from None
+        raise InputError(first_error(error, Study)) from None
     if study.data.path is not None and folder is not None:
         path = (folder / study.data.path).resolve()
         study = study.model_copy(update={"data": study.data.model_copy(update={"path": path})})

@@ -6,7 +6,6 @@ row i of one is row i of the other.
 
 import json
 import shutil
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from riskweighted.reidentification.attack import METRICS, AttackSettings, Reiden
 from riskweighted.reidentification.files import Kind, LinkedFiles, link_files
 from riskweighted.reidentification.scores import read_scores
 from riskweighted.result_folder import versions
+from riskweighted.study import first_error, read_toml
 
 __all__ = ["ReidentificationStudy", "StudyResult", "load_reidentification_study", "run_reidentification_study"]
 
@@ -111,16 +111,11 @@ def load_reidentification_study(path: str | Path) -> ReidentificationStudy:
     InputError
         If the file is absent or not TOML, or a setting is unknown, missing or not valid.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no study file {str(path)!r}")
     try:
-        study = ReidentificationStudy.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
+        study = ReidentificationStudy.model_validate(read_toml(path, "study"))
     except ValidationError as error:
-        raise InputError(_first_error(error)) from None
-    base = path.parent
+        raise InputError(first_error(error, ReidentificationStudy)) from None
+    base = Path(path).parent
     changes: dict[str, object] = {"scores": {name: base / file for name, file in study.scores.items()}}
     if study.files is not None:
         places = {name: base / getattr(study.files, name) for name in ("puf", "eif", "iuf")}
@@ -129,19 +124,6 @@ def load_reidentification_study(path: str | Path) -> ReidentificationStudy:
         confidential = None if study.run.confidential is None else base / study.run.confidential
         changes["run"] = study.run.model_copy(update={"folder": base / study.run.folder, "confidential": confidential})
     return study.model_copy(update=changes)
-
-
-def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        kinds: dict[object, type[BaseModel]] = {"files": FileSettings, "run": RunSettings}
-        model = kinds[first["loc"][0]] if len(first["loc"]) > 1 else ReidentificationStudy
-        return f"unknown setting {place!r}; valid here are {listing(model.model_fields)}"
-    if first["type"] == "missing":
-        return f"setting {place!r} is missing"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"setting {place!r}: {message}" if place else message
 
 
 def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *, reporter: Reporter | None = None) -> StudyResult:
