@@ -16,7 +16,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from riskweighted.threads import worker_threads
+from riskweighted.common.threads import worker_threads
 
 LEVELS = (2, 5, 9, 4, 6)
 MORE_LEVELS = (3, 5, 2, 7, 5, 4, 5, 3, 8, 2, 6, 5)

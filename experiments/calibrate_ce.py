@@ -6,8 +6,8 @@ Three unknowns, three published figures (S003 Table 4), each averaged over seeds
 import numpy as np
 from scipy.optimize import root
 
-from riskweighted.ce_facts import CE_PUBLISHED, ce_facts
-from riskweighted.ce_simulator import CE_RECORDS, Calibration, draw_population
+from riskweighted.data.ce_simulator import CE_RECORDS, Calibration, draw_population
+from riskweighted.evaluation.ce_facts import CE_PUBLISHED, ce_facts
 
 TARGETS = ["mean", "mean, half-width of 95 % interval", "coefficient of Earner 2"]
 START = np.array([92_000.0, 460_000.0, -0.7])

@@ -14,13 +14,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from riskweighted import Sampling, Scenario, adjust_weights, compile_model, evaluate
-from riskweighted.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
-from riskweighted.pseudo_posterior import CompiledModel, Fit
-from riskweighted.release import check_count
 from riskweighted.risk.identification import identification_risks
-from riskweighted.synthesizer import Synthesizer
-from riskweighted.weights import scheme_weights
+from riskweighted.synthesis.contract import Synthesizer
+from riskweighted.synthesis.fitting import CompiledModel, Fit
+from riskweighted.weights.schemes import scheme_weights
 
 __all__ = [
     "MEAN_WEIGHT",
@@ -78,7 +78,7 @@ def risk_utility_curves(
         Of the weights and of the evaluation.
     synthesizer : Synthesizer
     schemes : sequence of str
-        "uniform" or names of `riskweighted.weights.scheme_weights`.
+        "uniform" or names of `riskweighted.weights.kway.scheme_weights`.
     scales : sequence of float
         Values of c. Points of a scheme with the same weights are fitted once.
     repetitions : int

@@ -1,5 +1,5 @@
 """``python -m riskweighted``."""
 
-from riskweighted.cli import main
+from riskweighted.commands.main import main
 
 main()

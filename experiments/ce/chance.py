@@ -16,10 +16,11 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.tables import NAMES, as_markdown
-from riskweighted.pseudo_posterior import load_fit
+from riskweighted.common.seeds import seed_for
 from riskweighted.risk.identification import identification_risks
-from riskweighted.run import UNWEIGHTED, seed_for
-from riskweighted.run_folder import FinishedRun, find_confidential, load_run
+from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
+from riskweighted.runs.run import UNWEIGHTED
+from riskweighted.synthesis.fitting import load_fit
 
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:

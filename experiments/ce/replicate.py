@@ -15,14 +15,15 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from riskweighted import load_study, run_study
-from riskweighted.ce_facts import ce_facts
-from riskweighted.datasets import load_ce_pumd
-from riskweighted.errors import InputError
-from riskweighted.io import write_table
-from riskweighted.plots import plot_intervals, plot_risk_violins, plot_whack_a_mole
-from riskweighted.progress import reporter_for
-from riskweighted.run_folder import FinishedRun, find_confidential, load_run
-from riskweighted.study import DataSettings, Study
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import reporter_for
+from riskweighted.data.ce_pumd import load_ce_pumd
+from riskweighted.data.io import write_table
+from riskweighted.evaluation.ce_facts import ce_facts
+from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
+from riskweighted.plots.utility import plot_intervals
+from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
+from riskweighted.runs.study import DataSettings, Study
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.tables import (

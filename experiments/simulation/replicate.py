@@ -10,13 +10,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from riskweighted import Scenario, Sweep, compile_model, evaluate, load_sweep, sweep
-from riskweighted.errors import InputError, listing
-from riskweighted.plots import plot_density, plot_intervals, plot_risk_violins, plot_whack_a_mole
-from riskweighted.progress import reporter_for
-from riskweighted.pseudo_posterior import fingerprint
-from riskweighted.study import Study
-from riskweighted.sweep_results import sweep_inputs
-from riskweighted.weights import scheme_weights
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.progress import reporter_for
+from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
+from riskweighted.plots.utility import plot_density, plot_intervals
+from riskweighted.runs.study import Study
+from riskweighted.sweeps.results import sweep_inputs
+from riskweighted.weights.schemes import scheme_weights
 
 __all__ = ["MISS", "compare", "load_published", "make_figures", "our_values", "run_sweeps", "to_markdown"]
 

@@ -9,12 +9,12 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.stats import norm
 
-from riskweighted.design import build_design, response_name, response_values
-from riskweighted.errors import InputError
-from riskweighted.patterns import known_patterns
-from riskweighted.scenario import require_columns
-from riskweighted.synthesizer import Blueprint, Draw
-from riskweighted.transforms import Transform
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.patterns import known_patterns
+from riskweighted.synthesis.contract import Blueprint, Draw
+from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.synthesis.transforms import Transform
 
 __all__ = ["GroupedResponse", "Hierarchical"]
 
@@ -50,7 +50,7 @@ class Hierarchical:
     scale_groups : sequence of str, optional
         The same for the residual scale; default: `groups`.
     transform, transform_constant
-        See `riskweighted.transforms.Transform`.
+        See `riskweighted.synthesis.transforms.Transform`.
     """
 
     formula: str

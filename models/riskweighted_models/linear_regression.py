@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.stats import norm
 
-from riskweighted.synthesizer import Blueprint, Draw
+from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted_models.scaling import ScaledResponse, StandardUnits
 
 __all__ = ["LinearRegression"]

@@ -5,8 +5,9 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from riskweighted.errors import InputError, is_number
-from riskweighted.synthesizer import Draw
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.contract import Draw
 
 __all__ = ["check_mixture", "component_slopes", "component_weights", "draw_component", "slopes_of", "weights_of"]
 

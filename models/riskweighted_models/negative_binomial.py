@@ -9,9 +9,9 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import gammaln, logsumexp, xlogy
 
-from riskweighted.design import build_design, response_name, response_values
-from riskweighted.errors import InputError
-from riskweighted.synthesizer import Blueprint, Draw
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.contract import Blueprint, Draw
+from riskweighted.synthesis.design import build_design, response_name, response_values
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,

@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from riskweighted.synthesizer import Blueprint, Draw
+from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.design import Design, build_design, response_name, response_values
-from riskweighted.errors import InputError, is_number
-from riskweighted.transforms import Transform
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.design import Design, build_design, response_name, response_values
+from riskweighted.synthesis.transforms import Transform
 
 __all__ = ["ScaledResponse", "StandardUnits"]
 
@@ -31,7 +32,7 @@ class StandardUnits:
     formula : str
         ``"response ~ predictors"`` (formulaic).
     transform : str
-        Scale on which the response is modelled: see `riskweighted.transforms.Transform`.
+        Scale on which the response is modelled: see `riskweighted.synthesis.transforms.Transform`.
     transform_constant : float, optional
         Its constant, in the units of the response.
     location, scale : float, optional

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from riskweighted.design import response_name, response_values
-from riskweighted.errors import InputError, is_number
-from riskweighted.synthesizer import Draw
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.contract import Draw
+from riskweighted.synthesis.design import response_name, response_values
 
 __all__ = ["TopCoding"]
 

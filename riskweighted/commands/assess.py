@@ -7,10 +7,10 @@ import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import errors, number, output, print_table, scenario_of, split
-from riskweighted.errors import InputError
-from riskweighted.io import read_table, write_table
-from riskweighted.progress import reporter_for
-from riskweighted.scenario import Scenario
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import reporter_for
+from riskweighted.data.io import read_table, write_table
+from riskweighted.intruder.scenario import Scenario
 
 
 def assess(
@@ -33,7 +33,7 @@ def assess(
         raise InputError(f"{str(out)!r} exists; choose another folder")
     reporter = reporter_for(errors)
     with reporter.step("loading"):
-        from riskweighted.assessment import assess as run_assessment
+        from riskweighted.evaluation.assess import assess as run_assessment
 
     scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
     with reporter.step("measuring") as advance:

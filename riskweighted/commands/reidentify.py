@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from riskweighted.commands.terminal import errors, output, print_table
-from riskweighted.progress import reporter_for
+from riskweighted.common.progress import reporter_for
 
 
 def reidentify(

@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import errors, output, print_table, split
-from riskweighted.progress import reporter_for
+from riskweighted.common.progress import reporter_for
 
 
 def release(
@@ -25,9 +25,9 @@ def release(
     """Make the pack that may leave the agency, after every file of it was read and nothing confidential was found."""
     reporter = reporter_for(errors)
     with reporter.step("making and checking the pack"):
-        from riskweighted.codebook import parse_units
-        from riskweighted.release_pack import release_run
-        from riskweighted.reports import render_report
+        from riskweighted.release.codebook import parse_units
+        from riskweighted.release.pack import release_run
+        from riskweighted.reports.render import render_report
 
         pack = release_run(
             run,

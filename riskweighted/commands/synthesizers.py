@@ -5,7 +5,7 @@ from riskweighted.commands.terminal import output
 
 def synthesizers() -> None:
     """List the installed synthesizers."""
-    from riskweighted.synthesizer import load_synthesizer, synthesizer_names
+    from riskweighted.synthesis.contract import load_synthesizer, synthesizer_names
 
     for name in synthesizer_names():
         first = (load_synthesizer(name).__doc__ or "").strip().splitlines()[0]

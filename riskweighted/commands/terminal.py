@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from riskweighted.scenario import Scenario
+from riskweighted.intruder.scenario import Scenario
 
 errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 output = Console(highlight=False, markup=False, soft_wrap=True)

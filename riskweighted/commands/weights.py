@@ -7,9 +7,10 @@ import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import output, print_table, scenario_of
-from riskweighted.errors import InputError, listing
-from riskweighted.io import FORMATS, read_table, write_table
-from riskweighted.weights import adjust_weights, scheme_weights
+from riskweighted.common.errors import InputError, listing
+from riskweighted.data.io import FORMATS, read_table, write_table
+from riskweighted.weights.adjust import adjust_weights
+from riskweighted.weights.schemes import scheme_weights
 
 
 def weights(

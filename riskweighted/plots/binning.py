@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, is_number
-from riskweighted.release import check_count
+from riskweighted.common.checks import check_count, is_number
+from riskweighted.common.errors import InputError
 
 __all__ = ["BinnedMeans", "BinnedScatter", "Histogram", "binned_means", "binned_scatter", "merged_histogram", "protected", "shares_in_bins"]
 

@@ -8,13 +8,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from scipy.stats import rankdata
 
-from riskweighted.errors import InputError
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
-from riskweighted.release import check_count
-from riskweighted.scenario import require_columns
 
 if TYPE_CHECKING:
-    from riskweighted.pseudo_posterior import Fit
+    from riskweighted.synthesis.fitting import Fit
 
 __all__ = ["plot_convergence", "rank_histogram"]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.errors import InputError, listing
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
 from riskweighted.plots.binning import protected
 from riskweighted.plots.style import NOTE_SIZE, add_legend, add_note, finish, new_axes, numbers, short_names, title
-from riskweighted.scenario import require_columns
 
 __all__ = ["plot_reidentification"]
 

@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
-from riskweighted.errors import InputError, is_number
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.errors import InputError, listing
-from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
-from riskweighted.scenario import require_columns
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 

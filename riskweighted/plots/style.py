@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
-from riskweighted.errors import InputError, is_number, listing
-from riskweighted.evaluation import CONFIDENTIAL
-from riskweighted.scenario import require_columns
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
 
 __all__ = [
     "CONFIDENTIAL_COLOUR",

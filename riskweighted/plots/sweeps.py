@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.errors import InputError, is_number, listing
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
-from riskweighted.scenario import require_columns
 
 __all__ = ["plot_sweep"]
 

@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import gaussian_kde
 
-from riskweighted.errors import InputError, listing
-from riskweighted.evaluation import CONFIDENTIAL
-from riskweighted.pairing import Frames, as_frames
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.intruder.pairing import Frames, as_frames
 from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
@@ -26,7 +27,6 @@ from riskweighted.plots.style import (
     short_names,
     title,
 )
-from riskweighted.scenario import require_columns
 
 __all__ = ["plot_density", "plot_ecdf", "plot_intervals"]
 

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import check_weights
 from riskweighted.plots.binning import binned_means
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
-from riskweighted.weights import check_weights
 
 __all__ = ["plot_weights"]
 

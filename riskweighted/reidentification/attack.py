@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, is_number, listing
-from riskweighted.io import read_table
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.data.io import read_table
 from riskweighted.reidentification.distances import DistanceMetric, adhoc, euclidean, ranked_pairs, taxicab
 from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links

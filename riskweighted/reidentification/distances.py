@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from riskweighted.errors import InputError, RiskWeightedWarning, is_number
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.reidentification.files import LinkedFiles
 from riskweighted.reidentification.nearest import EQUAL, LOGISTIC, Costs, nearest
 from riskweighted.reidentification.recoding import quintile_codes, standardized

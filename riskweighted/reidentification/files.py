@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, listing
-from riskweighted.patterns import cells
-from riskweighted.scenario import require_columns
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.patterns import cells
 
 __all__ = ["Kind", "LinkedFiles", "Stratum", "link_files"]
 

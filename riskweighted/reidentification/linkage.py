@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, check_seed, is_number, listing
-from riskweighted.patterns import cells
+from riskweighted.common.checks import check_seed, is_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.patterns import cells
 from riskweighted.reidentification.files import KINDS, Kind
 from riskweighted.reidentification.recoding import cut_points
 from riskweighted.reidentification.splink_model import TRAINING_PAIRS, Variable, engine, fill, register, score, settings, train
-from riskweighted.scenario import require_columns
 
 __all__ = ["LinkageResult", "linkage_pairs", "suspected_links", "threshold_sweep"]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from riskweighted.common.threads import in_threads
 from riskweighted.reidentification.search_tree import EQUAL, LOGISTIC, STEPS, TABLE, build_tree
-from riskweighted.threads import in_threads
 
 __all__ = ["EQUAL", "LOGISTIC", "MOST_PAIRS", "STEPS", "TABLE", "Costs", "Nearest", "nearest"]
 

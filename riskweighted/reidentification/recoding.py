@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from riskweighted.errors import InputError, RiskWeightedWarning
+from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.reidentification.files import LinkedFiles
 
 __all__ = ["cut_points", "quintile_codes", "standardized"]

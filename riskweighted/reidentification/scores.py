@@ -8,11 +8,12 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.errors import InputError, is_number, listing
-from riskweighted.io import read_table
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.data.io import read_table
 from riskweighted.reidentification.files import LinkedFiles
 from riskweighted.reidentification.nearest import STEPS, TABLE, Costs
-from riskweighted.scenario import require_columns
 
 __all__ = ["HIGHEST", "BreakScores", "PairScores", "Score", "adhoc_costs", "read_scores"]
 

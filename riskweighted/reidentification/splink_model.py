@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 
 __all__ = ["TRAINING_PAIRS", "Variable", "engine", "fill", "register", "score", "settings", "train"]
 

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from riskweighted.errors import InputError, listing
-from riskweighted.io import file_hash, read_table, write_table
-from riskweighted.progress import Quiet, Reporter
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.data.io import read_table, write_table
 from riskweighted.reidentification.attack import METRICS, AttackSettings, Reidentification, attack
 from riskweighted.reidentification.files import Kind, LinkedFiles, link_files
 from riskweighted.reidentification.scores import read_scores
-from riskweighted.result_folder import versions
-from riskweighted.study import first_error, read_toml
+from riskweighted.runs.study import first_error, read_toml
 
 __all__ = ["ReidentificationStudy", "StudyResult", "load_reidentification_study", "run_reidentification_study"]
 
@@ -199,7 +199,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
         puf, eif, iuf = frames
         yield _Release("PUF", 0, checked(puf, eif, iuf, study.linking, study.files.pufid, study.files.eifid))
         return
-    from riskweighted.run_folder import find_confidential, load_run
+    from riskweighted.runs.finished import find_confidential, load_run
 
     assert study.run is not None
     run = load_run(study.run.folder)
@@ -222,7 +222,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
 
 def _write_figures(rates: pd.DataFrame, folder: Path) -> None:
     """Rates per stratum, one figure per release and metric, where there are few enough strata to read; datasets are averaged."""
-    from riskweighted.plots import plot_reidentification
+    from riskweighted.plots.reidentification import plot_reidentification
 
     folder.mkdir()
     for (release, metric), rows in rates.groupby(["release", "metric"], sort=False):

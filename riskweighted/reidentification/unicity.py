@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
+from riskweighted.common.threads import in_threads
 from riskweighted.reidentification.small_cells import solve_cell
-from riskweighted.threads import in_threads
 
 __all__ = ["MOST_VARIABLES", "UniquePairs", "unique_pairs"]
 

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from riskweighted.evaluation import CONFIDENTIAL
-from riskweighted.io import file_hash
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.text import plain
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
 from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.glossary import ball_rule
 from riskweighted.reports.source import Source
-from riskweighted.summary_tables import plain, summary_table
+from riskweighted.reports.summary import summary_table
 
 __all__ = ["about_section", "main_section"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.summary_tables import plain
+from riskweighted.common.text import plain
 
 __all__ = ["Column", "DataTable", "Figure", "Section", "Term", "make_table", "picture"]
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from riskweighted.plots import plot_convergence
+from riskweighted.plots.convergence import plot_convergence
 from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
 from riskweighted.reports.disclosure import number
 from riskweighted.reports.source import Source

@@ -4,12 +4,12 @@ import re
 
 import pandas as pd
 
-from riskweighted.convergence import ESS_LIMIT, R_HAT_LIMIT
-from riskweighted.evaluation import CONFIDENTIAL
+from riskweighted.common.text import plain
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.intruder.scenario import Scenario
 from riskweighted.reports.blocks import Term
-from riskweighted.run_folder import FinishedRun
-from riskweighted.scenario import Scenario
-from riskweighted.summary_tables import plain
+from riskweighted.runs.finished import FinishedRun
+from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
 
 __all__ = ["RISKIER", "Glossary", "ball_rule"]
 

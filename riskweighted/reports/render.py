@@ -9,13 +9,13 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
 from riskweighted.reports.convergence import convergence_section
 from riskweighted.reports.risk import map_section, risk_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.utility import utility_section
-from riskweighted.run_folder import FinishedRun
-from riskweighted.summary_tables import plain
+from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["render_report"]
 

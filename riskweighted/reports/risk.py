@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from riskweighted.evaluation import CONFIDENTIAL
-from riskweighted.plots import plot_risk_utility, plot_risk_violins, plot_whack_a_mole
+from riskweighted.common.text import plain
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.plots.binning import binned_scatter, merged_histogram
-from riskweighted.plots.risk_utility import pareto_front
+from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
+from riskweighted.plots.risk_utility import pareto_front, plot_risk_utility
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table, picture
 from riskweighted.reports.disclosure import number
 from riskweighted.reports.source import Source
-from riskweighted.summary_tables import plain
 
 __all__ = ["map_section", "risk_section"]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from riskweighted.errors import InputError
-from riskweighted.evaluation import CONFIDENTIAL
-from riskweighted.release import check_count
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.reports.disclosure import View, quantile_digits
 from riskweighted.reports.glossary import Glossary
-from riskweighted.run import TOP_CODING
-from riskweighted.run_folder import FinishedRun, find_confidential
+from riskweighted.runs.finished import FinishedRun, find_confidential
+from riskweighted.runs.run import TOP_CODING
 
 __all__ = ["Source", "gather"]
 

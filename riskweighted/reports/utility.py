@@ -6,14 +6,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.errors import InputError
-from riskweighted.evaluation import CONFIDENTIAL
-from riskweighted.plots import plot_density, plot_ecdf, plot_intervals, plot_weights
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import plain
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
+from riskweighted.plots.utility import plot_density, plot_ecdf, plot_intervals
+from riskweighted.plots.weights import plot_weights
 from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
 from riskweighted.reports.disclosure import number
 from riskweighted.reports.source import Source
-from riskweighted.summary_tables import plain
 
 __all__ = ["utility_section"]
 

@@ -11,12 +11,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.balls import find_runs
-from riskweighted.boxes import Boxes
-from riskweighted.errors import InputError
-from riskweighted.pairing import Frames, as_frames
-from riskweighted.patterns import cells, known_patterns
-from riskweighted.scenario import Scenario, require_columns, require_finite
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.intruder.boxes import Boxes
+from riskweighted.intruder.intervals import find_runs
+from riskweighted.intruder.pairing import Frames, as_frames
+from riskweighted.intruder.patterns import cells, known_patterns
+from riskweighted.intruder.scenario import Scenario
 
 __all__ = [
     "CorrectAttribution",

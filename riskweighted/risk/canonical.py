@@ -24,9 +24,9 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 from scipy.spatial.distance import cdist
 
-from riskweighted.errors import InputError, listing
-from riskweighted.patterns import cells, known_patterns
-from riskweighted.scenario import require_columns, require_finite
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.intruder.patterns import cells, known_patterns
 
 __all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "canonical_variates"]
 __all__ += ["combination_r2", "idp_bounds", "midp_bound"]

@@ -5,40 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from riskweighted.balls import Neighbourhood, find_neighbours
-from riskweighted.errors import InputError, listing
-from riskweighted.pairing import Frames, as_frames
-from riskweighted.patterns import Patterns, cells, known_patterns
-from riskweighted.scenario import Scenario, require_columns, require_finite
-from riskweighted.weights import confidential_risk
+from riskweighted.intruder.neighbours import Neighbourhood, find_neighbours
+from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
+from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.risk.confidential import confidential_risk
 
-__all__ = ["check_synthetic", "identification_risk", "identification_risks"]
-
-
-def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, patterns: Patterns, what: str) -> None:
-    """Refuse a synthetic frame whose rows do not pair with the confidential ones.
-
-    Rows pair by index: same length, same index in the same order, the scenario's columns present (further columns
-    and their order do not matter), and the known variables unaltered.
-    """
-    require_columns(synthetic, (*scenario.known, *scenario.synthetic), what)
-    if len(synthetic) != len(confidential):
-        raise InputError(f"{what} has {len(synthetic)} records, the confidential data {len(confidential)}: rows must pair")
-    if not synthetic.index.equals(confidential.index):
-        raise InputError(f"{what} has another index than the confidential data: rows must pair, in the same order")
-    for name in scenario.synthetic:
-        numeric = scenario.is_numeric(confidential[name])
-        if numeric != scenario.is_numeric(synthetic[name]):
-            raise InputError(f"{what}: {name!r} has dtype {synthetic[name].dtype}, the confidential data {confidential[name].dtype}")
-        require_finite(synthetic[name], what)
-    stacked = [pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in scenario.known]
-    codes = cells(stacked, np.zeros(2 * len(confidential), dtype=np.int64))
-    altered = int((codes[: len(confidential)] != codes[len(confidential) :]).sum())
-    if altered:
-        raise InputError(
-            f"{what}: the known variables {listing(scenario.known)} differ from the confidential data in {altered} records; "
-            "they are not synthesized, so rows do not pair"
-        )
+__all__ = ["identification_risk", "identification_risks"]
 
 
 def identification_risks(confidential: pd.DataFrame, synthetic: Sequence[pd.DataFrame], scenario: Scenario) -> np.ndarray:

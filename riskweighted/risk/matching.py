@@ -7,12 +7,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from riskweighted.balls import find_neighbours
-from riskweighted.errors import InputError
-from riskweighted.pairing import Frames, as_frames, pair
-from riskweighted.patterns import known_patterns
-from riskweighted.risk.identification import check_synthetic
-from riskweighted.scenario import Scenario
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.neighbours import find_neighbours
+from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
+from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.scenario import Scenario
 
 __all__ = ["MatchingRisk", "matching_risk"]
 
@@ -74,7 +73,7 @@ def matching_risk(
     ----------
     confidential : DataFrame, n rows
     synthetic : DataFrame or sequence of L DataFrames
-        Rows pair with the confidential ones as `riskweighted.pairing.pair` says.
+        Rows pair with the confidential ones as `riskweighted.intruder.pairing.pair` says.
     scenario : Scenario
         ``boundary="closed"`` is the lecture's rule, ``"open"`` that of the R package IdentificationRiskCalculation.
     targets : sequence of index labels, or boolean mask (n,), optional

@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from riskweighted.balls import find_runs
-from riskweighted.errors import InputError, listing
-from riskweighted.pairing import Frames, as_frames
-from riskweighted.patterns import known_patterns
-from riskweighted.risk.identification import check_synthetic
-from riskweighted.scenario import Scenario
+from riskweighted.common.errors import InputError, listing
+from riskweighted.intruder.intervals import find_runs
+from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
+from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.scenario import Scenario
 
 __all__ = ["rank_measure"]
 

@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp, softmax
 
-from riskweighted.errors import InputError, listing
-from riskweighted.pairing import Frames, as_frames
-from riskweighted.patterns import known_patterns
-from riskweighted.release import spread_draws
-from riskweighted.risk.identification import check_synthetic
-from riskweighted.scenario import Scenario
+from riskweighted.common.errors import InputError, listing
+from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
+from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:
-    from riskweighted.pseudo_posterior import Fit
-    from riskweighted.synthesizer import Draw
+    from riskweighted.synthesis.contract import Draw
+    from riskweighted.synthesis.fitting import Fit
 
 __all__ = ["recovery_probability"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riskweighted.errors import InputError
-from riskweighted.release import check_count
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError
 from riskweighted.utility.intervals import Interval
 
 __all__ = ["bootstrap_means", "bootstrap_quantiles", "pooled_bootstrap"]

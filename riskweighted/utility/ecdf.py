@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 
 __all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance"]
 

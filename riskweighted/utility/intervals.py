@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 
 __all__ = [
     "Interval",

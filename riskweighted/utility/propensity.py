@@ -9,8 +9,8 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
-from riskweighted.errors import InputError
-from riskweighted.scenario import require_columns
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
 
 __all__ = ["PropensityDistance", "propensity_distance"]
 

@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.ce_facts import CE_PUBLISHED, CE_REGRESSION
-from riskweighted.ce_simulator import CE_CATEGORIES
-from riskweighted.datasets import simulate_ce
-from riskweighted.errors import InputError
-from riskweighted.evaluation import evaluate
-from riskweighted.run_folder import FinishedRun
-from riskweighted.study import load_study, make_study
+from riskweighted.common.errors import InputError
+from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
+from riskweighted.evaluation.ce_facts import CE_PUBLISHED, CE_REGRESSION
+from riskweighted.evaluation.evaluate import evaluate
+from riskweighted.runs.finished import FinishedRun
+from riskweighted.runs.study import load_study, make_study
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "experiments" / "ce"

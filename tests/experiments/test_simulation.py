@@ -12,7 +12,7 @@ import pytest
 from shared_data import FOLDER
 
 from riskweighted import Sampling, Scenario, load_synthesizer, marginal_weights, pairwise_weights
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

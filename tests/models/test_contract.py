@@ -14,9 +14,9 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from scipy import stats
 
 import riskweighted
-from riskweighted.design import build_design
-from riskweighted.errors import InputError
-from riskweighted.pseudo_posterior import Fit
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.design import build_design
+from riskweighted.synthesis.fitting import Fit
 
 N = 150
 # The rewrites of the sampled model, run in plain Python; fusion is for compiled code (in Python it loses digits).

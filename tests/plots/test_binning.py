@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.plots.binning import binned_means, binned_scatter, merged_histogram, protected, shares_in_bins
 
 sizes = st.integers(2, 12)

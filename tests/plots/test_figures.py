@@ -12,13 +12,13 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from riskweighted import plots
-from riskweighted.convergence import diagnose
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
-from riskweighted.pseudo_posterior import Fit
+from riskweighted.synthesis.convergence import diagnose
+from riskweighted.synthesis.fitting import Fit
 
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
 ODD = ["x" * 150 + "y" * 150, "שיטה משוקללת", '$a^2$ \N{GRINNING FACE} 漢 <b>"q"</b>', "_hidden"]

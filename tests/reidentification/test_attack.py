@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskweighted import BreakScores, InputError, PairScores, read_scores, reidentify
-from riskweighted.errors import RiskWeightedWarning
+from riskweighted.common.errors import RiskWeightedWarning
 
 SECRET = "zyx9876"
 KINDS = {"age": "categorical", "sex": "categorical"}

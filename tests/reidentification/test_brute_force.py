@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.reidentification import nearest
 from riskweighted.reidentification.attack import reidentify
+from riskweighted.reidentification.nearest import nearest
 from riskweighted.reidentification.scores import BreakScores, PairScores
 
 STUDIES = 200

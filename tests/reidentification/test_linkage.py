@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.reidentification import linkage
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links, threshold_sweep
 

@@ -4,8 +4,8 @@ import json
 
 import pandas as pd
 import pytest
+from command_line import riskweighted
 from finished_run import copied_run
-from test_cli import riskweighted
 
 from riskweighted import InputError, load_reidentification_study, reidentify, run_reidentification_study
 
@@ -74,7 +74,7 @@ def test_an_interrupt_leaves_nothing(folder):
             Stops.steps += 1
             if Stops.steps == 2:
                 raise KeyboardInterrupt
-            from riskweighted.progress import Quiet
+            from riskweighted.common.progress import Quiet
 
             return Quiet().step(description)
 

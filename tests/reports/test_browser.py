@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from finished_run import confidential_data, finished_run
 
-from riskweighted.reports import render_report
-from riskweighted.run_folder import load_run
+from riskweighted.reports.render import render_report
+from riskweighted.runs.finished import load_run
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from riskweighted.commands.report import report
-from riskweighted.errors import InputError
-from riskweighted.leak_check import gather_secrets
-from riskweighted.leak_text import problems_in_text
-from riskweighted.reports import render_report
+from riskweighted.common.errors import InputError
+from riskweighted.release.leak_check import gather_secrets
+from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.disclosure import View, number, quantile_digits
-from riskweighted.run_folder import load_run
+from riskweighted.reports.render import render_report
+from riskweighted.runs.finished import load_run
 
 
 @pytest.fixture(scope="module")

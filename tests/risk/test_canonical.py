@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.risk import canonical
 from riskweighted.risk.canonical import (
     canonical_disclosure,

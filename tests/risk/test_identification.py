@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from riskweighted.errors import InputError, SingletonWarning
+from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.identification import identification_risk, identification_risks
-from riskweighted.scenario import Scenario
 
 quick = hypothesis_settings(deadline=None, max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shared_data import shared
 
 from riskweighted import Scenario, matching_risk
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 
 ACS = Scenario(known=("SEX", "RACE", "MAR"), synthetic=("DIS", "HICOV"))
 CE = Scenario(known=("UrbanRural", "Race"), synthetic="Expenditure", radius=0.2)

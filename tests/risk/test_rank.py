@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskweighted import Scenario, rank_measure
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 
 values = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 2.0, 5.0])
 

@@ -7,11 +7,11 @@ import xarray as xr
 from brute import SECRET, assert_clear
 from scipy import stats
 
-from riskweighted.errors import InputError
-from riskweighted.pseudo_posterior import Fit
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.recovery import recovery_probability
-from riskweighted.scenario import Scenario
-from riskweighted.synthesizer import load_synthesizer
+from riskweighted.synthesis.contract import load_synthesizer
+from riskweighted.synthesis.fitting import Fit
 
 
 @dataclass(frozen=True)

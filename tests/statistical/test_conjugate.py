@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from riskweighted.convergence import az
-from riskweighted.pseudo_posterior import fit
-from riskweighted.synthesizer import load_synthesizer
+from riskweighted.synthesis.contract import load_synthesizer
+from riskweighted.synthesis.convergence import az
+from riskweighted.synthesis.fitting import fit
 
 pytestmark = pytest.mark.slow
 

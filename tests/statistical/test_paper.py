@@ -6,7 +6,7 @@ import pytest
 from shared_data import shared
 
 from riskweighted import Scenario, fit, load_synthesizer, marginal_weights, pairwise_weights, rank_measure
-from riskweighted.errors import SingletonWarning
+from riskweighted.common.errors import SingletonWarning
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import ecdf_distance
 

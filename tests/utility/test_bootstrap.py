@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, pooled_bootstrap
 
 

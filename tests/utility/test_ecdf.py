@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.utility.ecdf import ecdf_distance, mean_ecdf_distance
 
 values = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=15)

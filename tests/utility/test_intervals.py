@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.utility.intervals import (
     combine_fully_synthetic,
     combine_partially_synthetic,

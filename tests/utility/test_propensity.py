@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.errors import InputError
+from riskweighted.common.errors import InputError
 from riskweighted.utility.propensity import propensity_distance
 
 

@@ -1,0 +1,85 @@
+"""The command line. Every error is one line on stderr with exit code 2."""
+
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from riskweighted import __version__
+from riskweighted.commands.assess import assess
+from riskweighted.commands.reidentify import reidentify
+from riskweighted.commands.release import release
+from riskweighted.commands.report import report
+from riskweighted.commands.run import demo, run
+from riskweighted.commands.summary import summary
+from riskweighted.commands.sweep import sweep
+from riskweighted.commands.synthesizers import synthesizers
+from riskweighted.commands.terminal import errors, output
+from riskweighted.commands.weights import weights
+from riskweighted.common.errors import InputError, RiskWeightedWarning
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
+)
+for command in (run, demo, sweep, weights, assess, reidentify, report, summary, release, synthesizers):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def _version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if show:
+        output.print(__version__)
+        raise typer.Exit
+
+
+def _show_warning(seen: set[str]) -> Callable[..., None]:
+    def show(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:
+        if issubclass(category, RiskWeightedWarning) and str(message) not in seen:
+            seen.add(str(message))
+            errors.print(f"warning: {message}")
+
+    return show
+
+
+def main() -> None:
+    """Entry point: turns errors into one line and an exit code (2 wrong input, 1 a fault of ours, 130 interrupted)."""
+    warnings.showwarning = _show_warning(set())
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        code = app(arguments, standalone_mode=False) or 0
+        if code == 130:  # typer's own answer to Ctrl-C
+            raise KeyboardInterrupt
+        sys.exit(code)
+    except (InputError, TyperException) as error:
+        text = error.format_message() if isinstance(error, TyperException) else str(error)
+        if text:  # empty where the help was shown instead
+            errors.print("error: " + " ".join(text.split()))
+        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        errors.print(
+            "interrupted; fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, "
+            "confidential), and the same command goes on from there"
+        )
+        sys.exit(130)
+    except OSError as error:
+        name = f" {str(error.filename)!r}" if error.filename else ""
+        errors.print(f"error: cannot read or write{name}: {error.strerror or type(error).__name__}")
+        sys.exit(2)
+    except Exception as error:
+        if debug:
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        errors.print(
+            f"error: {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
+            "its text is withheld since it may quote data (--debug shows it)"
+        )
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""What every floor uses: errors, checks, files written whole, progress, seeds. Knows nothing of disclosure."""

@@ -1,0 +1,33 @@
+"""What we say when something is wrong: one line, no traceback at the command line, no confidential value."""
+
+from collections.abc import Iterable
+
+__all__ = ["ConvergenceWarning", "InputError", "RiskWeightedWarning", "SingletonWarning", "listing"]
+
+
+class InputError(ValueError):
+    """Something the user gave is not valid.
+
+    The message is one line: what was wrong, what was got, what is valid. It names columns, counts and settings,
+    never a value of the data.
+    """
+
+
+class RiskWeightedWarning(UserWarning):
+    """Base of every warning of this package."""
+
+
+class SingletonWarning(RiskWeightedWarning):
+    """Some known patterns hold a single record, which the pattern alone identifies."""
+
+
+class ConvergenceWarning(RiskWeightedWarning):
+    """The chains of a fit disagree or diverged, so its draws are not to be trusted."""
+
+
+def listing(names: Iterable[object], limit: int = 12) -> str:
+    """Names for a message, quoted and separated by commas, cut after ``limit``."""
+    quoted = [f"'{name}'" for name in names]
+    if len(quoted) > limit:
+        quoted = [*quoted[:limit], f"... ({len(quoted) - limit} more)"]
+    return ", ".join(quoted) if quoted else "(none)"

@@ -1,0 +1,55 @@
+"""Checks of data: the columns of a frame, the values of a column, one weight per record. No message shows a value."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["check_weights", "require_columns", "require_finite"]
+
+
+def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:
+    """Refuse an empty frame, and a needed column that is absent or stands there twice."""
+    if not isinstance(data, pd.DataFrame):
+        raise InputError(f"{what} must be a pandas DataFrame, got {type(data).__name__}")
+    if len(data) == 0:
+        raise InputError(f"{what} has no records")
+    unknown = [name for name in names if name not in data.columns]
+    if unknown:
+        raise InputError(f"{what} has no column {listing(unknown)}; it has {listing(data.columns)}")
+    twice = [name for name in names if (data.columns == name).sum() > 1]
+    if twice:
+        raise InputError(f"{what} has column {listing(twice)} more than once: column names must be unique")
+
+
+def require_finite(column: pd.Series, what: str) -> None:
+    """Refuse missing values, and infinite ones in a numeric column; the message counts them and shows none."""
+    missing = int(column.isna().sum())
+    if missing:
+        raise InputError(f"{what}: {column.name!r} is missing in {missing} of {len(column)} records; fill or drop them first")
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        infinite = int(np.isinf(column.to_numpy(dtype=float)).sum())
+        if infinite:
+            raise InputError(f"{what}: {column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite")
+
+
+def check_weights(weights: pd.Series | np.ndarray, index: pd.Index, *, what: str = "weights") -> pd.Series:
+    """Return weights as a Series on `index`, or refuse: wrong length or index, NaN, or outside [0, 1]."""
+    if not isinstance(weights, pd.Series):
+        values = np.asarray(weights)
+        if values.ndim != 1:
+            raise InputError(f"{what} must have one dimension, got {values.ndim}")
+        weights = pd.Series(values, index if len(values) == len(index) else None, name="alpha")
+    if len(weights) != len(index):
+        raise InputError(f"{what} must have one value per record: got {len(weights)} for {len(index)} records")
+    if not weights.index.equals(index):
+        raise InputError(f"{what} must stand on the index of the confidential data, in its order; theirs differs")
+    if not pd.api.types.is_numeric_dtype(weights.dtype):
+        raise InputError(f"{what} must be numbers in [0, 1], got dtype {weights.dtype}")
+    values = weights.to_numpy(dtype=float, na_value=np.nan)
+    missing, outside = int(np.isnan(values).sum()), int(((values < 0) | (values > 1)).sum())
+    if missing or outside:
+        raise InputError(f"{what} must lie in [0, 1]: {missing} are missing and {outside} lie outside, of {len(values)}")
+    return pd.Series(values, index, name=weights.name)

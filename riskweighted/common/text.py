@@ -1,0 +1,50 @@
+"""Labels as text: on one line, and escaped for Markdown and LaTeX."""
+
+import re
+import unicodedata
+
+__all__ = ["escape_latex", "escape_markdown", "plain"]
+
+
+def plain(text: str) -> str:
+    """Text on one line, without the control characters that steer a terminal or turn the direction of what follows."""
+    turns = {chr(code) for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+    kept = (" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text if letter not in turns)
+    return re.sub(" +", " ", "".join(kept)).strip()
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is: no markup, no HTML, no cell boundary, no formula."""
+    return re.sub(r"([\\`*_{}\[\]<>|&~^$#!@])", r"\\\1", plain(text))
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_\allowbreak{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+}
+
+
+_LONGEST_WORD = 20
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is; words longer than 20 letters may break."""
+    pieces = []
+    for word in re.split("( )", plain(text)):
+        parts = [word[start : start + _LONGEST_WORD] for start in range(0, len(word), _LONGEST_WORD)]
+        pieces.append(r"\allowbreak{}".join("".join(_LATEX.get(letter, letter) for letter in part) for part in parts))
+    return re.sub("-(?=-)", "-{}", "".join(pieces))  # two hyphens, not a dash

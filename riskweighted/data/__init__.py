@@ -1,0 +1,1 @@
+"""Data in and out: files, the embedded data sets, simulated populations."""

@@ -1,0 +1,225 @@
+"""Tables in and out: csv, parquet, and the files of Stata, SPSS and SAS, with errors that never quote a value."""
+
+import csv
+import datetime
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyreadstat
+
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["FORMATS", "WRITABLE", "read_label", "read_table", "write_table"]
+
+FORMATS = (".csv", ".parquet", ".dta", ".sav", ".xpt", ".sas7bdat")
+WRITABLE = FORMATS[:-1]  # SAS's own format has no free writer; SAS reads .xpt
+_LABEL = "label"  # key of a parquet file's metadata
+_PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
+_TEXT_BYTES = {".dta": 2045, ".sav": 32767, ".xpt": 200}
+_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a column of numbers; in text only "" is missing
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a table: csv (first line: column names), parquet, Stata .dta, SPSS .sav, SAS .xpt or .sas7bdat.
+
+    A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some
+    entry is none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels;
+    user-missing codes are missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers.
+
+    Raises
+    ------
+    InputError
+        If the file is absent, of another format, unreadable, empty, or names a column twice.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"cannot read {path.name!r}: valid formats are {listing(FORMATS)}")
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}")
+    try:
+        table = _READERS[path.suffix.lower()](path)
+    except InputError:
+        raise
+    except Exception as error:  # a parser's own message may quote the data
+        where = re.search(r"Expected \d+ fields in line \d+, saw \d+", str(error))
+        raise InputError(f"{path.name!r} cannot be read ({where[0] if where else type(error).__name__})") from None
+    if len(table) == 0:
+        raise InputError(f"{path.name!r} has no records")
+    return table
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    with path.open(newline="", encoding="utf-8-sig") as handle:
+        header = next(csv.reader(handle), [])
+    if not header:
+        raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
+    repeated = [name for name, count in Counter(header).items() if count > 1]
+    if repeated:
+        raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
+    numbers = sum(_reads_as_number(name) for name in header)
+    if numbers:
+        raise InputError(f"{path.name!r}: {numbers} of {len(header)} column names are numbers; the first line must hold the column names")
+    text = pd.read_csv(path, encoding="utf-8-sig", dtype=str, keep_default_na=False)
+    if not isinstance(text.index, pd.RangeIndex):
+        raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line")
+    kept = [name for name in text.columns if _stays_text(text[name])]
+    missing = {name: [""] if name in kept else _MISSING for name in text.columns}
+    return pd.read_csv(path, encoding="utf-8-sig", dtype=dict.fromkeys(kept, str), na_values=missing, keep_default_na=False)
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _stays_text(column: pd.Series) -> bool:
+    """Whether a csv column is text: some entry is no number, or a code with leading zeros that a number would lose."""
+    entries = column[~column.isin(_MISSING)]
+    return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
+
+
+def _read_stata(path: Path) -> pd.DataFrame:
+    return _with_missing_text(pd.read_stata(path, convert_categoricals=False))
+
+
+def _read_spss(path: Path) -> pd.DataFrame:
+    return _with_whole_numbers(_with_missing_text(pyreadstat.read_sav(path)[0]))
+
+
+def _read_xport(path: Path) -> pd.DataFrame:
+    return _with_whole_numbers(_with_missing_text(pyreadstat.read_xport(path)[0]))
+
+
+def _read_sas(path: Path) -> pd.DataFrame:
+    return _with_whole_numbers(_with_missing_text(pyreadstat.read_sas7bdat(path)[0]))
+
+
+_READERS = {
+    ".csv": _read_csv,
+    ".parquet": pd.read_parquet,
+    ".dta": _read_stata,
+    ".sav": _read_spss,
+    ".xpt": _read_xport,
+    ".sas7bdat": _read_sas,
+}
+
+
+def _with_missing_text(table: pd.DataFrame) -> pd.DataFrame:
+    text = [name for name in table if not pd.api.types.is_numeric_dtype(table[name].dtype)]
+    return table.assign(**{name: table[name].mask(table[name] == "") for name in text})
+
+
+def _with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """SPSS and SAS know no integers: a column of whole numbers, none missing, becomes one."""
+    floats = table.select_dtypes("float")
+    whole = [name for name in floats if ((floats[name] % 1) == 0).all() and (floats[name].abs() < 2**53).all()]
+    return table.astype(dict.fromkeys(whole, "int64"))
+
+
+def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "") -> None:
+    """Write a table in the format that the ending of the name says; the same table gives the same bytes.
+
+    Parameters
+    ----------
+    table : DataFrame
+    path : Path
+        Ends in one of `WRITABLE`.
+    index : bool
+        Whether the index is written too, as first column(s).
+    label : str
+        Stands in the metadata of the file (a csv has none): at most 80 characters for Stata, 64 for SPSS, 40 for SAS.
+
+    Raises
+    ------
+    InputError
+        If the format is not one that can be written, or cannot hold the table: a column name that is none in that
+        package, text that is too long, a whole number beyond 2^53, or values that are neither numbers, text nor dates.
+    """
+    if path.suffix not in WRITABLE:
+        raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".csv":
+        table.to_csv(path, index=index, lineterminator="\n")
+    elif path.suffix == ".parquet":
+        arrow = pa.Table.from_pandas(table, preserve_index=index)
+        described = {_LABEL: label} if label else {}
+        pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **described}), path)
+    else:
+        _write_foreign(table.reset_index() if index else table, path, label)
+
+
+def _write_foreign(table: pd.DataFrame, path: Path, label: str) -> None:
+    """Write a Stata, SPSS or SAS file, with a fixed date inside so that the same table gives the same bytes."""
+    plain = _plain_columns(table, path.suffix)
+    try:
+        if path.suffix == ".dta":
+            epoch = datetime.datetime(1970, 1, 1)
+            plain.to_stata(path, write_index=False, version=118, data_label=label or None, time_stamp=epoch)
+            return
+        write = pyreadstat.write_sav if path.suffix == ".sav" else pyreadstat.write_xport
+        write(plain, path, file_label=label)
+    except Exception as error:  # its own message may quote the data
+        raise InputError(f"{path.name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
+    length, stamp, fixed = _DATES[path.suffix]
+    content = path.read_bytes()
+    path.write_bytes(re.sub(stamp, fixed, content[:length]) + content[length:])
+
+
+_DATES = {  # bytes of the header, the date it holds, and the one that stands there instead
+    ".sav": (176, rb"\d\d [A-Z][a-z]{2} \d\d\d\d:\d\d:\d\d", b"01 Jan 7000:00:00"),
+    ".xpt": (560, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00"),
+}
+
+
+def _plain_columns(table: pd.DataFrame, ending: str) -> pd.DataFrame:
+    """Columns as numbers and text, checked against what the package can name and hold."""
+    package = _PACKAGE[ending]
+    wrong = [name for name in table if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", str(name))]
+    if wrong:
+        raise InputError(
+            f"{package} cannot name a column {listing(wrong)}: valid are at most 32 letters a-z, digits and _, no digit first; "
+            "rename it, or choose csv or parquet"
+        )
+    lower = Counter(str(name).lower() for name in table)
+    same = [name for name in table if lower[str(name).lower()] > 1]
+    if same and ending != ".dta":
+        raise InputError(f"{package} takes the columns {listing(same)} for the same: rename them, or choose csv or parquet")
+    return pd.DataFrame({name: _plain_column(table[name], ending) for name in table})
+
+
+def _plain_column(column: pd.Series, ending: str) -> pd.Series:
+    """Numbers (truth values as 0 and 1) or text (missing as empty)."""
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        whole = pd.api.types.is_integer_dtype(column.dtype)
+        if whole and (column.abs() > 2**53).any():
+            raise InputError(f"{_PACKAGE[ending]} keeps no whole number beyond 2^53, and {column.name!r} has some; choose csv or parquet")
+        small = whole and not column.hasnans and (column.abs() < 2**31 - 100).all()
+        return column.astype("int32" if small else "float64").reset_index(drop=True)
+    kinds = {type(value).__name__ for value in column.dropna().unique()}
+    if not kinds <= {"str", "bool", "Timestamp", "datetime", "date"}:
+        raise InputError(f"{_PACKAGE[ending]} cannot hold {column.name!r}, which has values of type {listing(sorted(kinds))}")
+    text = column.astype(object).where(column.notna(), "").astype(str).reset_index(drop=True)
+    longest, most = max(map(len, text.str.encode("utf-8")), default=0), _TEXT_BYTES[ending]
+    if longest > most:
+        raise InputError(f"{_PACKAGE[ending]} holds text of at most {most} bytes, and {column.name!r} has {longest}; choose csv or parquet")
+    return text
+
+
+def read_label(path: Path) -> str:
+    """The label in the metadata of a file that `write_table` wrote; empty for csv."""
+    if path.suffix == ".parquet":
+        return (pq.read_schema(path).metadata or {}).get(_LABEL.encode(), b"").decode()
+    if path.suffix == ".dta":
+        with pd.read_stata(path, iterator=True) as reader:
+            return reader.data_label
+    if path.suffix in (".sav", ".xpt"):
+        read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_xport
+        return read(path, metadataonly=True)[1].file_label or ""
+    return ""

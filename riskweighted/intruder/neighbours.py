@@ -1,0 +1,91 @@
+"""Which records lie in whose ball: sort once, search twice, and let prefix sums do the rest.
+
+Records are sorted by cell (known pattern, then the synthetic variables matched by equality) and value, so that the
+records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is arithmetic on
+runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
+box, an intersection of runs: `riskweighted.intruder.boxes`.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.intruder.boxes import Boxes
+from riskweighted.intruder.intervals import find_runs
+from riskweighted.intruder.patterns import Patterns, cells, known_patterns
+from riskweighted.intruder.scenario import Scenario
+
+__all__ = ["Neighbourhood", "Neighbours", "confidential_neighbourhood", "confidential_neighbours", "find_neighbours"]
+
+
+class Neighbourhood(NamedTuple):
+    """``in_pattern`` (n,): records that share the pattern; ``within`` (n,): those of them inside the record's ball."""
+
+    in_pattern: np.ndarray
+    within: np.ndarray
+
+    @property
+    def risk(self) -> np.ndarray:
+        """Share of the pattern outside the ball (S003 eq. 2), (n,)."""
+        return (self.in_pattern - self.within) / self.in_pattern
+
+
+class Neighbours(Protocol):
+    """Who lies in whose ball, for n records with a ball each and n candidates that may lie in them."""
+
+    @property
+    def within(self) -> np.ndarray:
+        """Number of candidates in each record's ball, (n,)."""
+
+    @property
+    def own_inside(self) -> np.ndarray:
+        """Whether the candidate paired with the record lies in its ball (T_i), (n,)."""
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Sum over the candidates in each record's ball of their weights (n,); (n,). Exact for integers."""
+
+    def covering(self) -> np.ndarray:
+        """Number of balls that hold each candidate, (n,)."""
+
+
+def find_neighbours(confidential: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Neighbours:
+    """For each confidential record, which candidates of its pattern lie in its ball.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+        Centres of the balls.
+    candidates : DataFrame, n rows
+        The records that may lie in them, paired with the confidential ones by position: the confidential data
+        itself (S003 eq. 2) or a synthetic dataset (eq. 1).
+    patterns : Patterns
+        Of the known variables, which are not synthesized: one code serves a record on both sides.
+    """
+    numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
+    by_equality = [name for name in scenario.synthetic if name not in numeric]
+    n = len(confidential)
+    both = (pd.concat([confidential[name], candidates[name]], ignore_index=True) for name in by_equality)
+    cell = cells(both, np.concatenate([patterns.codes, patterns.codes]))
+    centre_cell, cell = cell[:n], cell[n:]
+    if not numeric:
+        everywhere = np.zeros(n)
+        return find_runs(centre_cell, cell, everywhere, everywhere, everywhere)
+    runs = []
+    for name in numeric:
+        balls = scenario.balls(name, confidential[name].to_numpy(dtype=float))
+        runs.append(find_runs(centre_cell, cell, candidates[name].to_numpy(dtype=float), balls.lower, balls.upper))
+    return runs[0] if len(runs) == 1 else Boxes(tuple(runs))
+
+
+def confidential_neighbours(confidential: pd.DataFrame, scenario: Scenario) -> tuple[Patterns, Neighbours]:
+    """The patterns of checked confidential data, and its own records in its own balls."""
+    scenario.check(confidential)
+    patterns = known_patterns(confidential, scenario.known)
+    return patterns, find_neighbours(confidential, confidential, scenario, patterns)
+
+
+def confidential_neighbourhood(confidential: pd.DataFrame, scenario: Scenario) -> Neighbourhood:
+    """How many records share each record's pattern, and how many of them lie in its ball."""
+    patterns, neighbours = confidential_neighbours(confidential, scenario)
+    return Neighbourhood(patterns.in_pattern, neighbours.within)

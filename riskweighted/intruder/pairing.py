@@ -1,0 +1,121 @@
+"""Whose synthetic record is whose: pairing rows and bringing both files to comparable dtypes."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
+from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.intruder.patterns import Patterns, cells
+from riskweighted.intruder.scenario import Scenario
+
+__all__ = ["Frames", "as_frames", "check_synthetic", "pair"]
+
+Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame]
+
+
+def as_frames(synthetic: Frames) -> list[pd.DataFrame]:
+    """One synthetic dataset or several, as a list; refuses none."""
+    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
+    if not frames:
+        raise InputError("no synthetic dataset was given; valid is at least one")
+    return frames
+
+
+def pair(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, *, identifier: str | None = None) -> pd.DataFrame:
+    """The scenario's columns of a synthetic file, on the rows and in the dtypes of the confidential one.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : DataFrame
+        Its column order and further columns do not matter.
+    scenario : Scenario
+    identifier : str, optional
+        A column of both files that pairs their rows. Without it rows pair by index where both have the same one, else
+        by position where both have the same number of rows.
+
+    Returns
+    -------
+    DataFrame, n rows on the index of `confidential`
+        A column that is text in one file and numbers in the other (1 and "1") is compared as numbers, with a warning;
+        where the text is no number the files cannot be compared.
+    """
+    names = [*scenario.known, *scenario.synthetic]
+    require_columns(confidential, names, "confidential data")
+    require_columns(synthetic, names, "synthetic data")
+    if len(confidential) != len(synthetic):
+        raise InputError(f"rows cannot be paired: {len(confidential)} confidential and {len(synthetic)} synthetic records")
+    if identifier is not None:
+        paired = _by_identifier(confidential, synthetic, identifier)
+    elif synthetic.index.equals(confidential.index):
+        paired = synthetic
+    elif synthetic.index.is_unique and confidential.index.is_unique and confidential.index.isin(synthetic.index).all():
+        paired = synthetic.loc[confidential.index]
+    else:
+        paired = synthetic.set_axis(confidential.index)
+    return pd.DataFrame({name: _comparable(paired[name], confidential[name]) for name in names})
+
+
+def _by_identifier(confidential: pd.DataFrame, synthetic: pd.DataFrame, identifier: str) -> pd.DataFrame:
+    for frame, what in ((confidential, "confidential data"), (synthetic, "synthetic data")):
+        require_columns(frame, [identifier], what)
+        repeated = int(frame[identifier].duplicated().sum()) + int(frame[identifier].isna().sum())
+        if repeated:
+            raise InputError(f"{what}: the identifier {identifier!r} is missing or repeated in {repeated} records; it must be unique")
+    absent = int((~confidential[identifier].isin(synthetic[identifier])).sum())
+    if absent:
+        raise InputError(f"{absent} of {len(confidential)} confidential records have no synthetic record with their {identifier!r}")
+    return synthetic.set_index(identifier).loc[confidential[identifier]].set_axis(confidential.index)
+
+
+def _comparable(column: pd.Series, like: pd.Series) -> pd.Series:
+    """The column as numbers where the confidential one is numeric, as text where that is text."""
+    numeric, like_numeric = (pd.api.types.is_numeric_dtype(c.dtype) for c in (column, like))
+    if numeric == like_numeric or like.isna().all() or column.isna().all():
+        return column
+    if like_numeric:
+        converted = pd.to_numeric(column.astype(object), errors="coerce")
+        if int(converted.isna().sum()) > int(column.isna().sum()):
+            raise InputError(f"{column.name!r} is numeric in the confidential data and text in the synthetic data: not comparable")
+    else:
+        as_numbers = pd.to_numeric(like.astype(object), errors="coerce")
+        if int(as_numbers.isna().sum()) > int(like.isna().sum()):
+            raise InputError(f"{column.name!r} is text in the confidential data and numeric in the synthetic data: not comparable")
+        spelling = dict(zip(as_numbers.dropna(), like.dropna(), strict=True))
+        converted = column.map(spelling).where(column.isin(spelling), column.astype(object).astype(str))
+    warnings.warn(
+        f"{listing([column.name])} is {like.dtype} in the confidential and {column.dtype} in the synthetic data: compared as numbers",
+        RiskWeightedWarning,
+        stacklevel=3,
+    )
+    return converted
+
+
+def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, patterns: Patterns, what: str) -> None:
+    """Refuse a synthetic frame whose rows do not pair with the confidential ones.
+
+    Rows pair by index: same length, same index in the same order, the scenario's columns present (further columns
+    and their order do not matter), and the known variables unaltered.
+    """
+    require_columns(synthetic, (*scenario.known, *scenario.synthetic), what)
+    if len(synthetic) != len(confidential):
+        raise InputError(f"{what} has {len(synthetic)} records, the confidential data {len(confidential)}: rows must pair")
+    if not synthetic.index.equals(confidential.index):
+        raise InputError(f"{what} has another index than the confidential data: rows must pair, in the same order")
+    for name in scenario.synthetic:
+        numeric = scenario.is_numeric(confidential[name])
+        if numeric != scenario.is_numeric(synthetic[name]):
+            raise InputError(f"{what}: {name!r} has dtype {synthetic[name].dtype}, the confidential data {confidential[name].dtype}")
+        require_finite(synthetic[name], what)
+    stacked = [pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in scenario.known]
+    codes = cells(stacked, np.zeros(2 * len(confidential), dtype=np.int64))
+    altered = int((codes[: len(confidential)] != codes[len(confidential) :]).sum())
+    if altered:
+        raise InputError(
+            f"{what}: the known variables {listing(scenario.known)} differ from the confidential data in {altered} records; "
+            "they are not synthesized, so rows do not pair"
+        )

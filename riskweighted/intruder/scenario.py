@@ -1,0 +1,164 @@
+"""The intruder's scenario: what is known, what is synthesized, and how close counts as close."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns, require_finite
+
+__all__ = ["Balls", "Scenario"]
+
+
+class Balls(NamedTuple):
+    """Closed intervals around the confidential values of one numeric variable; ``lower`` and ``upper``, each (n,)."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def _names(value: str | Sequence[str], what: str) -> tuple[str, ...]:
+    if not isinstance(value, (str, Sequence)):
+        raise InputError(f"{what} must be a column name or a sequence of them, got {type(value).__name__}")
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if any(not isinstance(name, str) for name in names):
+        raise InputError(f"{what} must be column names (strings), got {listing(type(n).__name__ for n in names)}")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"{what} names {listing(repeated)} more than once")
+    return names
+
+
+def _choice(value: str, valid: Sequence[str], what: str) -> None:
+    if value not in valid:
+        raise InputError(f"{what} must be one of {listing(valid)}, got {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """The intruder's scenario (S003 section 2.1).
+
+    Parameters
+    ----------
+    known : str or sequence of str
+        Variables whose true values the intruder holds. Their observed intersections are the *known patterns*;
+        a missing value is a level of its own. Empty: all records form one pattern.
+    synthetic : str or sequence of str
+        Variables that are replaced. A numeric one is matched inside a ball around the confidential value, any
+        other one (text, category, boolean, or named in `categorical`) by equality.
+    radius : float or mapping of str to float, default 0.2
+        Half-width of the ball: a share of abs(y) (``radius_kind="relative"``, S003: 20 % of income) or a number in
+        the variable's own units (``"absolute"``). A mapping gives one radius per numeric synthetic variable.
+    radius_kind : {"relative", "absolute"}
+    boundary : {"closed", "open"}
+        Whether a value exactly on the boundary lies in the ball. ``"open"`` is the rule of the R package
+        IdentificationRiskCalculation. A ball of radius zero is the value itself under both rules.
+    singletons : {"protect", "paper", "error"}
+        A record alone in its pattern: ``"protect"`` sets its confidential risk to 1 and its weight to 0,
+        ``"paper"`` follows eq. 2 as printed (risk 0, weight 1), ``"error"`` refuses.
+    min_radius : float, default 0
+        Floor of the half-width in the variable's units, for values near zero.
+    categorical : str or sequence of str
+        Synthetic variables stored as numbers that are codes, to be matched by equality.
+
+    Raises
+    ------
+    InputError
+        If a setting is not valid; the message lists what is.
+    """
+
+    known: tuple[str, ...] = ()
+    synthetic: tuple[str, ...]
+    radius: float | Mapping[str, float] = 0.2
+    radius_kind: Literal["relative", "absolute"] = "relative"
+    boundary: Literal["closed", "open"] = "closed"
+    singletons: Literal["protect", "paper", "error"] = "protect"
+    min_radius: float = 0.0
+    categorical: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for what in ("known", "synthetic", "categorical"):
+            object.__setattr__(self, what, _names(getattr(self, what), what))
+        if not self.synthetic:
+            raise InputError("synthetic names no variable: name at least one that is replaced")
+        both = [name for name in self.synthetic if name in self.known]
+        if both:
+            raise InputError(f"{listing(both)} cannot be both known and synthetic")
+        stray = [name for name in self.categorical if name not in self.synthetic]
+        if stray:
+            raise InputError(f"categorical names {listing(stray)}; valid are the synthetic variables {listing(self.synthetic)}")
+        _choice(self.radius_kind, ("relative", "absolute"), "radius_kind")
+        _choice(self.boundary, ("closed", "open"), "boundary")
+        _choice(self.singletons, ("protect", "paper", "error"), "singletons")
+        if isinstance(self.radius, Mapping):
+            object.__setattr__(self, "radius", dict(self.radius))
+            stray = [name for name in self.radius if name not in self.synthetic]
+            if stray:
+                raise InputError(f"radius names {listing(stray)}; valid are the synthetic variables {listing(self.synthetic)}")
+        radii = self.radius.values() if isinstance(self.radius, Mapping) else [self.radius]
+        for what, numbers in (("radius", radii), ("min_radius", [self.min_radius])):
+            for number in numbers:
+                if not is_number(number) or number < 0:
+                    raise InputError(f"{what} must be a finite number >= 0, got {number!r}")
+
+    def radius_of(self, variable: str) -> float:
+        """The radius for one numeric synthetic variable."""
+        if not isinstance(self.radius, Mapping):
+            return float(self.radius)
+        if variable not in self.radius:
+            raise InputError(f"radius gives none for {variable!r}; it has {listing(self.radius)}")
+        return float(self.radius[variable])
+
+    def is_numeric(self, column: pd.Series) -> bool:
+        """Whether a synthetic variable is matched in a ball (numbers) rather than by equality (codes, text)."""
+        dtype = column.dtype
+        numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+        return numeric and column.name not in self.categorical
+
+    def balls(self, variable: str, values: np.ndarray) -> Balls:
+        """Ball of every record (METHODS section 1): [y - r abs(y), y + r abs(y)] on the original scale.
+
+        An open ball is returned as the closed one between the next floating-point numbers, so that one search
+        serves both rules. Every record lies in its own ball.
+        """
+        half = np.full(len(values), self.radius_of(variable))
+        if self.radius_kind == "relative":
+            half *= np.abs(values)
+        half = np.maximum(half, self.min_radius)
+        lower, upper = values - half, values + half
+        if self.boundary == "open":
+            lower = np.minimum(np.nextafter(lower, np.inf), values)
+            upper = np.maximum(np.nextafter(upper, -np.inf), values)
+        return Balls(lower, upper)
+
+    def check(self, data: pd.DataFrame, what: str = "confidential data") -> None:
+        """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values."""
+        require_columns(data, (*self.known, *self.synthetic), what)
+        for name in self.synthetic:
+            if name not in self.categorical:
+                _require_plain(data[name], what)
+            require_finite(data[name], what)
+
+
+def _require_plain(column: pd.Series, what: str) -> None:
+    """Refuse what is neither numbers nor categories, and numbers stored as text: equality would be the wrong match."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+        return
+    if pd.api.types.is_complex_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise InputError(f"{what}: {column.name!r} has dtype {dtype}; a synthetic variable must be numbers, text or categories")
+    if pd.api.types.is_numeric_dtype(dtype):
+        return
+    kinds = sorted({type(value).__name__ for value in column.dropna()} - {"str", "bool"})
+    if kinds:
+        raise InputError(f"{what}: {column.name!r} holds values of type {listing(kinds)}; convert them to float or to text")
+    numbers = int(pd.to_numeric(column, errors="coerce").notna().sum())
+    if 2 * numbers >= len(column):
+        raise InputError(
+            f"{what}: {column.name!r} is text, but {numbers} of {len(column)} values are numbers; "
+            "convert it, or name it in categorical if these are codes"
+        )

@@ -1,0 +1,188 @@
+"""How to combine released datasets: code for four languages that reproduces one published interval."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from riskweighted.common.text import escape_markdown, plain
+from riskweighted.runs.finished import FinishedRun
+from riskweighted.synthesis.design import build_design
+
+__all__ = ["Analysis", "Predictor", "combining_code", "find_analysis", "render"]
+
+_READS = {  # in the order in which a language takes what is there
+    "Python": ("py", ("csv", "parquet", "dta", "sav", "xpt")),
+    "R": ("R", ("csv", "parquet", "dta", "sav", "xpt")),
+    "SAS": ("sas", ("xpt", "csv")),
+    "Stata": ("do", ("dta", "csv", "sav", "xpt")),
+}
+_NEEDS = {
+    "Python": {"sav": "numpy, pandas, pyreadstat and scipy", "xpt": "numpy, pandas, pyreadstat and scipy"},
+    "R": {"parquet": "arrow", "dta": "haven", "sav": "haven", "xpt": "haven"},
+}
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """One column of the design: a number, or whether a column has a level (``text``: a text level)."""
+
+    column: str
+    level: str | int | float | None = None
+    text: bool = False
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A published interval: least squares of the response on an intercept and predictors, of which one column is reported.
+
+    Attributes
+    ----------
+    what : str
+    response : str
+    predictors : tuple of Predictor
+        Empty: the mean.
+    place : int
+        Reported column; 0 is the intercept.
+    level : float
+    published : tuple of float
+        Estimate, lower and upper bound, as the tables hold them.
+    exact : bool
+        Whether the published interval follows Reiter's rule, so that the code gives its digits.
+    """
+
+    what: str
+    response: str
+    predictors: tuple[Predictor, ...]
+    place: int
+    level: float
+    published: tuple[float, float, float]
+    exact: bool
+
+
+def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
+    """The published interval that code can reproduce; none where there is one dataset.
+
+    That is the regression coefficient, by Reiter's rule, where the regression has main effects of numbers and categories only;
+    else the mean, whose published interval is a bootstrap.
+    """
+    settings, target = run.study.evaluation, run.study.make_synthesizer().target
+    if run.study.release.L < 2:
+        return None
+    table = run.tables["utility"]
+    rows = table[(table["label"] == scheme)].set_index("measure")
+    design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme][0])
+    if design is None:
+        return Analysis(f"mean of {target}", target, (), 0, settings.level, _published(rows.loc["mean"]), False)
+    names, predictors = design
+    row = rows.loc[f"coefficient {settings.coefficient}"]
+    what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
+    return Analysis(plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True)
+
+
+def _published(row: pd.Series) -> tuple[float, float, float]:
+    return float(row["estimate"]), float(row["lower"]), float(row["upper"])
+
+
+def _main_effects(formula: str, frame: pd.DataFrame) -> tuple[list[str | None], tuple[Predictor, ...]] | None:
+    """Names of the design's columns and what each is; None where one is no number and no level of a category."""
+    names = [str(name) for name in build_design(formula, frame).spec.column_names if name != "Intercept"]
+    predictors = [_predictor(name, frame) for name in names]
+    found = tuple(predictor for predictor in predictors if predictor is not None)
+    return (list(names), found) if len(found) == len(names) else None
+
+
+def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
+    """A column of the design by its name: ``x``, ``x[T.level]`` or ``C(x)[T.level]``."""
+    parts = re.fullmatch(r"(?:C\((?P<inner>.+?)\)|(?P<outer>.+?))(?:\[T\.(?P<level>.*)\])?", name, re.DOTALL)
+    column = str(parts["outer"] or parts["inner"]) if parts else ""
+    if parts is None or column not in frame.columns or pd.api.types.is_bool_dtype(frame[column].dtype):
+        return None
+    numeric = pd.api.types.is_numeric_dtype(frame[column].dtype)
+    if parts["level"] is None:
+        return Predictor(column) if numeric and parts["outer"] else None
+    level = {str(value): value for value in frame[column].dropna().unique()}.get(parts["level"])
+    if level is None or not (numeric or isinstance(level, str)):
+        return None
+    return Predictor(column, level if isinstance(level, str) else getattr(level, "item", lambda: level)(), isinstance(level, str))
+
+
+def combining_code(
+    analysis: Analysis, frame: pd.DataFrame, files: dict[str, list[str]]
+) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """Code that reproduces an analysis.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    frame : DataFrame
+        One of the datasets.
+    files : dict of format ("csv", ...) to list of paths in the pack
+
+    Returns
+    -------
+    dict of language to (file name, code); dict of language to the reason why there is none
+    """
+    codes, missing = {}, {}
+    for language, (ending, formats) in _READS.items():
+        readable = [name for name in formats if name in files]
+        why = _why_not(language, analysis) if readable else f"it reads none of the formats here; it reads {', '.join(formats)}"
+        if why:
+            missing[language] = why
+            continue
+        settings = _code_settings(analysis, frame, readable[0])
+        needs = _NEEDS.get(language, {}).get(readable[0], "numpy, pandas and scipy" if language == "Python" else "")
+        codes[language] = f"combine.{ending}", render(f"combine.{ending}", **settings, files=files[readable[0]], needs=needs)
+    return codes, missing
+
+
+def _why_not(language: str, analysis: Analysis) -> str:
+    """Why SAS or Stata cannot take the names or levels; empty where they can."""
+    if language not in ("SAS", "Stata"):
+        return ""
+    names = [analysis.response, *(predictor.column for predictor in analysis.predictors)]
+    if not all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", name) for name in names):
+        return "a variable of the analysis has a name that it does not take"
+    levels = [predictor.level for predictor in analysis.predictors if isinstance(predictor.level, str)]
+    if any(re.search(r"[\x00-\x1f\"'`$&%\\]|^[+-]?0\d", level) for level in levels):
+        return "a category of the analysis has a name that it would read otherwise"
+    return ""
+
+
+def _code_settings(analysis: Analysis, frame: pd.DataFrame, ending: str) -> dict[str, Any]:
+    text = list(dict.fromkeys(predictor.column for predictor in analysis.predictors if predictor.text))
+    places = " ".join(str(list(frame.columns).index(name) + 1) for name in text)
+    return {
+        "what": re.sub(r"[^\w ~+()\[\].,:-]", "?", analysis.what),  # in a comment, which no name may end
+        "ending": ending,
+        "response": analysis.response,
+        "predictors": analysis.predictors,
+        "place": analysis.place,
+        "upper": f"{0.5 + analysis.level / 2:.12g}",
+        "lower": f"{0.5 - analysis.level / 2:.12g}",
+        "text_columns": repr(dict.fromkeys(text, "str")).replace("'str'", "str") if text else "None",
+        "r_text_columns": ", colClasses = c(" + ", ".join(f'{_quoted(name)} = "character"' for name in text) + ")" if text else "",
+        "stata_text_columns": f" stringcols({places})" if text else "",
+    }
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _sas(value: str) -> str:
+    return "'" + value + "'"
+
+
+def render(name: str, **values: object) -> str:
+    """A page or a script of a pack from its template."""
+    environment = Environment(
+        loader=PackageLoader("riskweighted.release", "templates"), undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
+    )
+    filters: Sequence[tuple[str, Any]] = [("quoted", _quoted), ("literal", repr), ("sas", _sas), ("escape_markdown", escape_markdown)]
+    environment.filters.update(filters)
+    return environment.get_template(f"{name}.j2").render(**values)

@@ -1,0 +1,98 @@
+"""The codebook of a release: what each variable is, made from the released datasets alone."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.text import escape_markdown
+
+__all__ = ["codebook", "codebook_markdown", "own_value_for_each", "parse_units"]
+
+_MOST_CATEGORIES = 50
+_MOST_NUMBERS = 20  # numbers of more different values are measurements, not codes
+_NEARLY_ALL = 0.95
+
+
+def parse_units(pairs: Sequence[str]) -> dict[str, str]:
+    """VARIABLE=UNIT of a command line as a mapping."""
+    wrong = sum("=" not in pair for pair in pairs)
+    if wrong:
+        raise InputError(f"a unit is given as VARIABLE=UNIT; {wrong} of {len(pairs)} have no '='")
+    return {name.strip(): unit.strip() for name, unit in (pair.split("=", 1) for pair in pairs)}
+
+
+def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Describe every variable of the released datasets.
+
+    Parameters
+    ----------
+    datasets : sequence of DataFrame
+        All released datasets. Nothing else is used, so the codebook tells no more than they do.
+    synthesized : sequence of str
+        Variables that differ between the datasets. For them the middle 90 % of the synthetic values is given, and no extreme.
+    units : mapping of variable to unit, optional
+
+    Returns
+    -------
+    DataFrame: variable, type, status (synthesized or unaltered), values, missing (records), unit.
+    """
+    units = dict(units or {})
+    unknown = [name for name in units if name not in datasets[0].columns]
+    if unknown:
+        raise InputError(f"units names {listing(unknown)}; the data has {listing(datasets[0].columns)}")
+    rows = []
+    for name in datasets[0]:
+        pooled = pd.concat([frame[name] for frame in datasets], ignore_index=True) if name in synthesized else datasets[0][name]
+        rows.append(
+            {
+                "variable": str(name),
+                "type": _type(pooled),
+                "status": "synthesized" if name in synthesized else "unaltered",
+                "values": _middle(pooled) if name in synthesized else _values(pooled),
+                "missing": int(datasets[0][name].isna().sum()),
+                "unit": units.get(str(name), ""),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _type(column: pd.Series) -> str:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "category"
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "yes or no"
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return "whole number"
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return "number"
+    return "date" if pd.api.types.is_datetime64_any_dtype(column.dtype) else "text"
+
+
+def _middle(column: pd.Series) -> str:
+    low, high = column.quantile([0.05, 0.95])
+    return f"90 % of the synthetic values lie between {low:.3g} and {high:.3g}"
+
+
+def _values(column: pd.Series) -> str:
+    """The categories, or how many different values there are where these are measurements or names."""
+    levels = column.dropna().unique()
+    numeric = pd.api.types.is_numeric_dtype(column.dtype)
+    if len(levels) > (_MOST_NUMBERS if numeric else _MOST_CATEGORIES) or own_value_for_each(column):
+        return f"{len(levels)} different values"
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "; ".join(str(level) for level in column.cat.categories if level in levels)
+    return "; ".join(str(level) for level in sorted(levels, key=lambda level: (type(level).__name__, level)))
+
+
+def own_value_for_each(column: pd.Series) -> bool:
+    """Whether nearly every record has a value of its own, as a name or a number of a person has."""
+    return len(column) > 1 and column.nunique() >= _NEARLY_ALL * len(column)
+
+
+def codebook_markdown(table: pd.DataFrame) -> str:
+    """The codebook as a page: a table in which every label is shown as text."""
+    lines = ["| " + " | ".join(table.columns) + " |", "|" + ":--|" * len(table.columns)]
+    for row in table.itertuples(index=False):
+        lines.append("| " + " | ".join(escape_markdown(str(value)) for value in row) + " |")
+    return "\n".join(lines) + "\n"

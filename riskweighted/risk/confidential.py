@@ -1,0 +1,40 @@
+"""Identification risk in the confidential data themselves, IR^c, from which weights are made (S003 eq. 2)."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.intruder.neighbours import Neighbourhood, confidential_neighbours
+from riskweighted.intruder.patterns import Patterns
+from riskweighted.intruder.scenario import Scenario
+
+__all__ = ["apply_singleton_policy", "confidential_risk"]
+
+
+def apply_singleton_policy(risk: np.ndarray, patterns: Patterns, scenario: Scenario) -> np.ndarray:
+    """Risk of the records that are alone in their pattern: 1 ("protect"), 0 ("paper") or a refusal ("error")."""
+    count = patterns.singletons
+    if count == 0:
+        return risk
+    found = f"{count} of {len(patterns.sizes)} known patterns hold a single record, which the pattern alone identifies"
+    if scenario.singletons == "error":
+        raise InputError(f"{found}; coarsen the known variables, or set singletons to 'protect' or 'paper'")
+    if scenario.singletons == "paper":
+        warnings.warn(f"{found}; singletons='paper': risk 0, weight 1 as eq. 2 is printed", SingletonWarning, stacklevel=4)
+        return np.where(patterns.in_pattern == 1, 0.0, risk)
+    warnings.warn(f"{found}; singletons='protect': risk 1, weight 0", SingletonWarning, stacklevel=4)
+    return np.where(patterns.in_pattern == 1, 1.0, risk)
+
+
+def confidential_risk(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+    """Identification risk of each confidential record, IR^c (S003 eq. 2), with the scenario's rule for singletons.
+
+    Returns
+    -------
+    Series, on the index of `confidential`, in [0, 1]; higher is riskier.
+    """
+    patterns, neighbours = confidential_neighbours(confidential, scenario)
+    risk = Neighbourhood(patterns.in_pattern, neighbours.within).risk
+    return pd.Series(apply_singleton_policy(risk, patterns, scenario), confidential.index, name="identification_risk")

@@ -1,0 +1,198 @@
+"""Reading a finished run, once it is certain that it is whole, ours and as it was written."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.data.io import read_table
+from riskweighted.runs.study import Study, make_study
+
+__all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
+
+TABLES = ("summary", "risk", "utility", "convergence")
+_RECORDS, _WEIGHTS = "confidential/identification_risk.csv", "confidential/weights.csv"
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run on disk; what is large is read when first asked for.
+
+    Attributes
+    ----------
+    folder : Path
+    manifest : dict
+        Settings, versions, input, SHA-256 of every file.
+    tables : dict of str to DataFrame
+        "summary", "risk", "utility", "convergence": aggregates.
+    study : Study
+    schemes : tuple of str
+        The weighting schemes, in the study's order.
+    synthetic : dict of str to list of L DataFrames
+        By scheme; n rows each.
+    records, weights : DataFrame (n, labels)
+        Identification risk and weight of every record. Confidential.
+    posteriors : dict of str to xr.Dataset
+        Posterior draws by scheme. Confidential.
+    """
+
+    folder: Path
+    manifest: dict[str, Any] = field(repr=False)
+    tables: dict[str, pd.DataFrame] = field(repr=False)
+
+    @cached_property
+    def study(self) -> Study:
+        return make_study(self.manifest["settings"])
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        return tuple(self.manifest["settings"]["weights"]["schemes"])
+
+    @cached_property
+    def synthetic(self) -> dict[str, list[pd.DataFrame]]:
+        return {scheme: [read_table(self.folder / name) for name in _datasets(self.manifest, scheme)] for scheme in self.schemes}
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        return read_table(self.folder / _RECORDS).set_index("row")
+
+    @cached_property
+    def weights(self) -> pd.DataFrame:
+        return read_table(self.folder / _WEIGHTS).set_index("row")
+
+    @cached_property
+    def posteriors(self) -> dict[str, xr.Dataset]:
+        found = {}
+        for scheme in self.schemes:
+            with xr.open_dataset(self.posterior_path(scheme), engine="scipy") as stored:
+                found[scheme] = stored.load()
+        return found
+
+    def posterior_path(self, scheme: str) -> Path:
+        """Where the fit of a scheme is stored, for `load_fit`."""
+        return self.folder / "confidential" / "posterior" / f"{scheme}.nc"
+
+
+def load_run(path: str | Path) -> FinishedRun:
+    """Read the folder that a run left.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    FinishedRun
+
+    Raises
+    ------
+    InputError
+        If the folder is absent or not of a run, of another version of this package, incomplete, or not as its manifest
+        says: a file is missing, changed, or one too many (the message names it).
+    """
+    folder = Path(path)
+    manifest = _read_manifest(folder)
+    _check_version(folder, manifest)
+    _check_complete(folder, manifest)
+    _check_unchanged(folder, manifest["files"])
+    tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
+    return FinishedRun(folder, manifest, tables)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise InputError(f"there is no run folder {str(folder)!r}")
+    if (folder / ".riskweighted").is_file():
+        raise InputError(f"{str(folder)!r} is the working folder of an unfinished run; give the same command again to finish it")
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{str(folder)!r} is not the result of a run: it has no manifest.json")
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        settings, files = manifest["settings"], manifest["files"]
+        complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
+        texts = [*files, *files.values(), *settings["weights"]["schemes"]]
+        understood = complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        understood = False
+    if not understood:
+        raise InputError(f"{str(folder / 'manifest.json')!r} is not the manifest of a run, or is damaged")
+    return manifest
+
+
+def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
+    theirs, ours = manifest["versions"]["riskweighted"], version("riskweighted")
+    if theirs != ours:
+        raise InputError(f"{str(folder)!r} is of riskweighted {theirs}, and this is {ours}: run the study again, or install {theirs}")
+
+
+def _datasets(manifest: Mapping[str, Any], scheme: str) -> list[str]:
+    """The files of a scheme's synthetic datasets, in order; their numbers have leading zeros."""
+    return sorted(name for name in manifest["files"] if name.startswith(f"synthetic/{scheme}/"))
+
+
+def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that lacks what every run has, or names a file outside the folder."""
+    files, settings = manifest["files"], manifest["settings"]
+    outside = [name for name in files if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
+    if outside:
+        raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
+    posteriors = [f"confidential/posterior/{scheme}.nc" for scheme in settings["weights"]["schemes"]]
+    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _WEIGHTS, *posteriors]
+    lacking = [name for name in needed if name not in files]
+    if lacking:
+        raise InputError(f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}")
+    expected = settings.get("release", {}).get("L")
+    for scheme in settings["weights"]["schemes"]:
+        count = len(_datasets(manifest, scheme))
+        if count != expected:
+            raise InputError(f"the run {str(folder)!r} is incomplete: {count} of {expected} synthetic datasets of scheme {scheme!r}")
+
+
+def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
+    """Refuse missing, changed and foreign files, by name."""
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"the run {str(folder)!r} is incomplete: {listing(missing)} of its manifest is not there")
+    foreign = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()} - set(files) - {"manifest.json"}
+    if foreign:
+        raise InputError(f"the run {str(folder)!r} holds files that its manifest does not name: {listing(sorted(foreign))}")
+    changed = [name for name, digest in files.items() if file_hash(folder / name) != digest]
+    if changed:
+        raise InputError(f"the run {str(folder)!r} was changed since its manifest was written: {listing(changed)}")
+
+
+def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.DataFrame:
+    """The confidential data that a run was made from.
+
+    Parameters
+    ----------
+    run : FinishedRun
+    path : str or Path, optional
+        The data file; without it, embedded data or a file of the manifest's name beside the run folder.
+
+    Raises
+    ------
+    InputError
+        If the file is absent, or is not the one that the run was made from (another SHA-256, or other records).
+    """
+    data, recorded = run.study.data, run.manifest["input"]
+    if path is None and data.embedded is not None:
+        confidential = data.read()
+    else:
+        found = Path(path) if path is not None else run.folder.absolute().parent / str(data.path)
+        if not found.is_file():
+            raise InputError(f"the confidential data {found.name!r} is not at {str(found)!r}: say where it is (--confidential FILE)")
+        if recorded.get("sha256") is not None and file_hash(found) != recorded["sha256"]:
+            raise InputError(f"{str(found)!r} is not the data that the run was made from: its SHA-256 differs from the manifest's")
+        confidential = read_table(found)
+    if len(confidential) != recorded["records"]:
+        raise InputError(f"the confidential data has {len(confidential)} records, and the run was made from {recorded['records']}")
+    return confidential

@@ -1,0 +1,1 @@
+"""A study at every point of a grid of settings, here or on a cluster."""

@@ -1,0 +1,261 @@
+"""The cells of a sweep: what decides each one, which of them share a fit, and how a group of them is computed.
+
+A cell is what one label (a scheme, the confidential data, top-coding) comes to in one repetition at one point of the
+grid. Its key is a hash of exactly the settings that decide it, the data's fingerprint and the versions, so that points
+that differ in nothing relevant are one cell: unweighted has no weighting radius. Cells of one fit form a group.
+"""
+
+import hashlib
+import json
+import threading
+import traceback
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from threadpoolctl import threadpool_limits
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.seeds import seed_for
+from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate
+from riskweighted.risk.identification import identification_risks
+from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, study_weights, top_coding_synthesizer
+from riskweighted.runs.study import DataSettings, Study
+from riskweighted.sweeps.grid import Point
+from riskweighted.synthesis.convergence import no_diagnostics
+from riskweighted.synthesis.fitting import Fit, Sampling, compile_model
+
+__all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One label at one point of the grid in one repetition; equal keys mean equal results.
+
+    Attributes
+    ----------
+    key : str
+    fit : str
+        Key of the fit; cells of the confidential data share one without sampling.
+    baseline : str or None
+        Key of the unweighted fit that whack-a-mole is measured against.
+    model : str
+        Key of what is compiled.
+    data : str
+        Fingerprint of the confidential data.
+    """
+
+    key: str
+    fit: str
+    baseline: str | None
+    model: str
+    data: str
+    label: str
+    study: Study
+
+
+class Group(NamedTuple):
+    """Cells that share a fit and a baseline.
+
+    ``first``: any of them, all agree in what decides the fit. ``cells``: those to evaluate, none where only the
+    posterior is needed. ``cores``: chains sampled at once.
+    """
+
+    first: Cell
+    cells: tuple[Cell, ...]
+    cores: int = 1
+
+
+class Result(NamedTuple):
+    """``measures``: one dict per measure of risk and utility; ``fit``: mean weight and convergence."""
+
+    measures: list[dict[str, Any]]
+    fit: dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """What became of a group. Confidential: it may hold a posterior.
+
+    ``results`` and ``errors`` by cell key; ``posterior`` of an unweighted fit, which others need as their baseline;
+    ``failure``: why there is no fit.
+    """
+
+    results: dict[str, Result]
+    errors: dict[str, str]
+    posterior: xr.Dataset | None = None
+    failure: str | None = None
+
+    @classmethod
+    def failed(cls, group: Group, reason: str) -> "Outcome":
+        """No cell of the group has a result, for one reason."""
+        return cls({}, {cell.key: reason for cell in group.cells}, failure=reason)
+
+
+def _digest(parts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mole: bool) -> Cell:
+    """The cell of a point: keys from the settings that decide its fit and its evaluation."""
+    label, study = point.label, point.study
+    common: dict[str, Any] = {"data": data, "versions": dict(versions)}
+    model = common | {"synthesizer": study.synthesizer.model_dump()}
+    sampled = model | {"sampling": study.sampling.model_dump(), "seed": study.seed}
+    if label == CONFIDENTIAL:
+        fit = common | {"label": label, "seed": study.seed}
+    elif label == TOP_CODING:
+        assert study.top_coding is not None
+        fit = common | {"label": label, "formula": study.synthesizer.formula, "settings": study.top_coding.model_dump()}
+    elif label == UNWEIGHTED:
+        fit = sampled | {"label": label}
+    else:
+        weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
+        fit = sampled | {"label": label, "weights": weights}
+    baseline = _digest(sampled | {"label": UNWEIGHTED}) if whack_a_mole and label not in (CONFIDENTIAL, UNWEIGHTED) else None
+    evaluation = {"scenario": asdict(study.evaluating_scenario()), "measures": study.measures(), "seed": study.seed}
+    datasets = None if label == CONFIDENTIAL else study.release.L
+    key = _digest({"fit": fit, "baseline": baseline, "evaluation": evaluation, "L": datasets})
+    return Cell(key, _digest(fit), baseline, _digest(model), data, label, study)
+
+
+def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
+    """Groups with work left, in the order in which to start them: model by model, a baseline before what needs it."""
+    groups: dict[tuple[str, str | None], dict[str, Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.fit, cell.baseline), {}).setdefault(cell.key, cell)
+    needed = {cell.baseline for cell in cells if cell.key not in finished}
+    left = []
+    for (fit, _), members in groups.items():
+        missing = tuple(cell for key, cell in members.items() if key not in finished)
+        if missing or fit in needed:
+            left.append(Group(next(iter(members.values())), missing))
+    models = {cell.model: place for place, cell in reversed(list(enumerate(cells)))}
+    return sorted(left, key=lambda group: (models[group.first.model], group.first.study.seed, group.first.baseline is not None))
+
+
+def describe(error: BaseException) -> str:
+    """An error in a line that quotes no data: the text of our own, the type and place of any other."""
+    if isinstance(error, InputError):
+        return " ".join(str(error).split())
+    frames = traceback.extract_tb(error.__traceback__)
+    return type(error).__name__ + (f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "")
+
+
+_one_at_a_time = threading.Lock()  # compiled models, warnings and thread limits belong to the process
+
+
+def run_group(given: pd.DataFrame | None, group: Group, baseline: xr.Dataset | None) -> Outcome:
+    """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a worker raises.
+
+    Parameters
+    ----------
+    given : DataFrame or None
+        The confidential data; None: read from the path in the study.
+    group : Group
+    baseline : Dataset or None
+        Posterior of the unweighted fit, where the group has a baseline.
+    """
+    with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
+        try:
+            confidential = _read(group.first.study.data, group.first.data) if given is None else given
+            work = _Work(confidential, *_fit(group, confidential), _baseline(group, confidential, baseline))
+        except Exception as error:
+            return Outcome.failed(group, describe(error))
+        results, errors = {}, {}
+        for cell in group.cells:
+            try:
+                results[cell.key] = work.evaluate(cell)
+            except Exception as error:
+                errors[cell.key] = describe(error)
+    return Outcome(results, errors, work.fit.posterior if work.fit is not None and group.first.label == UNWEIGHTED else None)
+
+
+@lru_cache(maxsize=2)
+def _read(source: DataSettings, expected: str) -> pd.DataFrame:
+    """The data of a study, once per process; refuses other data than the sweep was started with."""
+    data = source.read()
+    if fingerprint(data) != expected:
+        raise InputError("the data that this worker reads differ from those that the sweep was started with")
+    return data
+
+
+def _fit(group: Group, confidential: pd.DataFrame) -> tuple[Fit | None, float]:
+    """The group's fit and the mean of its weights; none for the confidential data."""
+    label, study = group.first.label, group.first.study
+    if label == CONFIDENTIAL:
+        return None, np.nan
+    if label == TOP_CODING:
+        return compile_model(top_coding_synthesizer(study), confidential).sample(None), np.nan
+    alpha = study_weights(study, confidential)[label]
+    sampling = Sampling(cores=group.cores, **study.sampling.model_dump())
+    compiled = compile_model(study.make_synthesizer(), confidential)
+    return compiled.sample(alpha, random_seed=seed_for(study.seed, "fit", label), sampling=sampling), float(alpha.mean())
+
+
+def _baseline(group: Group, confidential: pd.DataFrame, posterior: xr.Dataset | None) -> Fit | None:
+    """The unweighted fit again, from its posterior."""
+    if posterior is None:
+        return None
+    synthesizer = group.first.study.make_synthesizer()
+    alpha = pd.Series(1.0, confidential.index, name="alpha")
+    return Fit(synthesizer, alpha, posterior, no_diagnostics(), confidential, synthesizer.prepare(confidential))
+
+
+class _Work:
+    """Evaluates the cells of one group; what several cells need is made once."""
+
+    def __init__(self, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
+        self.confidential, self.fit, self.mean_weight, self.baseline = confidential, fit, mean_weight, baseline
+        self._datasets: dict[tuple[str, int, int], list[pd.DataFrame]] = {}
+
+    def evaluate(self, cell: Cell) -> Result:
+        """Risk and utility of the cell's label alone; its bootstrap has the seed of `run_study`."""
+        study, label = cell.study, cell.label
+        frames = [self.confidential] if self.fit is None else self._synthesize(self.fit, label, study)
+        name = "itself" if label == CONFIDENTIAL else label
+        seed = seed_for(study.seed, "evaluate", "")
+        result = evaluate(self.confidential, {name: frames}, study.evaluating_scenario(), random_seed=seed, **study.measures())
+        risk, utility = (table[table["label"] == label].drop(columns="label") for table in (result.risk, result.utility))
+        rows = [*risk.to_dict("records"), *utility.rename(columns={"estimate": "value"}).to_dict("records")]
+        if self.baseline is not None:
+            rows += self._whack_a_mole(cell, result.records[label])
+        return Result(rows, self._convergence())
+
+    def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
+        """The datasets that `run_study` draws, once for all cells of the same L."""
+        key = (label, study.seed, study.release.L)
+        if key not in self._datasets:
+            self._datasets[key] = fit.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
+        return self._datasets[key]
+
+    def _whack_a_mole(self, cell: Cell, risk: pd.Series) -> list[dict[str, Any]]:
+        """Records whose risk rises over that of the unweighted synthesizer, as `evaluate` counts them."""
+        assert self.baseline is not None
+        frames = self._synthesize(self.baseline, UNWEIGHTED, cell.study)
+        scenario, increase = cell.study.evaluating_scenario(), cell.study.evaluation.increase
+        rise = risk - identification_risks(self.confidential, frames, scenario).mean(axis=0)
+        what = f"IR({cell.label}) - IR({UNWEIGHTED})"
+        return [
+            _riskier("whack-a-mole records", float((rise >= increase).sum()), f"records with {what} >= {increase:g}"),
+            _riskier("largest rise", float(rise.max()), f"maximum over records of {what}"),
+        ]
+
+    def _convergence(self) -> dict[str, Any]:
+        table = self.fit.diagnostics if self.fit is not None else no_diagnostics()
+        if len(table) == 0:
+            return {"mean_weight": self.mean_weight}
+        worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
+        verdict = {"divergences": int(table["divergences"].iloc[0]), "converged": bool(table["converged"].all())}
+        return {"mean_weight": self.mean_weight, **worst, **verdict}
+
+
+def _riskier(measure: str, value: float, definition: str) -> dict[str, Any]:
+    return {"measure": measure, "value": value, "higher_is": "riskier", "definition": definition}

@@ -1,0 +1,177 @@
+"""What a sweep goes over: a study, a grid of settings by dotted name, repetitions by seed. Read from TOML and checked."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.runs.run import TOP_CODING
+from riskweighted.runs.study import Study, load_study, make_study, read_toml, setting_names
+
+__all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
+
+SCHEMES = "weights.schemes"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A study, varied.
+
+    Parameters
+    ----------
+    study : Study
+        The settings that stay as they are.
+    grid : mapping of setting to list of values
+        Settings by dotted name: ``{"scenario.radius": [0.3, 0.2], "release.L": [20, 5]}``. Every combination is run.
+        ``scenario.radius`` is the radius of both the weights and the evaluation, ``weights.radius`` and
+        ``evaluation.radius`` are that of one. A value of ``weights.schemes`` is the name of one scheme; without it
+        the study's schemes are run.
+    repetitions : int
+        Repetition k has the seed ``study.seed + k - 1``.
+
+    Raises
+    ------
+    InputError
+        If the grid is empty, a setting is unknown (the valid ones are listed), or values are not a non-empty list
+        without repeats.
+    """
+
+    study: Study
+    grid: Mapping[str, Sequence[Any]]
+    repetitions: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.study, Study):
+            raise InputError(f"study must be a Study (see load_study), got {type(self.study).__name__}")
+        check_count(self.repetitions, "repetitions")
+        if not isinstance(self.grid, Mapping) or not self.grid:
+            raise InputError("the grid is empty: name at least one setting and its values, for example 'release.L' = [20, 5]")
+        _check_names(self.study, self.grid)
+        for name, values in self.grid.items():
+            _check_values(name, values)
+        if "seed" in self.grid and self.repetitions > 1:
+            raise InputError(f"the grid names 'seed' and repetitions is {self.repetitions}: both set the seed; give one of them")
+
+    @property
+    def schemes(self) -> list[str]:
+        """The weighting schemes that are run."""
+        return list(self.grid.get(SCHEMES, self.study.weights.schemes))
+
+
+def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:
+    kinds = grid.get("synthesizer.name", [study.synthesizer.name])
+    kinds = kinds if isinstance(kinds, (list, tuple)) else [kinds]
+    valid = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind)))
+    unknown = [name for name in grid if name not in valid]
+    if unknown:
+        raise InputError(f"unknown setting {listing(unknown)} in the grid; valid are {listing(valid, limit=len(valid))}")
+
+
+def _check_values(name: str, values: Any) -> None:
+    if not isinstance(values, (list, tuple)):
+        raise InputError(f"grid setting {name!r} must be a list of values, got {type(values).__name__}")
+    if not values:
+        raise InputError(f"grid setting {name!r} lists no value")
+    if name == SCHEMES and not all(isinstance(value, str) for value in values):
+        raise InputError(f"each value of grid setting {name!r} must be the name of one scheme")
+    texts = [value_text(value) for value in values]
+    repeated = list(dict.fromkeys(text for text in texts if texts.count(text) > 1))
+    if repeated:
+        raise InputError(f"grid setting {name!r} lists {listing(repeated)} more than once")
+
+
+def value_text(value: Any) -> Any:
+    """A setting's value as it stands in a table: a list or table as JSON, anything else as it is."""
+    return value if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
+
+
+def load_sweep(path: str | Path) -> Sweep:
+    """Read and check a sweep file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file with ``study`` (the path of a study file, relative to this one, or its tables as ``[study.data]``,
+        ``[study.scenario]``, ...), ``[grid]`` and ``repetitions`` (default 1).
+
+    Raises
+    ------
+    InputError
+        If the file or its study is absent or not valid, or as for `Sweep`.
+    """
+    path = Path(path)
+    settings = read_toml(path, "sweep")
+    valid = ["study", "repetitions", "grid"]
+    unknown = [name for name in settings if name not in valid]
+    if unknown:
+        raise InputError(f"unknown setting {listing(unknown)} in {path.name!r}; valid are {listing(valid)}")
+    given = settings.get("study")
+    if isinstance(given, str):
+        study = load_study(path.parent / given)
+    elif isinstance(given, dict):
+        study = make_study(given, path.parent)
+    else:
+        raise InputError(
+            f"{path.name!r} must name its study: the path of a study file, or its tables as [study.data], [study.scenario], ..."
+        )
+    grid = settings.get("grid", {})
+    grid = dict(_flat(grid)) if isinstance(grid, dict) else grid
+    if isinstance(grid, dict) and isinstance(grid.get("data.path"), list):
+        grid["data.path"] = [str((path.parent / str(value)).resolve()) for value in grid["data.path"]]
+    return Sweep(study, grid, settings.get("repetitions", 1))
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names: TOML reads an unquoted ``release.L = [20]`` as a table in a table."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+class Point(NamedTuple):
+    """One repetition at one point of the grid, for one label: a scheme, the confidential data or top-coding."""
+
+    settings: dict[str, Any]
+    repetition: int
+    label: str
+    study: Study
+
+
+def expand_grid(sweep: Sweep) -> list[Point]:
+    """Every point of a sweep, in the order of its results; refuses a combination of settings that is no valid study."""
+    axes = {name: values for name, values in sweep.grid.items() if name != SCHEMES}
+    base = sweep.study.model_dump()
+    points = []
+    for values in itertools.product(*axes.values()):
+        settings = dict(zip(axes, values, strict=True))
+        study = _study_at(base, settings)
+        labels = [CONFIDENTIAL, *sweep.schemes, *([TOP_CODING] if study.top_coding is not None else [])]
+        for repetition in range(1, sweep.repetitions + 1):
+            seeded = study.model_copy(update={"seed": study.seed + repetition - 1})
+            for label in labels:
+                weights = study.weights.model_copy(update={"schemes": [label]})
+                points.append(Point(settings, repetition, label, seeded.model_copy(update={"weights": weights})))
+    return points
+
+
+def _study_at(base: dict[str, Any], settings: Mapping[str, Any]) -> Study:
+    changed = dict(base)
+    for name, value in settings.items():
+        section, _, key = name.partition(".")
+        changed[section] = {**(changed[section] or {}), key: value} if key else value
+    try:
+        return make_study(changed)
+    except InputError as error:
+        raise InputError(f"at the grid point {place_text(settings)}: {error}") from None
+
+
+def place_text(settings: Mapping[str, Any]) -> str:
+    """A grid point in words."""
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in settings.items()) or "(only schemes)"

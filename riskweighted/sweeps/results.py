@@ -1,0 +1,152 @@
+"""What a sweep leaves: finished cells in a working folder, one file each, and in the end one tidy table.
+
+``OUT.partial`` knows what it was begun with, and goes on with nothing else.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.data.io import write_table
+from riskweighted.runs.study import DataSettings
+from riskweighted.sweeps.cells import Cell, Result
+from riskweighted.sweeps.grid import Point, Sweep, value_text
+
+__all__ = ["finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "working_folder", "write_results"]
+
+
+def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[str, Any]:
+    """Everything that decides the results, for the manifest and to compare with what a working folder was begun with."""
+    settings = json.loads(plan.study.model_dump_json())
+    if settings["data"]["path"] is not None:
+        settings["data"]["path"] = Path(settings["data"]["path"]).name
+    grid = {name: [_shown(name, value) for value in values] for name, values in plan.grid.items()}
+    data = [
+        {"name": Path(source.path).name if source.path else source.embedded, "fingerprint": mark} for source, mark in fingerprints.items()
+    ]
+    return {"settings": settings, "grid": grid, "repetitions": plan.repetitions, "data": data, "versions": versions()}
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A setting as the results show it: of a path its last part, since the rest is the machine's affair."""
+    return Path(value).name if name == "data.path" else value
+
+
+@contextmanager
+def working_folder(out: Path, inputs: Mapping[str, Any]) -> Iterator[Path]:
+    """OUT.partial, readable for its owner only; goes away after an error, unless a finished cell is there."""
+    partial = out.absolute().parent / f"{out.absolute().name}.partial"
+    begun = partial / "sweep.json"
+    if begun.is_file():
+        _refuse_other_inputs(partial, json.loads(begun.read_text(encoding="utf-8")), json.loads(json.dumps(inputs)))
+    elif partial.exists() and any(path.name != "sweep.tmp" for path in partial.iterdir()):
+        raise InputError(f"{str(partial)!r} exists and is not the working folder of a sweep; move it away or choose another --out")
+    partial.mkdir(parents=True, exist_ok=True)
+    partial.chmod(0o700)
+    if not begun.is_file():
+        _write_whole(begun, json.dumps(inputs, indent=2, ensure_ascii=False) + "\n")
+    (partial / "cells").mkdir(exist_ok=True)
+    try:
+        yield partial
+    except BaseException:
+        if partial.is_dir() and not any((partial / "cells").glob("*.json")):
+            shutil.rmtree(partial)
+        raise
+
+
+def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    before, after = dict(_flat(begun)), dict(_flat(now))
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if names:
+        raise InputError(
+            f"{str(partial)!r} was begun with other inputs: they differ in {listing(names)}; "
+            "move it away, choose another --out, or restore them"
+        )
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names; a study's own settings go without 'settings.' before them."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, "" if name == "settings" else f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """All of a file or nothing of it."""
+    unfinished = path.with_suffix(".tmp")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+
+
+def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:
+    """Results of the cells that an earlier run of the same sweep finished."""
+    found = {}
+    for key in {cell.key for cell in cells}:
+        path = partial / "cells" / f"{key}.json"
+        if path.is_file():
+            found[key] = Result(*json.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def keep_cell(partial: Path, key: str, result: Result) -> None:
+    """Write a finished cell, whole or not at all."""
+    _write_whole(partial / "cells" / f"{key}.json", json.dumps(result))
+
+
+_MEASURE = ["variable", "measure", "value", "lower", "upper", "overlap"]
+_FIT = ["mean_weight", "largest_r_hat", "smallest_ess_bulk", "divergences", "converged"]
+_DEFINITION = ["label", "variable", "measure", "higher_is", "rule", "definition"]
+
+
+def tidy_tables(
+    points: Sequence[Point], cells: Sequence[Cell], finished: Mapping[str, Result], errors: Mapping[str, str]
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """The tidy results, what each measure means, and what has no result."""
+    rows, failed = [], []
+    for point, cell in zip(points, cells, strict=True):
+        settings = {name: value_text(_shown(name, value)) for name, value in point.settings.items()}
+        place = {**settings, "repetition": point.repetition, "seed": point.study.seed, "label": point.label}
+        if cell.key in finished:
+            result = finished[cell.key]
+            rows += [{**place, **measure, **result.fit} for measure in result.measures]
+        else:
+            failed.append({**place, "error": errors[cell.key]})
+    names = list(dict.fromkeys([*points[0].settings, "repetition", "seed", "label"]))
+    everything = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_MEASURE, *_FIT, *_DEFINITION])))
+    for name in points[0].settings:
+        if everything[name].dtype == object:  # numbers beside text, which parquet refuses
+            everything[name] = everything[name].map(str)
+    everything = everything.astype({"divergences": "Int64", "converged": "boolean"})
+    definitions = everything[_DEFINITION].drop_duplicates(ignore_index=True)
+    return everything[[*names, *_MEASURE, *_FIT]], definitions, pd.DataFrame(failed, columns=[*names, "error"])
+
+
+_GUIDE = """What lies here: aggregates to decide on, no synthetic data and nothing of a single record; review before release
+
+results.csv, results.parquet   one row per setting, repetition, label and measure
+definitions.csv                what each measure means and which rule made its interval
+failures.csv                   settings without a result, and why (absent where there are none)
+manifest.json                  settings, grid, versions, fingerprint of the data, SHA-256 of every file
+"""
+
+
+def write_results(result: Path, tables: Mapping[str, pd.DataFrame], inputs: Mapping[str, Any]) -> None:
+    """The result folder, inside the working one."""
+    shutil.rmtree(result, ignore_errors=True)
+    write_table(tables["results"], result / "results.csv")
+    write_table(tables["results"], result / "results.parquet")
+    write_table(tables["definitions"], result / "definitions.csv")
+    if len(tables["failures"]):
+        write_table(tables["failures"], result / "failures.csv")
+    (result / "README.txt").write_text(_GUIDE, encoding="utf-8")
+    manifest = {**inputs, "files": {path.name: file_hash(path) for path in sorted(result.iterdir())}}
+    (result / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,183 @@
+"""Where work is done: in this process, in processes of this machine, or on a Dask cluster, behind one `submit`.
+
+Every worker function takes the shared object (confidential data held in memory, or None) as its first argument. It
+reaches each process once.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["Pool", "cluster_pool", "local_pool", "result_of"]
+
+ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
+_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """``submit(function, *arguments)`` gives a Future; ``width()`` is how many tasks are worth submitting ahead."""
+
+    submit: Callable[..., "Future[Any]"]
+    width: Callable[[], int]
+
+
+@contextmanager
+def local_pool(shared: Any, workers: int) -> Iterator[Pool]:
+    """This process (one worker), or fresh processes of one thread each, which end with this one."""
+    if workers == 1:
+        yield Pool(lambda function, *arguments: _at_once(function, shared, *arguments), lambda: 1)
+        return
+    before = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (shared,))
+    try:
+        yield Pool(lambda function, *arguments: executor.submit(_with_shared, function, *arguments), lambda: 2 * workers)
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    executor.shutdown()
+
+
+def _at_once(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    done: Future[Any] = Future()
+    done.set_result(function(*arguments))
+    return done
+
+
+_shared: Any = None
+
+
+def _start_worker(shared: Any) -> None:
+    """One thread per worker; Ctrl-C is the parent's to handle, and no worker outlives it."""
+    global _shared
+    _shared = shared
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _with_shared(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(_shared, *arguments)
+
+
+@contextmanager
+def cluster_pool(shared: Any, address: str, paths: Sequence[Path], versions: Mapping[str, str]) -> Iterator[Pool]:
+    """A Dask cluster behind the scheduler at `address`.
+
+    Parameters
+    ----------
+    shared : object or None
+        Sent once; the scheduler keeps it, so that a worker that dies takes nothing along.
+    address : str
+        ``"tcp://host:port"``.
+    paths : sequence of Path
+        Files that every worker must see.
+    versions : mapping
+        Versions that every worker must have.
+
+    Raises
+    ------
+    InputError
+        If `distributed` is not installed, the scheduler does not answer within 10 s, or a worker cannot do the work.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("a scheduler needs the package distributed: pip install 'riskweighted[cluster]'") from None
+    try:
+        _greet(address)
+        client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"the scheduler at {address!r} does not answer ({type(error).__name__}); valid is the address of a running "
+            "dask scheduler, tcp://host:port"
+        ) from None
+    with client:
+        _check_workers(client, paths, versions)
+        executor = client.get_executor(pure=False)
+
+        def submit(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # "Sending large graph": a posterior may be large
+                return executor.submit(function, sent, *arguments)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # once, and meant
+            sent = None if shared is None else client.submit(_itself, shared, pure=False)
+        try:
+            yield Pool(submit, lambda: max(8, 2 * sum(client.nthreads().values())))
+        finally:
+            executor.shutdown(wait=False)
+
+
+def result_of(done: "Future[Any]") -> Any:
+    """What a task returned, or the exception that lost it; refuses to go on where the workers themselves are gone."""
+    try:
+        return done.result()
+    except BrokenProcessPool:
+        raise InputError(
+            "a worker process ended before its work was done, often for want of memory; finished cells are kept: "
+            "the same command goes on from there, with fewer --workers if need be"
+        ) from None
+    except CancelledError:
+        raise InputError("the scheduler went away; finished cells are kept: the same command goes on from there") from None
+    except Exception as error:
+        return error
+
+
+def _greet(address: str) -> None:
+    """Shake hands within the time: `Client` waits for ever on whoever accepts a connection and then says nothing."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    async def greet() -> None:
+        arguments = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, timeout=ANSWER_WITHIN, **arguments), ANSWER_WITHIN)
+        comm.abort()
+
+    with ThreadPoolExecutor(1) as thread:  # a notebook has a running loop of its own
+        thread.submit(asyncio.run, greet()).result()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, str]) -> None:
+    try:
+        found = client.run(_worker_facts, list(paths))
+    except Exception as error:
+        raise InputError(f"a worker of the cluster cannot run riskweighted ({type(error).__name__}); install this version there") from None
+    for theirs, unseen in found.values():
+        other = [name for name in versions if theirs.get(name) != versions[name]]
+        if other:
+            raise InputError(f"a worker of the cluster has other versions of {listing(other)}; results would depend on who computes them")
+        if unseen:
+            raise InputError(f"a worker of the cluster does not see {listing(unseen)}; put the data where every worker reads it")
+
+
+def _worker_facts(paths: Sequence[Path]) -> tuple[dict[str, str], list[str]]:
+    from riskweighted.common.fingerprints import versions
+
+    return versions(), [str(path) for path in paths if not path.is_file()]

@@ -1,0 +1,228 @@
+"""The sweep: check every cell, compute those that are not done, and write one tidy table.
+
+Finished cells wait in ``OUT.partial/cells``, one file each, from which the same command goes on after an interruption.
+Nothing in the results depends on how often that happened, on the number of workers or on who computed what.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.threads import worker_threads
+from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.runs.folder import check_replaceable, publish
+from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, check_evaluation, check_scenario, top_coding_synthesizer
+from riskweighted.runs.study import DataSettings
+from riskweighted.sweeps.cells import Cell, Group, Outcome, Result, describe, group_cells, identify, run_group
+from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
+from riskweighted.sweeps.results import finished_cells, keep_cell, sweep_inputs, tidy_tables, working_folder, write_results
+from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
+from riskweighted.weights.schemes import scheme_weights
+
+__all__ = ["SweepResult", "sweep"]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A finished sweep.
+
+    Attributes
+    ----------
+    folder : Path
+    results : DataFrame
+        One row per setting of the grid, repetition, label and measure: value, interval and its overlap with the
+        confidential one, mean weight and convergence of the fit.
+    failures : DataFrame
+        One row per setting, repetition and label that has no result, with the reason.
+    """
+
+    folder: Path
+    results: pd.DataFrame = field(repr=False)
+    failures: pd.DataFrame = field(repr=False)
+
+
+def sweep(
+    plan: Sweep,
+    out: str | Path,
+    *,
+    confidential: pd.DataFrame | None = None,
+    force: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    reporter: Reporter | None = None,
+) -> SweepResult:
+    """Run a study at every point of a grid, with repetitions.
+
+    Cells that differ only in the number of datasets or in the evaluation share a fit, fits of one model and data share
+    its compilation.
+
+    Parameters
+    ----------
+    plan : Sweep
+        From `load_sweep`, or built from a study and a grid.
+    out : str or Path
+        A folder that does not exist yet; it appears when everything is done.
+    confidential : DataFrame, optional
+        Used instead of the study's data file.
+    force : bool
+        Replace an existing folder, once the new one is complete.
+    workers : int, optional
+        Processes on this machine; default: its cores. 1 works in this process. They do not change the results. A script
+        that uses more must stand under ``if __name__ == "__main__":``.
+    scheduler : str, optional
+        Address of a Dask scheduler, ``"tcp://host:port"``, used instead of processes of this machine.
+    reporter : Reporter, optional
+        Shows progress.
+
+    Raises
+    ------
+    InputError
+        If a setting at any point of the grid or the data is not valid, `out` exists without `force`, ``OUT.partial``
+        was begun with other inputs, or the scheduler does not answer. A cell that fails later stands in `failures`.
+    """
+    out, reporter = Path(out), reporter or Quiet()
+    if out.exists() and not force:
+        raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
+    if out.exists():
+        check_replaceable(out)
+    if workers is not None:
+        check_count(workers, "workers")
+        if scheduler is not None:
+            raise InputError(f"give workers or a scheduler, not both; got workers {workers} and scheduler {scheduler!r}")
+    if confidential is not None and any(name.startswith("data.") for name in plan.grid):
+        raise InputError("the grid names a setting of 'data', but the data are given as a DataFrame; give one of them")
+    with reporter.step("checking every cell") as advance:
+        points = expand_grid(plan)
+        fingerprints = _check_points(points, confidential, advance)
+    inputs = sweep_inputs(plan, fingerprints)
+    whack_a_mole = UNWEIGHTED in plan.schemes
+    cells = [identify(point, fingerprints[point.study.data], inputs["versions"], whack_a_mole=whack_a_mole) for point in points]
+    with working_folder(out, inputs) as partial:
+        finished = finished_cells(partial, cells)
+        errors = _compute(cells, finished, partial, confidential, workers, scheduler, reporter)
+        results, definitions, failures = tidy_tables(points, cells, finished, errors)
+        write_results(partial / "result", {"results": results, "definitions": definitions, "failures": failures}, inputs)
+        publish(partial, out)
+    return SweepResult(out, results, failures)
+
+
+def _check_points(
+    points: Sequence[Point], confidential: pd.DataFrame | None, advance: Callable[[int, int], None]
+) -> dict[DataSettings, str]:
+    """Refuse what can be known to be wrong before anything runs; the fingerprint of each data source."""
+    data: dict[DataSettings, pd.DataFrame] = {}
+    checked: set[str] = set()
+    for done, point in enumerate(points):
+        if point.study.data not in data:
+            data[point.study.data] = point.study.data.read() if confidential is None else confidential
+        if point.repetition == 1:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name, check in _checks(point, data[point.study.data]):
+                    if name not in checked:
+                        _at_point(check, point)
+                    checked.add(name)
+        advance(done + 1, len(points))
+    return {source: fingerprint(frame) for source, frame in data.items()}
+
+
+def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is to be checked at a point, each with a name that is the same where the check is the same."""
+    study, label = point.study, point.label
+    common = f"{study.data!r} {study.scenario!r} {study.synthesizer!r}"
+    yield f"scenario {common}", lambda: check_scenario(study, data)
+    yield f"model {common}", lambda: study.make_synthesizer().prepare(data)
+    yield f"evaluation {common} {study.evaluation!r}", lambda: check_evaluation(study, data)
+    if label == TOP_CODING:
+        yield f"{label} {common} {study.top_coding!r}", lambda: top_coding_synthesizer(study).prepare(data)
+    elif label != CONFIDENTIAL:
+        scenario = study.weighting_scenario()
+        yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_weights(label, data, scenario)
+
+
+def _at_point(check: Callable[[], object], point: Point) -> None:
+    try:
+        check()
+    except InputError as error:
+        raise InputError(f"at the grid point {place_text(point.settings)}: {error}") from None
+
+
+def _compute(
+    cells: Sequence[Cell],
+    finished: dict[str, Result],
+    partial: Path,
+    confidential: pd.DataFrame | None,
+    workers: int | None,
+    scheduler: str | None,
+    reporter: Reporter,
+) -> dict[str, str]:
+    """Compute and keep the cells that are not finished; the reasons of those that cannot be."""
+    groups = group_cells(cells, set(finished))
+    errors: dict[str, str] = {}
+    if not groups:
+        return errors
+    in_all = len({cell.key for cell in cells})
+    step = reporter.step(f"fitting and evaluating {in_all} cells")
+    with step as advance, _pool(cells, groups, confidential, workers, scheduler) as (pool, cores):
+        for outcome in run_groups(pool, [group._replace(cores=cores) for group in groups]):
+            for key, result in outcome.results.items():
+                keep_cell(partial, key, result)
+                finished[key] = result
+            errors |= outcome.errors
+            advance(len(finished) + len(errors), in_all)
+    return errors
+
+
+@contextmanager
+def _pool(
+    cells: Sequence[Cell], groups: Sequence[Group], confidential: pd.DataFrame | None, workers: int | None, scheduler: str | None
+) -> Iterator[tuple[Pool, int]]:
+    """The workers, and how many chains each may sample at once."""
+    if scheduler is not None:
+        paths = sorted({cell.study.data.path for cell in cells if confidential is None and cell.study.data.path is not None})
+        with cluster_pool(confidential, scheduler, paths, versions()) as pool:
+            yield pool, 1
+        return
+    cores = worker_threads() if workers is None else workers
+    used = min(cores, len(groups))
+    with local_pool(confidential, used) as pool:
+        yield pool, cores // used
+
+
+def run_groups(pool: Pool, groups: Sequence[Group]) -> Iterator[Outcome]:
+    """Run groups as workers are free, each after its baseline, whose posterior is kept while others need it."""
+    waiting = dict(enumerate(groups))
+    running: dict[Future[Outcome], Group] = {}
+    baselines: dict[str, Outcome] = {}
+    dependents = Counter(group.first.baseline for group in groups)
+    while waiting or running:
+        ready = (place for place, group in waiting.items() if group.first.baseline is None or group.first.baseline in baselines)
+        for place in list(islice(ready, max(pool.width() - len(running), 0))):
+            group = waiting.pop(place)
+            needed = baselines.get(group.first.baseline or "")
+            if needed is not None and needed.failure is not None:
+                yield Outcome.failed(group, f"the unweighted fit that it is compared with failed: {needed.failure}")
+                continue
+            running[pool.submit(run_group, group, needed.posterior if needed is not None else None)] = group
+        for done in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+            group, outcome = running.pop(done), result_of(done)
+            if isinstance(outcome, Exception):
+                outcome = Outcome.failed(group, describe(outcome))
+            if dependents[group.first.fit]:
+                baselines[group.first.fit] = outcome
+            if group.first.baseline is not None:
+                dependents[group.first.baseline] -= 1
+                if not dependents[group.first.baseline]:
+                    del baselines[group.first.baseline]
+            yield outcome

@@ -1,0 +1,91 @@
+"""What a synthesizer is, and where the registered ones are found."""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from pytensor.tensor import TensorVariable
+
+__all__ = ["Blueprint", "Synthesizer", "load_synthesizer", "synthesizer_names"]
+
+_GROUP = "riskweighted.synthesizers"
+
+Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
+
+
+class Blueprint(NamedTuple):
+    """A model ready to be weighted.
+
+    Attributes
+    ----------
+    model : pm.Model
+        The priors, and the data that depends on alpha as mutable ``pm.Data``. No likelihood.
+    weighted_log_likelihood : TensorVariable, scalar
+        sum_i alpha_i log p(y_i | theta), or the same number from sufficient statistics. The framework adds it to
+        the model as its one ``pm.Potential``.
+    weigh : callable
+        From alpha (n,) to the values of every ``pm.Data`` that depends on it.
+    monitored : tuple of str
+        Parameters on which convergence is judged. A mixture names only what does not change when its components
+        swap labels.
+    density_terms : int
+        Log densities evaluated per gradient, for the estimate of the running time.
+    """
+
+    model: "pm.Model"
+    weighted_log_likelihood: "TensorVariable"
+    weigh: Callable[[np.ndarray], dict[str, np.ndarray]]
+    monitored: tuple[str, ...]
+    density_terms: int
+
+
+class Synthesizer(Protocol):
+    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable and hashable."""
+
+    formula: str
+
+    @property
+    def target(self) -> str:
+        """The column that it synthesizes."""
+
+    def prepare(self, data: pd.DataFrame) -> Any:
+        """Check the data and turn it into the arrays the other methods need. Raises InputError."""
+
+    def build(self, prepared: Any) -> Blueprint | None:
+        """Priors and weighted likelihood; None where there is nothing to estimate."""
+
+    def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
+        """log p(y_i | theta) of every record on the model's scale, (n,), in NumPy."""
+
+    def draw(self, theta: Draw, prepared: Any, rng: np.random.Generator) -> np.ndarray:
+        """New values of the target given one posterior draw, on the original scale, (n,)."""
+
+
+def synthesizer_names() -> list[str]:
+    """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
+    return sorted(entry_points(group=_GROUP).names)
+
+
+def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
+    """The synthesizer class of that name; build it with a formula first.
+
+    Parameters
+    ----------
+    name : str
+        One of `synthesizer_names`; an agency adds its own through the same entry point.
+
+    Examples
+    --------
+    >>> synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
+    """
+    found = [point for point in entry_points(group=_GROUP) if point.name == name]
+    if not found:
+        raise InputError(f"unknown synthesizer {name!r}; installed are {listing(synthesizer_names())}")
+    return found[0].load()

@@ -1,0 +1,139 @@
+"""From a formula to numbers: the response, and predictors centred and whitened.
+
+Predictors stand in a formula (formulaic); its model spec is kept. The model matrix without its intercept column is
+centred, then turned so that its columns are uncorrelated with unit variance: samplers move freely there, and a
+N(0, I) prior on the slopes of the whitened columns is a unit-information prior on the original ones.
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
+from formulaic.errors import FormulaicError
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns, require_finite
+
+__all__ = ["Design", "build_design", "response_name", "response_values"]
+
+_FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
+
+
+class Design(NamedTuple):
+    """Whitened predictors.
+
+    ``centred`` (n, p): the model matrix without its intercept, minus ``centre`` (p,); ``whitened`` (n, p):
+    centred @ turn, columns of mean 0, variance 1, uncorrelated over the n records; ``turn`` (p, p), so that slopes on
+    the original columns are turn @ slopes; ``spec``: the model spec, with the names of the original columns.
+    """
+
+    centred: np.ndarray
+    whitened: np.ndarray
+    centre: np.ndarray
+    turn: np.ndarray
+    spec: ModelSpec
+
+
+def _split(formula: str) -> tuple[str, str]:
+    if not isinstance(formula, str) or formula.count("~") != 1:
+        raise InputError(f"formula must read 'response ~ predictors', got {formula!r}")
+    left, right = (side.strip() for side in formula.split("~"))
+    if not right:
+        raise InputError(f"formula {formula!r} has no predictor; write '{left} ~ 1' for none on purpose")
+    quoted = re.fullmatch(r"`([^`]+)`", left)
+    if not quoted and not re.fullmatch(r"[^\W\d]\w*", left):
+        raise InputError(f"formula {formula!r} must have one column name on the left; a log or other scale is set with transform=")
+    return (quoted[1] if quoted else left), right
+
+
+def response_name(formula: str) -> str:
+    """The column on the left of the formula: the sensitive variable."""
+    return _split(formula)[0]
+
+
+def response_values(formula: str, data: pd.DataFrame) -> np.ndarray:
+    """The sensitive variable as floats, (n,); refuses text, missing and infinite values."""
+    name = response_name(formula)
+    require_columns(data, [name], "confidential data")
+    column = data[name]
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
+    require_finite(column, "confidential data")
+    return column.to_numpy(dtype=float)
+
+
+def _predictors(formula: str, data: pd.DataFrame) -> Formula:
+    response, right = _split(formula)
+    require_columns(data, [], "confidential data")
+    unreadable = InputError(f"formula {formula!r} cannot be read: see the formulaic grammar, for example 'y ~ x + C(group)'")
+    try:
+        parsed = Formula(right)
+    except (FormulaicError, SyntaxError, AttributeError, TypeError):
+        raise unreadable from None
+    if not isinstance(parsed, SimpleFormula):
+        raise unreadable
+    if any(factor.expr == "Intercept" for term in parsed for factor in term.factors):
+        raise InputError(f"formula {formula!r}: a predictor must not be named 'Intercept'; rename the column")
+    plain = {factor.expr for term in parsed for factor in term.factors if factor.expr in data.columns}
+    required = sorted(plain | {str(name) for name in parsed.required_variables if str(name) not in _FUNCTIONS})
+    if response in required:
+        raise InputError(f"formula {formula!r} has the sensitive variable {response!r} on both sides")
+    require_columns(data, required, "confidential data")
+    for name in required:
+        require_finite(data[name], "confidential data: predictor")
+    return parsed
+
+
+def build_design(formula: str, data: pd.DataFrame) -> Design:
+    """Evaluate the right-hand side on the data, then centre and whiten it.
+
+    Raises
+    ------
+    InputError
+        If the formula cannot be read, names an unknown column, a predictor is missing or infinite, or the columns
+        of the design are collinear or constant (the message names the first such column).
+    """
+    parsed = _predictors(formula, data)
+    unused = {name: data[name].cat.remove_unused_categories() for name in data if isinstance(data[name].dtype, pd.CategoricalDtype)}
+    try:
+        matrix = model_matrix(parsed, data.assign(**unused), context=_FUNCTIONS, na_action="raise")
+    except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
+        raise InputError(f"formula {formula!r} cannot be evaluated on the confidential data ({type(error).__name__})") from None
+    names = [str(name) for name in matrix.columns]
+    keep = [name != "Intercept" for name in names]
+    columns = np.asarray(matrix, dtype=float)[:, keep]
+    terms = {place: str(term) for term, places in matrix.model_spec.term_slices.items() for place in range(places.start, places.stop)}
+    names = [terms[place] for place, kept in enumerate(keep) if kept]  # a term names no level of a variable
+    if not np.isfinite(columns).all():
+        raise InputError(f"formula {formula!r} gives missing or infinite predictors; check log() of zero or negative columns")
+    if "Intercept" not in matrix.columns:
+        raise InputError(f"formula {formula!r} removes the intercept; the models need one, so write it without '0 +' or '- 1'")
+    empty = [str(term) for term, places in matrix.model_spec.term_slices.items() if places.start == places.stop]
+    if empty:
+        raise InputError(f"predictor {listing(empty)} is constant (a single level); remove it from the formula")
+    centre = columns.mean(axis=0)
+    constant = np.abs(columns - centre).max(axis=0) <= 1e-12 * np.abs(columns).max(axis=0)
+    if constant.any():
+        raise InputError(f"predictor {listing(dict.fromkeys(np.array(names)[constant]))} is constant; remove it from the formula")
+    whitened, turn = _whiten(columns - centre, names, formula)
+    return Design(columns - centre, whitened, centre, turn, matrix.model_spec)
+
+
+def _whiten(centred: np.ndarray, names: list[str], formula: str) -> tuple[np.ndarray, np.ndarray]:
+    """QR of the centred design, scaled to unit variance; column by column, so that a dependent one can be named."""
+    n, p = centred.shape
+    if p == 0:
+        return np.empty((n, 0)), np.empty((0, 0))
+    if p >= n:
+        raise InputError(f"formula {formula!r} makes {p} predictor columns for {n} records; there must be fewer")
+    spread = np.abs(centred).max(axis=0)
+    spread = spread * np.sqrt(((centred / spread) ** 2).mean(axis=0))
+    orthogonal, triangle = np.linalg.qr(centred / spread)
+    dependent = np.abs(np.diag(triangle)) <= 1e-9 * np.sqrt(n)
+    if dependent.any():
+        which = listing(dict.fromkeys(np.array(names)[dependent]))
+        raise InputError(f"predictor {which} is a combination of those before it; remove it from the formula")
+    turn = np.linalg.inv(triangle) * np.sqrt(n) / spread[:, None]
+    return orthogonal * np.sqrt(n), turn

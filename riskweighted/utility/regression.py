@@ -1,0 +1,50 @@
+"""Least squares on each dataset: one coefficient, its variance and degrees of freedom."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from formulaic import model_matrix
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.synthesis.design import build_design, response_name, response_values
+
+__all__ = ["Regression", "checked_regression"]
+
+
+@dataclass(frozen=True)
+class Regression:
+    formula: str
+    response: str
+    spec: object
+    coefficient: str
+
+    def fit(self, frame: pd.DataFrame) -> tuple[float, float, float]:
+        """Estimate, variance and residual degrees of freedom of the coefficient in one dataset."""
+        require_columns(frame, sorted(str(name) for name in self.spec.required_variables), "synthetic data")  # type: ignore[attr-defined]
+        columns = np.asarray(model_matrix(self.spec, frame, na_action="ignore"), dtype=float)
+        if not np.isfinite(columns).all():
+            raise InputError(f"the regression {self.formula!r} meets missing or infinite predictors in the synthetic data")
+        result = sm.OLS(frame[self.response].to_numpy(dtype=float), columns).fit()
+        place = list(self.spec.column_names).index(self.coefficient)  # type: ignore[attr-defined]
+        return float(result.params[place]), float(result.bse[place] ** 2), float(result.df_resid)
+
+
+def checked_regression(
+    confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]
+) -> Regression | None:
+    """The checked regression; an error names no level of the `hidden` sensitive variables."""
+    if formula is None and coefficient is None:
+        return None
+    if formula is None or coefficient is None:
+        raise InputError("regression and coefficient go together: give both, or neither")
+    response_values(formula, confidential)
+    spec = build_design(formula, confidential).spec
+    names = [name for name in spec.column_names if name != "Intercept"]
+    if coefficient not in names:
+        shown = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
+        raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
+    return Regression(formula, response_name(formula), spec, coefficient)

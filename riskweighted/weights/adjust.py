@@ -1,0 +1,54 @@
+"""Any risk as weights, and weights scaled: by hand (the authors' code), or to an equal total for a fair comparison."""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import check_weights
+
+__all__ = ["adjust_weights", "equalize_weights", "risk_weights"]
+
+
+def risk_weights(risk: pd.Series) -> pd.Series:
+    """alpha = 1 - risk for any per-record risk in [0, 1], for example an expected match risk or the user's own."""
+    return (1.0 - _as_series(risk, "risk")).rename("alpha")
+
+
+def _finite(value: float, what: str) -> float:
+    if not is_number(value):
+        raise InputError(f"{what} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Series:
+    """Checked weights on their own index."""
+    return check_weights(weights, weights.index if isinstance(weights, pd.Series) else pd.RangeIndex(np.size(weights)), what=what)
+
+
+def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.Series:
+    """clip(scale * alpha + shift, 0, 1): the authors' two adjustments towards utility or towards privacy."""
+    scale, shift = _finite(scale, "scale"), _finite(shift, "shift")
+    return (scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha")
+
+
+def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
+    """min(1, m * alpha) with m solved so that the weights sum to `total`: compares schemes at equal total weight.
+
+    Raises
+    ------
+    InputError
+        If `total` is negative or exceeds the number of records with a positive weight, which no m can reach.
+    """
+    alpha = _as_series(alpha)
+    total, positive = _finite(total, "total"), int((alpha > 0).sum())
+    if not 0 <= total <= positive:
+        raise InputError(f"total must lie between 0 and the {positive} records of positive weight, got {total!r}")
+    # m * alpha reaches 1 for the largest weights first: with j of them at 1, the others share total - j.
+    values = np.sort(alpha.to_numpy())[::-1]
+    rest = np.cumsum(values[::-1])[::-1]  # sum of the j-th largest and below
+    for_each = np.divide(total - np.arange(len(values)), rest, out=np.zeros(len(values)), where=rest > 0)
+    enough = np.flatnonzero(for_each * values <= 1.0)  # the first j whose next largest stays at or below 1
+    m = for_each[enough[0]] if total < positive else np.inf
+    scaled = np.ones(len(alpha)) if np.isinf(m) else np.minimum(1.0, m * alpha.to_numpy())
+    return pd.Series(np.where(alpha.to_numpy() > 0, scaled, 0.0), alpha.index, name="alpha")

@@ -1,0 +1,82 @@
+"""From risk to weights: alpha_i in [0, 1], the power to which record i's likelihood is raised."""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.neighbours import Neighbours, confidential_neighbours
+from riskweighted.intruder.patterns import Patterns
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.risk.confidential import apply_singleton_policy, confidential_risk
+from riskweighted.weights.adjust import risk_weights
+
+__all__ = [
+    "kway_weights",
+    "marginal_weights",
+    "pairwise_weights",
+]
+
+_EXACT_BITS = 62  # sums of counts of fewer bits are exact in 64-bit integers
+
+
+def _joint_risk(patterns: Patterns, neighbours: Neighbours, k: int) -> np.ndarray:
+    """Mean over the (k-1)-subsets of i's pattern of the k-way joint risk, without forming them; (n,).
+
+    A candidate h lies outside the balls of i and of all k-1 others in C(e_h - 1, k - 1) of the subsets, where e_h
+    counts the balls of the pattern that miss h. So one value per candidate, summed over those outside B_i, gives
+    the numerator. In a pattern of fewer than k records the largest tuple is the pattern itself.
+    """
+    size = patterns.in_pattern
+    k = min(k, int(size.max()))
+    missing = size - neighbours.covering()  # e_h
+    exact = k * np.log2(size.max()) + np.log2(len(patterns.sizes)) < _EXACT_BITS
+    share = np.ones(len(size), dtype=np.int64 if exact else np.longdouble)
+    tuples = np.ones(len(size), dtype=share.dtype)
+    for t in range(1, k):
+        allowed = size > t
+        if exact:  # falling factorials: the binomials without their common (k-1)!
+            share = np.where(allowed, share * np.maximum(missing - t, 0), share)
+            tuples = np.where(allowed, tuples * (size - t), tuples)
+        else:
+            share = np.where(allowed, share * np.maximum(missing - t, 0) / np.maximum(size - t, 1), share)
+    outside = patterns.sums(share) - neighbours.sums(share)
+    return np.asarray(outside / (size * tuples), dtype=float)
+
+
+def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> pd.Series:
+    """Weights from the joint risk of each record with k - 1 others of its pattern (METHODS section 3).
+
+    k = 1 gives the marginal weights (S003 eq. 3), k = 2 the pairwise ones (eq. 6-9), k = 3 and 4 the three- and
+    four-way weights that S003 section 3.2.1 mentions. Exact, O(n log n): no pair or tuple is formed.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    scenario : Scenario
+    k : int >= 1
+        In a pattern of M < k records, M is used.
+
+    Returns
+    -------
+    Series, on the index of `confidential`, in [0, 1]; lower means more protection.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown, a sensitive value is missing or infinite, or k is not a whole number >= 1.
+    """
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+        raise InputError(f"k must be a whole number >= 1, got {k!r}")
+    patterns, neighbours = confidential_neighbours(confidential, scenario)
+    risk = apply_singleton_policy(_joint_risk(patterns, neighbours, int(k)), patterns, scenario)
+    return pd.Series(np.clip(1.0 - risk, 0.0, 1.0), confidential.index, name="alpha")
+
+
+def marginal_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+    """alpha_i = 1 - IR_i^c (S003 eq. 3): see `kway_weights`."""
+    return risk_weights(confidential_risk(confidential, scenario))
+
+
+def pairwise_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+    """alpha_i = 1 - mean over j of IR_ij^c in i's pattern (S003 eq. 6-9): see `kway_weights`."""
+    return kway_weights(confidential, scenario, k=2)

@@ -1,0 +1,124 @@
+import time
+
+import pandas as pd
+import pytest
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.data.io import WRITABLE, read_label, read_table, write_table
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_round_trip_keeps_values_and_bytes(tmp_path, ending):
+    table = pd.DataFrame({"a": [1, 2], "b": [0.1, 1 / 3], "c": ["ä", "b,c"]})
+    for name in ("one", "two"):
+        write_table(table, tmp_path / f"{name}{ending}")
+    pd.testing.assert_frame_equal(read_table(tmp_path / f"one{ending}"), table)
+    assert file_hash(tmp_path / f"one{ending}") == file_hash(tmp_path / f"two{ending}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "no records"),
+        ("a,b,a\n1,2,3\n", "column 'a' more than once"),
+        ("a,b\n55555.25,2,\n3,4,\n", "more fields in its rows than column names"),
+        ("a,55555.25,7\n1,2,3\n", "2 of 3 column names are numbers"),
+        ("a,b\n1,2\n3,4,55555.25,6\n", "Expected 2 fields in line 3, saw 4"),
+    ],
+)
+def test_wrong_csv(tmp_path, text, message):
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_table(tmp_path / "x.csv")
+    assert "55555" not in str(caught.value)
+
+
+def test_wrong_files(tmp_path):
+    (tmp_path / "x.parquet").write_bytes(b"no parquet 987654.321")
+    (tmp_path / "latin.csv").write_bytes("a\nM\xfcller\n".encode("latin-1"))
+    for name, message in [
+        ("nope.csv", "no file"),
+        ("x.xlsx", "valid formats are"),
+        ("x.parquet", "cannot be read"),
+        ("latin.csv", "UnicodeDecode"),
+    ]:
+        with pytest.raises(InputError, match=message) as caught:
+            read_table(tmp_path / name)
+        assert "987654" not in str(caught.value)
+
+
+def test_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"\xef\xbb\xbfa\n1\n")
+    assert list(read_table(tmp_path / "x.csv").columns) == ["a"]
+
+
+def test_codes_and_text_keep_their_spelling(tmp_path):
+    (tmp_path / "x.csv").write_text("code,text,number,count\n03,NA,1.5,1\n10,b,NA,2\n")
+    table = read_table(tmp_path / "x.csv")
+    assert table["code"].tolist() == ["03", "10"]
+    assert table["text"].tolist() == ["NA", "b"]
+    assert table["number"].isna().tolist() == [False, True]
+    assert table["count"].dtype == "int64"
+    write_table(table[["code", "text"]], tmp_path / "y.csv")
+    assert (tmp_path / "y.csv").read_text() == "code,text\n03,NA\n10,b\n"
+
+
+@pytest.mark.parametrize("ending", WRITABLE)
+def test_every_format_keeps_values_and_says_what_it_is(tmp_path, ending):
+    table = pd.DataFrame(
+        {
+            "id": [1, 2, 3],
+            "Region": ["north", None, "süd <&>"],
+            "group": pd.Categorical(["b", "a", "b"], categories=["b", "a", "unused"]),
+            "income": [1 / 3, 98765.4321, -0.5],
+            "hours": [1.5, None, 40.25],
+            "big": [2**40, 1, 2],
+        }
+    )
+    path = tmp_path / f"x{ending}"
+    write_table(table, path, label="SYNTHETIC data 1 of 3")
+    read = read_table(path)
+    assert list(read.columns) == list(table.columns)
+    expected = table.astype({"group": object}) if ending != ".parquet" else table
+    pd.testing.assert_frame_equal(read.astype({"Region": object}), expected.astype({"Region": object}), check_dtype=False)
+    assert pd.api.types.is_integer_dtype(read["id"].dtype)
+    assert read_label(path) == ("" if ending == ".csv" else "SYNTHETIC data 1 of 3")
+
+
+@pytest.mark.parametrize("ending", WRITABLE)
+def test_the_bytes_do_not_depend_on_the_hour(tmp_path, ending):
+    table = pd.DataFrame({"a": [1, 2], "b": ["01 Jan 2611:22:33", "x"]})
+    write_table(table, tmp_path / f"one{ending}")
+    time.sleep(1.1)
+    write_table(table, tmp_path / f"two{ending}")
+    assert file_hash(tmp_path / f"one{ending}") == file_hash(tmp_path / f"two{ending}")
+    assert read_table(tmp_path / f"one{ending}")["b"].tolist() == ["01 Jan 2611:22:33", "x"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "table", "message"),
+    [
+        (".dta", {"my income": [1]}, "Stata cannot name a column 'my income'"),
+        (".sav", {"1st": [1]}, "SPSS cannot name a column '1st'"),
+        (".xpt", {"x" * 33: [1]}, "SAS cannot name a column"),
+        (".sav", {"a": [1], "A": [2]}, "takes the columns 'a', 'A' for the same"),
+        (".xpt", {"a": ["€" * 67]}, "at most 200 bytes, and 'a' has 201"),
+        (".dta", {"a": [2**53 + 1]}, "beyond 2\\^53"),
+        (".sav", {"a": [1 + 2j]}, "type 'complex128'"),
+        (".sas7bdat", {"a": [1]}, "cannot write 'x.sas7bdat': valid formats are '.csv'"),
+    ],
+)
+def test_what_a_package_cannot_hold_is_refused_before_a_file_is_there(tmp_path, ending, table, message):
+    with pytest.raises(InputError, match=message):
+        write_table(pd.DataFrame(table), tmp_path / f"x{ending}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", [".dta", ".sav", ".xpt", ".sas7bdat"])
+def test_files_that_are_not_what_their_name_says(tmp_path, ending):
+    (tmp_path / f"x{ending}").write_bytes(b"55555.25 nonsense")
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        read_table(tmp_path / f"x{ending}")
+    assert "55555" not in str(caught.value)

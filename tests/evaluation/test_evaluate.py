@@ -1,0 +1,126 @@
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from riskweighted import Scenario, evaluate, identification_risk
+from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.utility.intervals import combine_partially_synthetic
+
+
+@pytest.fixture(scope="module")
+def confidential():
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b"], 200)
+    return pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=200))}, index=[f"r{i}" for i in range(200)])
+
+
+@pytest.fixture(scope="module")
+def frames(confidential):
+    rng = np.random.default_rng(2)
+    return {
+        label: [confidential.assign(income=confidential["income"] * np.exp(spread * rng.normal(size=200))) for _ in range(4)]
+        for label, spread in (("near", 0.05), ("far", 2.0))
+    }
+
+
+scenario = Scenario(known="group", synthetic="income")
+
+
+def cell(table, label, measure, column="value"):
+    (value,) = table.loc[(table["label"] == label) & (table["measure"] == measure), column]
+    return value
+
+
+def test_risk_table_summarises_the_records(confidential, frames):
+    result = evaluate(confidential, frames, scenario, baseline="far", threshold=0.6, random_seed=0)
+    near, far = (identification_risk(confidential, scenario, frames[label]) for label in ("near", "far"))
+    pd.testing.assert_series_equal(result.records["near"], near, check_names=False)
+    assert cell(result.risk, "near", "mean risk") == pytest.approx(near.mean())
+    assert cell(result.risk, "near", "maximum risk") == near.max()
+    assert cell(result.risk, "near", "records over 0.6") == (near > 0.6).sum() > 0
+    assert cell(result.risk, "near", "whack-a-mole records") == ((near - far) >= 0.25).sum() > 0
+    assert cell(result.risk, "near", "largest rise") == pytest.approx((near - far).max())
+    assert cell(result.risk, "near", "risk interquartile range") == pytest.approx(near.quantile(0.75) - near.quantile(0.25))
+    assert "whack-a-mole records" not in set(result.risk.loc[result.risk["label"] == "far", "measure"])
+    assert cell(result.risk, "confidential", "mean risk") == pytest.approx(identification_risk(confidential, scenario).mean())
+
+
+def test_less_noise_is_riskier_and_more_useful(confidential, frames):
+    table = evaluate(confidential, frames, scenario, random_seed=0).summary()
+    assert table.loc["near", "mean risk"] > table.loc["far", "mean risk"]
+    assert table.loc["near", "U_m of income"] < table.loc["far", "U_m of income"]
+    assert table.loc["near", "median of income: overlap"] > table.loc["far", "median of income: overlap"]
+
+
+def test_coefficient_follows_the_combining_rule(confidential, frames):
+    result = evaluate(confidential, frames, scenario, regression="income ~ group", coefficient="group[T.b]", random_seed=0)
+    parts = []
+    for frame in frames["near"]:
+        fitted = sm.OLS(frame["income"].to_numpy(), sm.add_constant((frame["group"] == "b").to_numpy(dtype=float))).fit()
+        parts.append((fitted.params[1], fitted.bse[1] ** 2))
+    expected = combine_partially_synthetic(*zip(*parts, strict=True))
+    measure = "coefficient group[T.b]"
+    assert cell(result.utility, "near", measure, "estimate") == pytest.approx(expected.estimate)
+    assert cell(result.utility, "near", measure, "lower") == pytest.approx(expected.lower)
+    assert "b/L" in cell(result.utility, "near", measure, "rule")
+    own = sm.OLS(confidential["income"].to_numpy(), sm.add_constant((confidential["group"] == "b").to_numpy(dtype=float))).fit()
+    assert cell(result.utility, "confidential", measure, "lower") == pytest.approx(own.conf_int()[1][0])
+
+
+def test_one_dataset_says_that_its_interval_is_too_short(confidential, frames):
+    result = evaluate(
+        confidential, {"one": frames["near"][0]}, scenario, regression="income ~ group", coefficient="group[T.b]", random_seed=0
+    )
+    assert "L = 1" in cell(result.utility, "one", "coefficient group[T.b]", "rule")
+
+
+def test_same_seed_same_tables(confidential, frames):
+    one, two, other = (evaluate(confidential, frames, scenario, random_seed=seed).utility for seed in (5, 5, 6))
+    pd.testing.assert_frame_equal(one, two)
+    assert not one.equals(other)
+
+
+def test_every_row_has_its_definition_and_every_interval_its_rule(confidential, frames):
+    result = evaluate(confidential, frames, scenario, random_seed=0)
+    assert result.risk["definition"].str.len().min() > 10
+    assert result.utility["definition"].str.len().min() > 10
+    assert result.utility.loc[result.utility["lower"].notna(), "rule"].notna().all()
+
+
+def test_singleton_patterns_are_counted(confidential, frames):
+    alone = confidential.assign(group=["z", *confidential["group"][1:]])
+    synthetic = {"near": [frame.assign(group=alone["group"]) for frame in frames["near"]]}
+    with pytest.warns(SingletonWarning, match="1 of 3"):
+        result = evaluate(alone, synthetic, scenario, random_seed=0)
+    assert cell(result.risk, "near", "singleton patterns") == 1
+    assert result.records.loc["r0", "confidential"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"baseline": "nope"}, "valid are 'near', 'far'"),
+        ({"regression": "income ~ group"}, "go together"),
+        ({"regression": "income ~ group", "coefficient": "x"}, "it has 'group"),
+        ({"regression": "income ~ nope", "coefficient": "x"}, "no column 'nope'"),
+        ({"level": 1.0}, "between 0 and 1"),
+        ({"quantiles": [2]}, "quantile must lie"),
+        ({"quantiles": [0.5, 0.5]}, "each be named once"),
+        ({"threshold": "high"}, "threshold must lie"),
+        ({"random_seed": -1}, "random_seed"),
+        ({"resamples": 0}, "resamples"),
+    ],
+)
+def test_wrong_settings(confidential, frames, change, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(confidential, frames, scenario, **change)
+
+
+def test_wrong_labels(confidential, frames):
+    with pytest.raises(InputError, match="no synthetic data"):
+        evaluate(confidential, {}, scenario)
+    with pytest.raises(InputError, match="is taken"):
+        evaluate(confidential, {"confidential": frames["near"]}, scenario)
+    with pytest.raises(InputError, match="199 records"):
+        evaluate(confidential, {"short": frames["near"][0].iloc[1:]}, scenario)

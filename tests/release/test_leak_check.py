@@ -1,0 +1,281 @@
+"""Each kind of leak, planted in each kind of file of a pack, is refused; clean packs pass."""
+
+import base64
+import io
+import itertools
+import json
+import pickle
+import shutil
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from finished_run import confidential_data, finished_run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from riskweighted.common.errors import InputError
+from riskweighted.data.io import read_label, read_table, write_table
+from riskweighted.release.leak_check import Secrets, chance_of, check_pack, check_unaltered, gather_secrets
+from riskweighted.release.leak_text import make_text_secrets, problems_in_text, significant_digits
+from riskweighted.release.pack import FORMATS, release_run
+from riskweighted.runs.finished import load_run
+
+TEXTS = [
+    "README.md", "codebook.md", "codebook.csv", "how_to_combine.md", "combine.py", "combine.R", "combine.sas", "combine.do",
+    "report.html", "sign_off.md", "manifest.json", "data/pairwise/README.txt",
+]  # fmt: skip
+DATA = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+
+@pytest.fixture(scope="module")
+def run():
+    return load_run(finished_run())
+
+
+@pytest.fixture(scope="module")
+def secrets(run):
+    return gather_secrets(run, confidential_data(), ["pairwise"])
+
+
+@pytest.fixture(scope="module")
+def clean(run, tmp_path_factory):
+    picture = base64.b64encode(PNG).decode()
+    page = f'<html><img src="data:image/png;base64,{picture}"><table><tr><td>0.5</td><td>1,024</td></tr></table></html>'
+    folder = tmp_path_factory.mktemp("clean") / "pack"
+    return release_run(run, folder, schemes=["pairwise"], formats=FORMATS, report=lambda run: page).folder
+
+
+@pytest.fixture
+def pack(clean, tmp_path):
+    return shutil.copytree(clean, tmp_path / "pack")
+
+
+def assert_refused(pack, secrets, name, what="nothing was released"):
+    with pytest.raises(InputError, match=what) as caught:
+        check_pack(pack, secrets)
+    assert str(caught.value).startswith(f"nothing was released: '{name}' is or holds ")
+    for value in confidential_data()["income"].head(20):
+        assert str(value) not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_the_clean_pack_passes_and_holds_every_kind_of_file(clean, secrets):
+    found = check_pack(clean, secrets)
+    assert len(found) == 3 * len(FORMATS)
+    assert (found["equal to the confidential value"] == 0).all()
+    assert {path.relative_to(clean).as_posix() for path in clean.rglob("*") if path.is_file()} >= {*TEXTS, *DATA}
+
+
+def planted_text(kind, secrets):
+    income, alpha = confidential_data()["income"], secrets.per_record["weights pairwise"]
+    risk = secrets.per_record["risks pairwise"]
+    return {
+        "one value": f"the largest is {income.max()}",
+        "one value, grouped": f"{income.max():,}",
+        "one value, escaped": f"{income[7]}".replace(".", "&#46;"),
+        "weights": alpha.head(30).to_csv(),
+        "risks as JSON": json.dumps([{"id": i, "group": "a", "risk": value} for i, value in risk.head(40).items()]),
+        "values in a table": confidential_data().head(25).to_html(),
+        "posterior draws": " ".join(map(repr, load_run(finished_run()).posteriors["pairwise"]["sigma"].values[0, :8].tolist())),
+        "pickle": base64.b64encode(pickle.dumps(income.to_numpy())).decode(),
+        "csv in base64": base64.b64encode(income.head(30).to_csv().encode()).decode(),
+        "download": "data:text/csv;charset=utf-8," + income.head(30).to_csv().replace("\n", "%0A"),
+        "file behind an address": "data:application/octet-stream;base64," + base64.b64encode(b"x" * 60).decode(),
+        "more after a picture": "data:image/png;base64," + base64.b64encode(PNG + income.to_numpy().tobytes()).decode(),
+    }[kind]
+
+
+KINDS = [
+    "one value", "one value, grouped", "one value, escaped", "weights", "risks as JSON", "values in a table", "posterior draws",
+    "pickle", "csv in base64", "download", "file behind an address", "more after a picture",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_leak_in_any_text_is_found(pack, secrets, kind):
+    for name in DATA[1:]:  # csv is enough here, and faster
+        for path in pack.glob(f"data/pairwise/*.{name.rsplit('.')[-1]}"):
+            path.unlink()
+    for name in TEXTS:
+        original = (pack / name).read_text()
+        (pack / name).write_text(f"{original}\n{planted_text(kind, secrets)}\n")
+        assert_refused(pack, secrets, name)
+        (pack / name).write_text(original)
+    check_pack(pack, secrets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(
+    ("what", "column"),
+    [
+        ("in 120 rows", lambda own, drawn, secrets: own),
+        ("in 24 rows", lambda own, drawn, secrets: drawn.where(np.arange(120) % 5 > 0, own)),
+        ("in 120 rows", lambda own, drawn, secrets: own.astype("float32").astype(float)),
+        ("120 confidential values .* in other rows", lambda own, drawn, secrets: own.sample(frac=1, random_state=1).reset_index(drop=True)),
+        ("in other rows", lambda own, drawn, secrets: drawn.where(np.arange(120) >= 20, own.to_numpy()[::-1])),
+        ("order the records", lambda own, drawn, secrets: np.log(own) * 1000),
+        ("weights pairwise", lambda own, drawn, secrets: secrets.per_record["weights pairwise"]),
+        ("risks confidential", lambda own, drawn, secrets: secrets.per_record["risks confidential"] * 7 + 1),
+    ],
+)
+def test_a_leak_in_the_synthesized_column_is_found(pack, secrets, name, what, column):
+    table = read_table(pack / name)
+    leaked = column(confidential_data()["income"], table["income"], secrets).to_numpy()
+    write_table(table.assign(income=leaked), pack / name, label=read_label(pack / name))
+    assert_refused(pack, secrets, name, what)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DATA)
+def test_a_leak_beside_the_synthesized_column_is_found(pack, secrets, name):
+    table, label, own = read_table(pack / name), read_label(pack / name), confidential_data()
+    original = (pack / name).read_bytes()
+    wrong = [
+        (table.assign(extra=own["income"]), "other columns"),
+        (table.assign(size=own["income"]), "unaltered columns .* 'size'"),
+        (table.assign(group=own["income"].map(str)), "unaltered columns .* 'group'"),
+        (pd.concat([table, own.head(1)]), "121 rows"),
+        (table.head(119), "119 rows"),
+        (table.rename(columns={"income": "v_" + str(own["income"][0]).replace(".", "_")}), "other columns"),
+    ]
+    for leaked, what in wrong:
+        write_table(leaked, pack / name, label=label)
+        assert_refused(pack, secrets, name, what)
+    (pack / name).write_bytes(original + own["income"].to_numpy().tobytes())
+    assert_refused(pack, secrets, name)
+    if not name.endswith("csv"):
+        write_table(table, pack / name, label=f"top {own['income'].max()}")
+        assert_refused(pack, secrets, name, "confidential values")
+
+
+@pytest.mark.slow
+def test_metadata_that_our_writer_does_not_make_is_found(pack, secrets):
+    import pyarrow.parquet as pq
+
+    name = "data/pairwise/synthetic_pairwise_1.parquet"
+    arrow = pq.read_table(pack / name)
+    hidden = {**arrow.schema.metadata, b"note": confidential_data()["income"].to_csv().encode()}
+    pq.write_table(arrow.replace_schema_metadata(hidden), pack / name)
+    assert_refused(pack, secrets, name, "more than its table and its label")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "weights.csv",
+        "data/pairwise/weights.csv",
+        "data/pairwise/synthetic_marginal_1.csv",
+        "posterior.nc",
+        ".hidden",
+        "report.html/x",
+        "data/x.txt",
+    ],
+)
+def test_a_file_that_is_not_on_the_list_is_refused(pack, secrets, name):
+    if name.startswith("report"):
+        (pack / "report.html").unlink()
+    (pack / name).parent.mkdir(exist_ok=True)
+    (pack / name).write_text("harmless")
+    assert_refused(pack, secrets, name, "not on the list")
+
+
+@pytest.mark.slow
+def test_other_schemes_links_and_files_in_disguise_are_refused(pack, secrets, run):
+    (pack / "data" / "unweighted").mkdir()
+    extra = pack / "data" / "unweighted" / "synthetic_unweighted_1.csv"
+    shutil.copy(run.folder / "synthetic" / "unweighted" / "synthetic_1.csv", extra)
+    assert_refused(pack, secrets, "data/unweighted/synthetic_unweighted_1.csv", "a scheme that is not released")
+    shutil.rmtree(extra.parent)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as content:
+        content.writestr("w.csv", "1")
+    posterior = run.posterior_path("pairwise").read_bytes()
+    disguises = itertools.cycle([posterior, pickle.dumps([1.5]), archive.getvalue(), b"\x89HDF\r\n\x1a\n"])
+    for name in (*TEXTS, *DATA):
+        original = (pack / name).read_bytes()
+        (pack / name).write_bytes(next(disguises))
+        assert_refused(pack, secrets, name)
+        (pack / name).unlink()
+        (pack / name).symlink_to(finished_run() / "README.txt")
+        assert_refused(pack, secrets, name, "not on the list")
+        (pack / name).unlink()
+        (pack / name).write_bytes(original)
+    check_pack(pack, secrets)
+
+
+def counts_secrets(seed, n=400):
+    """A negative binomial variable: 20 fresh datasets and one to release, all from the same distribution as the confidential one."""
+    rng = np.random.default_rng(seed)
+    mean = np.exp(rng.normal(1.5, 0.7, n))
+    drawn = [rng.poisson(rng.gamma(2, mean / 2)).astype(float) for _ in range(22)]
+    own = pd.DataFrame({"id": np.arange(n), "count": drawn[0].astype(int)})
+    text = make_text_secrets({"count": drawn[0]}, {}, np.empty(0), np.empty(0))
+    return Secrets(own, "count", pd.DataFrame(index=own.index), {"pairwise": chance_of(drawn[2:], drawn[0])}, text), drawn[1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_counts_that_agree_by_chance_pass_and_copied_ones_do_not(tmp_path_factory, seed):
+    secrets, released = counts_secrets(seed)
+    own = secrets.confidential
+    pack = tmp_path_factory.mktemp("counts")
+    path = pack / "data" / "pairwise" / "synthetic_pairwise_1.csv"
+    write_table(own.assign(count=released.astype(int)), path)
+    row = check_pack(pack, secrets).iloc[0]
+    assert row["equal to the confidential value"] == (released == own["count"]).sum() > 20
+    assert 0.4 < row["equal to the confidential value"] / row["expected by chance"] < 2.5
+    copied = np.where(np.arange(len(own)) % 2 == 0, own["count"], released).astype(int)
+    write_table(own.assign(count=copied), path)
+    assert_refused_count(pack, secrets)
+
+
+def assert_refused_count(pack, secrets):
+    with pytest.raises(InputError, match="the confidential value of 'count' in"):
+        check_pack(pack, secrets)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_short_counts_are_found_in_order_alone_and_in_tables(data):
+    counts = np.random.default_rng(data.draw(st.integers(0, 1000))).poisson(9, 200).astype(float)
+    secrets = make_text_secrets({"count": counts}, {}, np.empty(0), np.empty(0))
+    start, columns = data.draw(st.integers(0, 170)), data.draw(st.integers(0, 6))
+    rows = [", ".join(["17", *["3"] * columns, f"{int(count)}"][-columns - 1 :]) for count in counts[start : start + 25]]
+    assert problems_in_text("a listing\n" + "\n".join(rows), secrets) == ["values of count in the order of the records"]
+    shuffled = np.random.default_rng(1).permutation(counts).astype(int)
+    assert problems_in_text(" ".join(map(str, shuffled)), secrets) == []
+
+
+def test_digits_are_counted_by_hand():
+    assert [significant_digits(x) for x in (0.0, 100000.0, 98765.4321, 0.00123, 1e-20, 1 / 3, -17.168)] == [0, 1, 9, 3, 1, 15, 5]
+
+
+def test_aggregates_of_the_tables_and_common_numbers_are_no_leak():
+    risks = np.array([1 / 3, 2 / 3, 0.123456, 0.234567, 0.345678, 0.456789, 0.567891, 0.678912])
+    values = np.array([123456.0, 123457.0, 250000.0, 17.5, 17.5, 987654.321])
+    secrets = make_text_secrets({"y": values}, {"risk": risks}, np.empty(0), published=risks[:4])
+    assert (
+        problems_in_text(" ".join(map(repr, risks[:4].tolist())) + " 0.345678 0.456789 250000 17.5 2026-11-21 v987654.3210", secrets) == []
+    )
+    assert problems_in_text("987654.3210", secrets) == ["1 confidential values of the sensitive variable"]
+    assert problems_in_text("(-123,456.0)", secrets) == ["1 confidential values of the sensitive variable"]
+
+
+def test_values_that_fill_their_range_cannot_be_told_from_others():
+    everywhere = np.arange(100_000.0, 110_000.0)  # one in 90 numbers of 6 digits
+    assert len(make_text_secrets({"y": everywhere}, {}, np.empty(0), np.empty(0)).unmistakable) == 0
+
+
+def test_an_unaltered_column_that_repeats_the_sensitive_one_is_refused():
+    data = confidential_data()
+    check_unaltered(data, "income")
+    mostly = data["income"].where(data.index < 60, 1.0)
+    for name, column in (("log_income", np.log(data["income"])), ("rank", data["income"].rank()), ("last_year", mostly)):
+        with pytest.raises(InputError, match=f"'{name}' gives away the synthesized 'income'"):
+            check_unaltered(data.assign(**{name: column}), "income")

@@ -1,0 +1,98 @@
+"""A finished run read back, and everything that can be wrong with its folder."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from finished_run import confidential_data, copied_run, finished_run
+
+from riskweighted.common.errors import InputError
+from riskweighted.runs.finished import TABLES, find_confidential, load_run
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_run_reads_back_as_it_was_written():
+    run = load_run(finished_run())
+    data = confidential_data()
+    assert run.schemes == ("unweighted", "pairwise")
+    assert tuple(run.tables) == TABLES
+    assert run.study.evaluation.coefficient == "C(size)[T.2]"
+    assert list(run.records.columns) == ["confidential", "unweighted", "pairwise"]
+    assert list(run.weights.columns) == ["unweighted", "pairwise"]
+    assert (run.weights["unweighted"] == 1).all()
+    assert run.posteriors["pairwise"].sizes["draw"] == 400
+    assert [len(frames) for frames in run.synthetic.values()] == [3, 3]
+    for frame in run.synthetic["pairwise"]:
+        pd.testing.assert_frame_equal(frame.drop(columns="income"), data.drop(columns="income"))
+        assert (frame["income"] != data["income"]).all()
+    assert "income" not in repr(run)
+
+
+def test_datasets_come_in_the_order_of_their_numbers():
+    run = load_run(finished_run())
+    for number, frame in enumerate(run.synthetic["unweighted"], 1):
+        pd.testing.assert_frame_equal(frame, pd.read_csv(run.folder / "synthetic" / "unweighted" / f"synthetic_{number}.csv"))
+
+
+def damaged(run, **changes):
+    manifest = json.loads((run / "manifest.json").read_text())
+    for key, value in changes.items():
+        manifest[key] = value(manifest[key]) if callable(value) else value
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+
+def without(name):
+    return lambda files: {key: value for key, value in files.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda run: (run / "tables" / "risk.csv").unlink(), r"incomplete: 'tables/risk\.csv'"),
+        (lambda run: shutil.rmtree(run / "confidential"), r"incomplete: 'confidential/identification_risk\.csv'"),
+        (lambda run: (run / "tables" / "risk.csv").write_text("label\n98765.4321\n"), r"changed since its manifest.*'tables/risk\.csv'"),
+        (lambda run: (run / "notes.txt").write_text("98765.4321"), r"does not name: 'notes\.txt'"),
+        (lambda run: damaged(run, versions={"riskweighted": "0.0.9"}), r"of riskweighted 0\.0\.9, and this is"),
+        (lambda run: (run / "manifest.json").write_text("{98765.4321"), "not the manifest of a run"),
+        (lambda run: (run / "manifest.json").write_text("[]"), "not the manifest of a run"),
+        (lambda run: (run / "manifest.json").write_bytes(b"\xff\xfe"), "not the manifest of a run"),
+        (lambda run: damaged(run, files=[1]), "not the manifest of a run"),
+        (lambda run: (run / "manifest.json").unlink(), r"no manifest\.json"),
+        (lambda run: (run / ".riskweighted").touch(), "unfinished run"),
+        (lambda run: damaged(run, files=without("tables/summary.csv")), r"lacks 'tables/summary\.csv'"),
+        (lambda run: damaged(run, files=without("confidential/posterior/pairwise.nc")), r"lacks 'confidential/posterior/pairwise\.nc'"),
+        (lambda run: damaged(run, files=without("synthetic/pairwise/synthetic_2.csv")), "2 of 3 synthetic datasets of scheme 'pairwise'"),
+        (lambda run: damaged(run, files=lambda files: files | {"../data.csv": "0"}), r"outside the folder: '\.\./data\.csv'"),
+    ],
+)
+def test_a_folder_that_is_not_as_it_was_written_is_refused(tmp_path, damage, message):
+    run = copied_run(tmp_path)
+    damage(run)
+    with pytest.raises(InputError, match=message) as caught:
+        load_run(run)
+    assert "98765" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="there is no run folder"):
+        load_run(tmp_path / "nope")
+
+
+def test_the_confidential_data_are_found_and_held_against_the_manifest(tmp_path):
+    folder = copied_run(tmp_path)
+    run, data = load_run(folder), confidential_data()
+    pd.testing.assert_frame_equal(find_confidential(run), data)
+    (tmp_path / "data.csv").rename(tmp_path / "moved.csv")
+    with pytest.raises(InputError, match="--confidential FILE"):
+        find_confidential(run)
+    pd.testing.assert_frame_equal(find_confidential(run, tmp_path / "moved.csv"), data)
+    data.assign(income=data["income"].where(data.index != 5, 1.0)).to_csv(tmp_path / "moved.csv", index=False)
+    with pytest.raises(InputError, match="SHA-256 differs"):
+        find_confidential(run, tmp_path / "moved.csv")
+    damaged(folder, input={"records": 120, "sha256": None})
+    data.head(100).to_csv(tmp_path / "moved.csv", index=False)
+    with pytest.raises(InputError, match="100 records, and the run was made from 120"):
+        find_confidential(load_run(folder), tmp_path / "moved.csv")

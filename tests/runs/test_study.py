@@ -1,0 +1,87 @@
+import pytest
+
+from riskweighted.common.errors import InputError
+from riskweighted.runs.study import demo_study, load_study
+
+GOOD = """
+seed = 3
+[data]
+path = "data.csv"
+[scenario]
+known = ["group"]
+synthetic = "income"
+radius = 0.3
+[synthesizer]
+name = "normal-mixture"
+formula = "income ~ group"
+components = 2
+[weights]
+schemes = ["unweighted", "3-way"]
+[release]
+L = 5
+"""
+
+
+def load(tmp_path, text):
+    (tmp_path / "study.toml").write_text(text)
+    return load_study(tmp_path / "study.toml")
+
+
+def test_reads_every_table(tmp_path):
+    study = load(tmp_path, GOOD)
+    assert study.data.path == tmp_path / "data.csv"  # relative to the study file
+    assert study.make_scenario().radius == 0.3
+    assert study.make_synthesizer().components == 2
+    assert (study.weights.schemes, study.release.L, study.seed) == (["unweighted", "3-way"], 5, 3)
+
+
+def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
+    text = GOOD.replace('"normal-mixture"', '"hierarchical"').replace("components = 2", 'groups = ["group"]')
+    assert load(tmp_path, text).make_synthesizer().groups == ("group",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("L = 5", "L = 0", "'release.L'.*got 0"),
+        ("L = 5", "L = 2.5", "release.L"),
+        ("L = 5", "L = 100000", "at most the 2000 posterior draws"),
+        ("L = 5", "Lots = 5", "unknown setting 'release.Lots'; valid here are 'L', 'format'"),
+        ("radius = 0.3", "radius = -1", "radius must be a finite number >= 0, got -1"),
+        ("radius = 0.3", "radius = true", "scenario.radius"),
+        ("radius = 0.3", 'radius = "0.2"', "scenario.radius"),
+        ("components = 2", "transform = {a = 1}", "must be a value or a list"),
+        ("radius = 0.3", "radius = nan", "radius must be a finite number"),
+        ('synthetic = "income"', "", "'scenario.synthetic' is missing"),
+        ("[scenario]", "[scenery]", "'scenario' is missing|unknown setting 'scenery'"),
+        ('"normal-mixture"', '"nope"', "unknown synthesizer 'nope'; installed are 'hierarchical'"),
+        ("components = 2", "component = 2", "no setting 'component'; valid are"),
+        ("components = 2", "components = 0", "components must be"),
+        ("income ~ group", "income", "must read 'response ~ predictors'"),
+        ("income ~ group", "income ~", "has no predictor"),
+        ('["unweighted", "3-way"]', '["marginal", "marginal"]', "'marginal' more than once"),
+        ('["unweighted", "3-way"]', "[]", "weights.schemes"),
+        ("seed = 3", "seed = -1", "'seed'"),
+        ('path = "data.csv"', "", "give either path or embedded"),
+        ("[data]", "[data", "not valid TOML"),
+    ],
+)
+def test_wrong_settings_are_one_line(tmp_path, old, new, message):
+    assert old in GOOD
+    with pytest.raises(InputError, match=message) as caught:
+        load(tmp_path, GOOD.replace(old, new))
+    assert "\n" not in str(caught.value)
+
+
+def test_absent_file(tmp_path):
+    with pytest.raises(InputError, match="no study file"):
+        load_study(tmp_path / "nope.toml")
+
+
+def test_the_demo_is_the_embedded_real_data():
+    study = demo_study()
+    data = study.read_data()
+    assert len(data) == 9275
+    study.make_scenario().check(data)
+    assert study.release.L == 20
+    assert study.weights.schemes == ["unweighted", "marginal", "pairwise"]
