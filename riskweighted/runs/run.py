@@ -1,6 +1,6 @@
 """The main job: fit, weight, synthesize, evaluate. The one place that knows every step.
 
-Its results appear at once when the run is complete (`riskweighted.runs.folder`); until then finished fits wait in
+Its results appear at once when the run is complete (`riskweighted.common.folders`); until then finished fits wait in
 ``OUT.partial``, from which the same command goes on.
 """
 
@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import seed_for
 from riskweighted.evaluation.evaluate import Evaluation, evaluate
 from riskweighted.intruder.patterns import known_patterns
-from riskweighted.runs.folder import check_replaceable, opened, publish, working_folder, write_results
+from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.study import Study, build_synthesizer
 from riskweighted.synthesis.contract import Synthesizer
 from riskweighted.synthesis.design import build_design
@@ -160,36 +162,30 @@ def run_study(
     Raises
     ------
     InputError
-        If `out` exists without `force`, or anything in the study or the data is not valid. Nothing is written then.
+        If `out` exists without `force`, another run is at work there, or anything in the study or the data is not valid.
+        Nothing is left then.
     """
-    out, reporter = Path(out), reporter or Quiet()
-    if out.exists() and not force:
-        raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
-    if out.exists():
-        check_replaceable(out)
-    partial = working_folder(out)
-    Sampling(cores=cores, **study.sampling.model_dump())
-    confidential = study.read_data() if confidential is None else confidential
-    check_scenario(study, confidential)
-    check_evaluation(study, confidential)
-    weights = study_weights(study, confidential)
-    study.make_synthesizer().prepare(confidential)
-
-    with opened(partial):
-        return _run_in(partial, study, out, confidential, weights, cores, reporter)
+    reporter = reporter or Quiet()
+    with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
+        Sampling(cores=cores, **study.sampling.model_dump())
+        confidential = study.read_data() if confidential is None else confidential
+        check_scenario(study, confidential)
+        check_evaluation(study, confidential)
+        weights = study_weights(study, confidential)
+        study.make_synthesizer().prepare(confidential)
+        return _run_in(working, study, confidential, weights, cores, reporter)
 
 
 def _run_in(
-    partial: Path,
+    working: WorkingFolder,
     study: Study,
-    out: Path,
     confidential: pd.DataFrame,
     weights: Mapping[str, pd.Series],
     cores: int | None,
     reporter: Reporter,
 ) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
-    fits = _fit_all(study, confidential, weights, cores, partial, reporter)
+    fits = _fit_all(study, confidential, weights, cores, working.folder, reporter)
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
@@ -208,9 +204,8 @@ def _run_in(
         "utility": result.utility,
         "convergence": convergence,
     }
-    write_results(study, confidential, weights, fits, frames, tables, result.records, partial)
-    publish(partial, out)
-    return Run(out, result, convergence, summary)
+    write_results(study, confidential, weights, fits, frames, tables, result.records, working.result)
+    return Run(working.out, result, convergence, summary)
 
 
 def _fit_all(
@@ -223,18 +218,18 @@ def _fit_all(
     fits: dict[str, Fit] = {}
     for number, (scheme, alpha) in enumerate(weights.items()):
         seed = seed_for(study.seed, "fit", scheme)
-        kept = partial / f"{_fingerprint(study, confidential, alpha, seed)}.nc"
-        if kept.is_file():
+        made_for = _fingerprint(study, confidential, alpha, seed)
+        kept = partial / f"{made_for}.nc"
+        if recall(kept, made_for) is not None:
             with reporter.step(f"reading the finished fit {scheme}"):
-                fits[scheme] = load_fit(kept, synthesizer, confidential, alpha)
+                fits[scheme] = load_fit(kept, synthesizer, confidential, alpha, random_seed=seed)
             continue
         if compiled is None:
             with reporter.step(f"compiling {study.synthesizer.name}"):
                 compiled = compile_model(synthesizer, confidential)
         with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
             fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=sampling, progress=advance)
-        fits[scheme].save(kept.with_suffix(".tmp"))
-        kept.with_suffix(".tmp").replace(kept)
+        keep(kept, fits[scheme].to_bytes(), made_for)
     if study.top_coding is not None:
         fits[TOP_CODING] = compile_model(top_coding_synthesizer(study), confidential).sample(None)
     return fits

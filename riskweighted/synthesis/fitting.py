@@ -4,6 +4,8 @@ This file and `riskweighted.synthesis.convergence` are the ones that know the ve
 """
 
 import hashlib
+import io
+import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_count, check_seed, is_number
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
@@ -66,6 +69,8 @@ class Fit:
         Parameters by (chain, draw); neither the observed data nor alpha.
     diagnostics : DataFrame
         One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged.
+    random_seed : int or None
+        That it was sampled with, where it is known.
     """
 
     synthesizer: Synthesizer
@@ -74,6 +79,7 @@ class Fit:
     diagnostics: pd.DataFrame
     confidential: pd.DataFrame = field(repr=False)
     prepared: Any = field(repr=False)
+    random_seed: int | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -111,35 +117,92 @@ class Fit:
         return frames
 
     def save(self, path: str | Path) -> None:
-        """Write the posterior draws and diagnostics to netCDF. Confidential; holds neither the data nor alpha."""
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_bytes(self) -> bytes:
+        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and of themselves."""
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
-        stored.attrs["made_for"] = _made_for(self.synthesizer, self.confidential)
-        stored.to_netcdf(path, engine="scipy")
+        seed = "" if self.random_seed is None else str(self.random_seed)
+        stored.attrs |= {"made_for": _made_for(self.synthesizer, self.confidential), "weights": _weights_hash(self.alpha)}
+        stored.attrs |= {"random_seed": f"seed {seed}", "checksum": _NO_CHECKSUM.decode()}
+        content = bytes(stored.to_netcdf(engine="scipy"))
+        return content.replace(_NO_CHECKSUM, _checksum(content))
 
 
-def load_fit(path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series) -> Fit:
-    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights."""
+_NO_CHECKSUM = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
+
+
+def _checksum(content: bytes) -> bytes:
+    return b"sha256:" + hashlib.sha256(content).hexdigest().encode()
+
+
+def load_fit(
+    path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series, *, random_seed: int | None = None
+) -> Fit:
+    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights.
+
+    Parameters
+    ----------
+    path : str or Path
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    alpha : Series (n,)
+        Weights that differ by less than one millionth are the same.
+    random_seed : int, optional
+        Refuse a fit that was not sampled with it.
+
+    Raises
+    ------
+    InputError
+        If the file is absent, damaged (its checksum differs), or the fit of another synthesizer, of other data, of other
+        weights or of another seed.
+    """
+    check_seed(random_seed)
     alpha = check_weights(alpha, confidential.index)
     prepared = synthesizer.prepare(confidential)
-    try:
-        with xr.open_dataset(path, engine="scipy") as stored:
-            stored = stored.load()
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
+    stored = _read_saved(Path(path))
     if stored.attrs.pop("made_for", None) != _made_for(synthesizer, confidential):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
+    if stored.attrs.pop("weights", None) != _weights_hash(alpha):
+        raise InputError(f"{str(path)!r} is the fit of other weights")
+    seed = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
+    if random_seed is not None and seed != str(random_seed):
+        raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
-    return Fit(synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), confidential, prepared)
+    return Fit(
+        synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), confidential, prepared, random_seed=int(seed) if seed else None
+    )
+
+
+def _read_saved(path: Path) -> xr.Dataset:
+    """A saved fit, once its checksum is certain."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
+    marks = re.findall(rb"sha256:[0-9a-f]{64}", content)
+    if not marks or _checksum(content.replace(marks[0], _NO_CHECKSUM)) != marks[0]:
+        raise InputError(f"{str(path)!r} is no saved fit, or is damaged: its checksum differs")
+    with xr.open_dataset(io.BytesIO(content), engine="scipy") as stored:
+        found = stored.load()
+    del found.attrs["checksum"]
+    return found
 
 
 def _made_for(synthesizer: Synthesizer, confidential: pd.DataFrame) -> str:
     return hashlib.sha256(f"{synthesizer!r} {fingerprint(confidential)}".encode()).hexdigest()
+
+
+def _weights_hash(alpha: pd.Series) -> str:
+    """Of the weights to one millionth, since a csv file may give back another last digit."""
+    return hashlib.sha256(np.rint(alpha.to_numpy(dtype=float) * 1e6).astype("<i8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -169,10 +232,10 @@ class CompiledModel:
         """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]}, attrs={"deterministic": 1})
-            return Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared)
+            return Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed)
         values = self.blueprint.weigh(checked.to_numpy())
         posterior, divergences = _run(self.compiled.with_data(**values), sampling, random_seed, progress)
-        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared)
+        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
             failed = fitted.diagnostics[~fitted.diagnostics["converged"]]

@@ -593,8 +593,10 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     coordinates = {"chain", "draw", "quantity", "intercept_dim_0", "inverse_phi_dim_0"}
     assert names == parameters | coordinates | {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged"}
     assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
-    assert set(attributes) == {"made_for"}  # a hash, so that no other data picks it up
-    assert len(attributes["made_for"]) == 64
+    # Hashes, so that no other data and weights pick it up, and no damaged file passes.
+    assert set(attributes) == {"made_for", "weights", "random_seed", "checksum"}
+    assert len(attributes["made_for"]) == len(attributes["weights"]) == 64
+    assert attributes["random_seed"] == "seed 2"
     content = (tmp_path / "fit.nc").read_bytes()
     stored_mean = float(fitted.posterior["predictive_mean"].values[1, 7])
     assert np.array(stored_mean, ">f8").tobytes() in content
