@@ -1,6 +1,8 @@
 """Compile once, sample, judge, save: tried on one compiled negative-binomial model."""
 
 import dataclasses
+import errno
+import os
 import warnings
 from collections import OrderedDict
 
@@ -580,6 +582,49 @@ def test_loading_checks_the_weights_and_the_data(unweighted, tmp_path):
     for name in ("broken.nc", "absent.nc"):
         with pytest.raises(InputError, match="no saved fit"):
             load_fit(tmp_path / name, COUNTS, confidential(), np.ones(N))
+
+
+def test_a_fit_of_other_weights_or_another_seed_is_refused(unweighted, tmp_path):
+    weights = risky_weights()
+    dataclasses.replace(unweighted, alpha=weights, random_seed=2**63 + 5).save(tmp_path / "fit.nc")
+    assert (tmp_path / "fit.nc").stat().st_mode & 0o077 == 0
+    for other in (np.ones(N), weights.where(weights.index != "firm 3", weights + 1e-5).clip(upper=1.0)):
+        with pytest.raises(InputError, match="fit of other weights"):
+            load_fit(tmp_path / "fit.nc", COUNTS, confidential(), other)
+    in_a_csv = (weights * (1 + 2e-16)).clip(upper=1.0)
+    assert load_fit(tmp_path / "fit.nc", COUNTS, confidential(), in_a_csv, random_seed=2**63 + 5).random_seed == 2**63 + 5
+    with pytest.raises(InputError, match="another random_seed than 3"):
+        load_fit(tmp_path / "fit.nc", COUNTS, confidential(), weights, random_seed=3)
+    dataclasses.replace(unweighted, random_seed=None).save(tmp_path / "unknown.nc")
+    assert load_fit(tmp_path / "unknown.nc", COUNTS, confidential(), unweighted.alpha).random_seed is None
+
+
+def test_every_damaged_byte_of_a_saved_fit_is_found(unweighted, tmp_path):
+    path = tmp_path / "fit.nc"
+    unweighted.save(path)
+    whole = path.read_bytes()
+    places = np.random.default_rng(1).choice(len(whole), 300, replace=False)
+    for place in {*range(500), *places.tolist(), len(whole) - 1}:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
+        with pytest.raises(InputError, match="is damaged: its checksum differs"):
+            fitting._read_saved(path)
+    for damaged in (whole[:-1], whole + b"x", b""):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="is damaged: its checksum differs"):
+            load_fit(path, COUNTS, confidential(), unweighted.alpha)
+
+
+def test_a_full_disk_keeps_the_fit_that_was_there(unweighted, tmp_path, monkeypatch):
+    def full_disk(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    unweighted.save(tmp_path / "fit.nc")
+    before = (tmp_path / "fit.nc").read_bytes()
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        dataclasses.replace(unweighted, random_seed=9).save(tmp_path / "fit.nc")
+    assert (tmp_path / "fit.nc").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.nc"]
 
 
 def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
