@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 import typer
 from finished_run import confidential_data, copied_run, finished_run
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from typer.testing import CliRunner
 
 from riskweighted.commands.report import report

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.runs.run import plan_study, run_study
+from riskweighted.runs.checked import plan_study
+from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.synthesis import fitting
 

@@ -15,8 +15,7 @@ from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps import cells as cells_module
-from riskweighted.sweeps import sweep as sweeping
+from riskweighted.sweeps import cells as cells_module, sweep as sweeping
 from riskweighted.sweeps.cells import Outcome, group_cells, identify
 from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep
 from riskweighted.sweeps.scheduling import Pool
@@ -96,7 +95,7 @@ def test_every_combination_repetition_and_label_is_a_point():
 def test_top_coding_joins_where_the_study_or_the_grid_has_it():
     points = expand_grid(Sweep(STUDY, {"top_coding.quantile": [0.9, 0.8]}))
     assert [point.label for point in points][-1] == "top-coding"
-    assert points[-1].study.top_coding.quantile == 0.8
+    assert points[-1].study.baselines["top-coding"]["quantile"] == 0.8
 
 
 @pytest.mark.parametrize(
