@@ -22,7 +22,16 @@ from types import CodeType, FrameType, ModuleType
 import numpy as np
 import pandas as pd
 
-FUNCTIONS = ("known_patterns", "find_neighbours", "Scenario.check", "require_columns", "build_design", "fingerprint", "load_fit")
+FUNCTIONS = (
+    "make_world",
+    "known_patterns",
+    "find_neighbours",
+    "Scenario.check",
+    "require_columns",
+    "build_design",
+    "fingerprint",
+    "load_fit",
+)
 PREPARE, BUILT, FILES = "Synthesizer.prepare", "synthesizers built", "files entered"
 
 STUDY = """
