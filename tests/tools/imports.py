@@ -97,8 +97,8 @@ def read_module(name: str, path: Path, known: Iterable[str]) -> Module:
     seen: dict[bool, set[str]] = {False: set(), True: set()}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found = {_nearest(target, known) for target in _targets(node, package)}
-            seen[node in for_types] |= found - {None, name}
+            found = (_nearest(target, known) for target in _targets(node, package))
+            seen[node in for_types] |= {target for target in found if target and target != name}
     long = {f"{name}:{place}": lines for place, lines in _functions(tree) if lines > LONG_FUNCTION}
     return Module(
         name, room_of(name), len(source.splitlines()), long, frozenset(seen[False] | seen[True]), frozenset(seen[True] - seen[False])
@@ -128,8 +128,9 @@ def _nearest(target: str, known: Iterable[str]) -> str | None:
 def _functions(tree: ast.AST, above: str = "") -> Iterator[tuple[str, int]]:
     """Qualified name and lines of every function's body, without decorators, signature and docstring."""
     for node in ast.iter_child_nodes(tree):
-        named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        place = f"{above}.{node.name}".lstrip(".") if named else above
+        place = above
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            place = f"{above}.{node.name}".lstrip(".")
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
             yield place, (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
