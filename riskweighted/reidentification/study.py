@@ -101,7 +101,7 @@ class ReidentificationStudy:
             if not isinstance(getattr(self, name), Mapping):
                 raise InputError(f"{name} must be a table, got {type(getattr(self, name)).__name__}")
         for variable, kind in self.linking.items():
-            check_choice(kind, KINDS, f"linking variable {variable!r}")
+            check_choice(kind, KINDS, f"linking.{variable}")
         object.__setattr__(self, "scores", {name: check_path(path, f"scores.{name}") for name, path in self.scores.items()})
         if self.files is not None and not self.linking:
             raise InputError("the table [linking] must name the linking variables")
