@@ -3,13 +3,11 @@
 This file and `riskweighted.synthesis.convergence` are the ones that know the versions of PyMC, nutpie and ArviZ.
 """
 
-import hashlib
-import io
-import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,15 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.atomic import write_file
-from riskweighted.common.checks import check_count, check_seed, is_number
+from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import as_column, spread_draws
+from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
@@ -33,28 +33,9 @@ with warnings.catch_warnings():
     import pymc as pm
     import pytensor
 
-__all__ = ["CompiledModel", "Fit", "Sampling", "compile_model", "fit", "load_fit"]
+__all__ = ["CompiledModel", "Fit", "compile_model", "fit", "load_fit"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate."""
-
-    draws: int = 500
-    tune: int = 500
-    chains: int = 4
-    cores: int | None = None
-    target_accept: float = 0.8
-
-    def __post_init__(self) -> None:
-        for name in ("draws", "tune", "chains"):
-            check_count(getattr(self, name), name, most=10_000_000)
-        if self.cores is not None:
-            check_count(self.cores, "cores")
-        if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
-            raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
 
 
 @dataclass(frozen=True)
@@ -121,23 +102,14 @@ class Fit:
         write_file(Path(path), self.to_bytes(), private=True)
 
     def to_bytes(self) -> bytes:
-        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and of themselves."""
+        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
-        seed = "" if self.random_seed is None else str(self.random_seed)
-        stored.attrs |= {"made_for": _made_for(self.synthesizer, self.confidential), "weights": _weights_hash(self.alpha)}
-        stored.attrs |= {"random_seed": f"seed {seed}", "checksum": _NO_CHECKSUM.decode()}
-        content = bytes(stored.to_netcdf(engine="scipy"))
-        return content.replace(_NO_CHECKSUM, _checksum(content))
-
-
-_NO_CHECKSUM = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
-
-
-def _checksum(content: bytes) -> bytes:
-    return b"sha256:" + hashlib.sha256(content).hexdigest().encode()
+        seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
+        made_for = data_hash(self.synthesizer, fingerprint(self.confidential))
+        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}"))
 
 
 def load_fit(
@@ -158,51 +130,29 @@ def load_fit(
     Raises
     ------
     InputError
-        If the file is absent, damaged (its checksum differs), or the fit of another synthesizer, of other data, of other
-        weights or of another seed.
+        If the file is absent or damaged (its checksum differs), or is the fit of another synthesizer, of other data, of
+        other weights or of another seed.
     """
     check_seed(random_seed)
-    alpha = check_weights(alpha, confidential.index)
-    prepared = synthesizer.prepare(confidential)
-    stored = _read_saved(Path(path))
-    if stored.attrs.pop("made_for", None) != _made_for(synthesizer, confidential):
+    return prepare_model(synthesizer, confidential).load(path, alpha, random_seed)
+
+
+def _load(path: str | Path, model: "PreparedModel", alpha: pd.Series, random_seed: int | None) -> Fit:
+    alpha = check_weights(alpha, model.confidential.index)
+    stored = read_sealed(Path(path))
+    if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
-    if stored.attrs.pop("weights", None) != _weights_hash(alpha):
+    if stored.attrs.pop("weights", None) != weights_hash(alpha):
         raise InputError(f"{str(path)!r} is the fit of other weights")
-    seed = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
-    if random_seed is not None and seed != str(random_seed):
+    text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
+    seed = int(text) if text else None
+    if random_seed is not None and seed != random_seed:
         raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
-    return Fit(
-        synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), confidential, prepared, random_seed=int(seed) if seed else None
-    )
-
-
-def _read_saved(path: Path) -> xr.Dataset:
-    """A saved fit, once its checksum is certain."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
-    marks = re.findall(rb"sha256:[0-9a-f]{64}", content)
-    if not marks or _checksum(content.replace(marks[0], _NO_CHECKSUM)) != marks[0]:
-        raise InputError(f"{str(path)!r} is no saved fit, or is damaged: its checksum differs")
-    with xr.open_dataset(io.BytesIO(content), engine="scipy") as stored:
-        found = stored.load()
-    del found.attrs["checksum"]
-    return found
-
-
-def _made_for(synthesizer: Synthesizer, confidential: pd.DataFrame) -> str:
-    return hashlib.sha256(f"{synthesizer!r} {fingerprint(confidential)}".encode()).hexdigest()
-
-
-def _weights_hash(alpha: pd.Series) -> str:
-    """Of the weights to one millionth, since a csv file may give back another last digit."""
-    return hashlib.sha256(np.rint(alpha.to_numpy(dtype=float) * 1e6).astype("<i8").tobytes()).hexdigest()
+    return Fit(model.synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), model.confidential, model.prepared, seed)
 
 
 @dataclass(frozen=True)
@@ -269,6 +219,56 @@ def _compile(model: "pm.Model") -> Any:
 _recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """A synthesizer and the data it was prepared for, once. Confidential; made by `prepare_model`."""
+
+    synthesizer: Synthesizer
+    confidential: pd.DataFrame = field(repr=False)
+    prepared: Any = field(repr=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the data."""
+        return fingerprint(self.confidential)
+
+    def build(self) -> Blueprint | None:
+        """Priors and weighted likelihood, not yet compiled."""
+        return self.synthesizer.build(self.prepared)
+
+    def compile(self) -> CompiledModel:
+        """The model compiled; the last few are kept, since compiling takes seconds."""
+        key = (self.synthesizer, self.fingerprint)
+        if key in _recent:
+            _recent.move_to_end(key)
+            return replace(_recent[key], confidential=self.confidential)
+        blueprint = self.build()
+        compiled = None
+        if blueprint is not None:
+            with blueprint.model:
+                pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
+            compiled = _compile(blueprint.model)
+        _recent[key] = CompiledModel(self.synthesizer, self.confidential, self.prepared, blueprint, compiled)
+        while len(_recent) > 4:
+            _recent.popitem(last=False)
+        return _recent[key]
+
+    def load(self, path: str | Path, alpha: pd.Series, random_seed: int | None = None) -> Fit:
+        """Read back a fit of this model with these weights (and seed); see `load_fit`."""
+        return _load(path, self, alpha, random_seed)
+
+
+def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> PreparedModel:
+    """Check the data and prepare them for a synthesizer.
+
+    Raises
+    ------
+    InputError
+        Whatever the synthesizer finds wrong with the data.
+    """
+    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential))
+
+
 def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> CompiledModel:
     """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
 
@@ -277,21 +277,7 @@ def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> Compi
     InputError
         Whatever the synthesizer finds wrong with the data.
     """
-    prepared = synthesizer.prepare(confidential)
-    key = (synthesizer, fingerprint(confidential))
-    if key in _recent:
-        _recent.move_to_end(key)
-        return replace(_recent[key], confidential=confidential)
-    blueprint = synthesizer.build(prepared)
-    compiled = None
-    if blueprint is not None:
-        with blueprint.model:
-            pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
-        compiled = _compile(blueprint.model)
-    _recent[key] = CompiledModel(synthesizer, confidential, prepared, blueprint, compiled)
-    while len(_recent) > 4:
-        _recent.popitem(last=False)
-    return _recent[key]
+    return prepare_model(synthesizer, confidential).compile()
 
 
 def fit(

@@ -16,9 +16,10 @@ from scipy import stats
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.synthesis import fitting
 from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
-from riskweighted.synthesis.convergence import diagnose as diagnose_quantities
-from riskweighted.synthesis.fitting import Fit, Sampling, compile_model, fit, load_fit
+from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose as diagnose_quantities
+from riskweighted.synthesis.fitting import Fit, compile_model, fit, load_fit
+from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.saving import read_sealed
 
 N = 150
 SHORT = {"draws": 600, "tune": 400, "chains": 2, "target_accept": 0.9}
@@ -607,7 +608,7 @@ def test_every_damaged_byte_of_a_saved_fit_is_found(unweighted, tmp_path):
     for place in {*range(500), *places.tolist(), len(whole) - 1}:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
         with pytest.raises(InputError, match="is damaged: its checksum differs"):
-            fitting._read_saved(path)
+            read_sealed(path)
     for damaged in (whole[:-1], whole + b"x", b""):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match="is damaged: its checksum differs"):
