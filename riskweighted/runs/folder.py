@@ -85,7 +85,7 @@ def write_results(
     shutil.rmtree(result, ignore_errors=True)
     digits = len(str(study.release.L))
     for label, datasets in frames.items():
-        if fits[label].posterior.attrs.get("deterministic"):
+        if fits[label].keeps_true_values:
             # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
             write_table(datasets[0], result / "confidential" / f"{label}.{study.release.format}")
             continue

@@ -452,7 +452,7 @@ def test_a_fit_returns_draws_in_the_dtype_of_the_column(name, settings, dtype):
     whole = frame[synthesizer.target].round().astype("float64")
     frame = frame.assign(**{synthesizer.target: whole.astype(dtype)})
     values = {key: ((("chain", "draw", *(f"{key} {i}" for i in range(value.ndim)))), value[None, None]) for key, value in theta.items()}
-    posterior = xr.Dataset(values, coords={"chain": [0], "draw": [0]}, attrs={"deterministic": int(name == "top-coding")})
+    posterior = xr.Dataset(values, coords={"chain": [0], "draw": [0]})
     fit = Fit(synthesizer, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, synthesizer.prepare(frame))
     (synthetic,) = fit.synthesize(1, random_seed=4)
     assert synthetic[synthesizer.target].dtype == frame[synthesizer.target].dtype
