@@ -138,8 +138,15 @@ from .sweeps.sweep import (
 from .sweeps.sweep import (
     sweep as sweep,
 )
+from .synthesis.checking import check_synthesizer as check_synthesizer
 from .synthesis.contract import (
     Blueprint as Blueprint,
+)
+from .synthesis.contract import (
+    ContractError as ContractError,
+)
+from .synthesis.contract import (
+    Prepared as Prepared,
 )
 from .synthesis.contract import (
     Synthesizer as Synthesizer,
