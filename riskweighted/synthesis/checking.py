@@ -22,6 +22,9 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "the data are left alone": clauses.data_left_alone,
     "bad data are refused without showing a value": refusals.bad_data_refused,
     "the blueprint holds priors, and starts unweighted": clauses.priors_alone,
+    "draws fit the column": clauses.draws_fit,
+    "the same seed gives the same draws": clauses.seeds_repeat,
+    "true values are declared": clauses.true_values_declared,
     "graph and log_likelihood agree for every alpha": clauses.graph_agrees,
     "alpha = 0 leaves a record out": clauses.zero_leaves_out,
     "a whole-number alpha replicates records": clauses.whole_numbers_replicate,
@@ -32,9 +35,6 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "at(frame): a missing level keeps its column": refusals.missing_level_kept,
     "at(frame): an unseen level is refused": refusals.unseen_level_refused,
     "mass is the share of draws": clauses.mass_is_share,
-    "the same seed gives the same draws": clauses.seeds_repeat,
-    "draws fit the column": clauses.draws_fit,
-    "true values are declared": clauses.true_values_declared,
 }
 
 _THETAS = 4
