@@ -5,6 +5,7 @@ centred, then turned so that its columns are uncorrelated with unit variance: sa
 N(0, I) prior on the slopes of the whitened columns is a unit-information prior on the original ones.
 """
 
+import copy
 import re
 import warnings
 from typing import Any, NamedTuple
@@ -49,9 +50,11 @@ class Design(NamedTuple):
             If a predictor is absent, missing or infinite, or has a level that the confidential data lack.
         """
         _predictors(self.formula, frame, "frame")
-        matrix = _evaluate(self.formula, self.spec, frame, "frame")
-        if list(matrix.columns) != list(self.spec.column_names):
-            raise InputError(f"formula {self.formula!r}: the predictors of the frame are of another kind than the confidential ones")
+        spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
+        matrix = _evaluate(self.formula, spec, frame, "frame")
+        changed = [name for name, (kind, _) in self.spec.encoder_state.items() if spec.encoder_state[name][0] is not kind]
+        if changed:
+            raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
         centred = _columns(self.formula, matrix) - self.centre
         return self._replace(centred=centred, whitened=centred @ self.turn)
 
