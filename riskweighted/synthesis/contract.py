@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
-__all__ = ["Blueprint", "Synthesizer", "baseline_names", "load_synthesizer", "synthesizer_names"]
+__all__ = [
+    "Blueprint",
+    "ContractError",
+    "Prepared",
+    "Synthesizer",
+    "baseline_names",
+    "keeps_true_values",
+    "load_synthesizer",
+    "synthesizer_names",
+]
 
 _GROUP = "riskweighted.synthesizers"
 _BASELINES = "riskweighted.baselines"
@@ -47,17 +56,35 @@ class Blueprint(NamedTuple):
     density_terms: int
 
 
-class Synthesizer(Protocol):
-    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable and hashable."""
+class ContractError(InputError):
+    """A synthesizer does not keep its contract. Names the class and the clause, and shows no value of the data."""
 
-    formula: str
+
+class Prepared(Protocol):
+    """What `Synthesizer.prepare` makes of the confidential data: checked arrays, whose form is the model's own business."""
+
+    def at(self, frame: pd.DataFrame) -> Self:
+        """The same for the m rows of another frame, by the confidential recipe: levels, centre, turn, location, scale, codes.
+
+        The response too where the frame has the column, else NaN (`Synthesizer.draw` and ``mass`` never use it).
+        InputError where a predictor is absent, missing, infinite, or has a level that the confidential data lack.
+        """
+
+
+class Synthesizer(Protocol):
+    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
+
+    Two things are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
+    on the original scale, (n,) (for a whole-number target the bounds stand at halves); and ``keeps_true_values = True`` for
+    a class whose output holds confidential values, so that it is never treated as synthetic.
+    """
 
     @property
     def target(self) -> str:
         """The column that it synthesizes."""
 
     def prepare(self, data: pd.DataFrame) -> Any:
-        """Check the data and turn it into the arrays the other methods need. Raises InputError."""
+        """Check the data and turn it into a `Prepared` that the other methods need. Raises InputError."""
 
     def build(self, prepared: Any) -> Blueprint | None:
         """Priors and weighted likelihood; None where there is nothing to estimate."""
@@ -67,6 +94,11 @@ class Synthesizer(Protocol):
 
     def draw(self, theta: Draw, prepared: Any, rng: np.random.Generator) -> np.ndarray:
         """New values of the target given one posterior draw, on the original scale, (n,)."""
+
+
+def keeps_true_values(synthesizer: Synthesizer) -> bool:
+    """Whether its output holds confidential values, as top-coding's does: confidential, whatever it is called."""
+    return bool(getattr(synthesizer, "keeps_true_values", False))
 
 
 def synthesizer_names() -> list[str]:
