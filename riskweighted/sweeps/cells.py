@@ -24,7 +24,8 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
-from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate
+from riskweighted.evaluation.evaluate import evaluate
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, study_weights, top_coding_synthesizer
 from riskweighted.runs.study import DataSettings, Study
@@ -221,13 +222,14 @@ class _Work:
         study, label = cell.study, cell.label
         frames = [self.confidential] if self.fit is None else self._synthesize(self.fit, label, study)
         name = "itself" if label == CONFIDENTIAL else label
-        seed = seed_for(study.seed, "evaluate", "")
-        result = evaluate(self.confidential, {name: frames}, study.evaluating_scenario(), random_seed=seed, **study.measures())
-        risk, utility = (table[table["label"] == label].drop(columns="label") for table in (result.risk, result.utility))
-        rows = [*risk.to_dict("records"), *utility.rename(columns={"estimate": "value"}).to_dict("records")]
+        scenario, seed = study.evaluating_scenario(), seed_for(study.seed, "evaluate", "")
+        against: dict[str, Any] = {}
         if self.baseline is not None:
-            rows += self._whack_a_mole(cell, result.records[label])
-        return Result(rows, self._convergence())
+            unweighted = identification_risks(self.confidential, self._synthesize(self.baseline, UNWEIGHTED, study), scenario)
+            against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted.mean(axis=0), self.confidential.index)}
+        result = evaluate(self.confidential, {name: frames}, scenario, random_seed=seed, **against, **study.measures())
+        rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
+        return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws, once for all cells of the same L."""
@@ -236,18 +238,6 @@ class _Work:
             self._datasets[key] = fit.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
         return self._datasets[key]
 
-    def _whack_a_mole(self, cell: Cell, risk: pd.Series) -> list[dict[str, Any]]:
-        """Records whose risk rises over that of the unweighted synthesizer, as `evaluate` counts them."""
-        assert self.baseline is not None
-        frames = self._synthesize(self.baseline, UNWEIGHTED, cell.study)
-        scenario, increase = cell.study.evaluating_scenario(), cell.study.evaluation.increase
-        rise = risk - identification_risks(self.confidential, frames, scenario).mean(axis=0)
-        what = f"IR({cell.label}) - IR({UNWEIGHTED})"
-        return [
-            _riskier("whack-a-mole records", float((rise >= increase).sum()), f"records with {what} >= {increase:g}"),
-            _riskier("largest rise", float(rise.max()), f"maximum over records of {what}"),
-        ]
-
     def _convergence(self) -> dict[str, Any]:
         table = self.fit.diagnostics if self.fit is not None else no_diagnostics()
         if len(table) == 0:
@@ -255,7 +245,3 @@ class _Work:
         worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
         verdict = {"divergences": int(table["divergences"].iloc[0]), "converged": bool(table["converged"].all())}
         return {"mean_weight": self.mean_weight, **worst, **verdict}
-
-
-def _riskier(measure: str, value: float, definition: str) -> dict[str, Any]:
-    return {"measure": measure, "value": value, "higher_is": "riskier", "definition": definition}
