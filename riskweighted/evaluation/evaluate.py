@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_seed, is_number
+from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
-from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -22,7 +23,7 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
 
-__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate"]
+__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate", "evaluate_world"]
 
 Frames = Sequence[pd.DataFrame]
 
@@ -56,18 +57,6 @@ class Evaluation:
         return summary_columns(self.risk, self.utility)
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """What is measured, and how; the names are those of `evaluate`."""
-
-    quantiles: Sequence[float]
-    analysis: Regression | None
-    resamples: int
-    level: float
-    threshold: float
-    increase: float
-
-
 def evaluate(
     confidential: pd.DataFrame,
     synthetic: Mapping[str, Frames | pd.DataFrame],
@@ -75,13 +64,13 @@ def evaluate(
     *,
     baseline: str | None = None,
     baseline_risk: pd.Series | None = None,
-    quantiles: Sequence[float] = (0.5, 0.9),
-    regression: str | None = None,
-    coefficient: str | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    threshold: float = 0.5,
-    increase: float = 0.25,
+    quantiles: Sequence[float] = EvaluationSettings.quantiles,
+    regression: str | None = EvaluationSettings.regression,
+    coefficient: str | None = EvaluationSettings.coefficient,
+    resamples: int = EvaluationSettings.resamples,
+    level: float = EvaluationSettings.level,
+    threshold: float = EvaluationSettings.threshold,
+    increase: float = EvaluationSettings.increase,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -97,18 +86,8 @@ def evaluate(
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
     baseline_risk : Series (n,), optional
         Risk of every record under it, where `synthetic` does not hold it.
-    quantiles : sequence of float
-        Quantiles reported beside the mean, with pooled bootstrap intervals.
-    regression : str, optional
-        Formula of a least-squares regression, for example ``"income ~ C(earner)"``, and
-    coefficient : str, optional
-        the column of its model matrix that is reported, with Reiter's combining rule.
-    resamples : int
-        Bootstrap resamples per dataset.
-    level : float
-        Probability of every interval.
-    threshold, increase : float
-        Risk over which a record is counted, and rise over the baseline at which it is flagged.
+    quantiles, regression, coefficient, resamples, level, threshold, increase
+        See `EvaluationSettings`.
     random_seed : int, optional
         For the bootstrap.
     progress : callable, optional
@@ -123,34 +102,60 @@ def evaluate(
     InputError
         If a frame does not pair with the confidential data, the baseline is no label, or a setting is not valid.
     """
-    labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
-    _check_labels(labelled, baseline, baseline_risk, len(confidential))
-    for name, share in (("level", level), ("threshold", threshold), ("increase", increase), *(("quantile", q) for q in quantiles)):
-        if not (is_number(share) and 0 < share < 1):
-            raise InputError(f"{name} must lie between 0 and 1, got {share!r}")
-    if len(set(quantiles)) < len(quantiles):
-        raise InputError(f"quantiles must each be named once, got {list(quantiles)}")
-    check_seed(random_seed)
+    settings = EvaluationSettings(
+        quantiles=quantiles,
+        regression=regression,
+        coefficient=coefficient,
+        resamples=resamples,
+        level=level,
+        threshold=threshold,
+        increase=increase,
+    )
+    world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
-    settings = _Settings(quantiles, analysis, resamples, level, threshold, increase)
+    return evaluate_world(
+        world,
+        synthetic,
+        settings,
+        analysis,
+        baseline=baseline,
+        baseline_risk=baseline_risk,
+        random_seed=random_seed,
+        progress=progress,
+    )
 
-    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(confidential, scenario)})
-    every = {CONFIDENTIAL: [confidential], **labelled}
+
+def evaluate_world(
+    world: World,
+    synthetic: Mapping[str, Frames | pd.DataFrame],
+    settings: EvaluationSettings,
+    analysis: Regression | None,
+    *,
+    baseline: str | None = None,
+    baseline_risk: pd.Series | None = None,
+    random_seed: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """`evaluate` of checked confidential data and a checked regression."""
+    labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
+    _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
+    check_seed(random_seed)
+    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
+    every = {CONFIDENTIAL: [world.confidential], **labelled}
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
     for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
         if label != CONFIDENTIAL:
-            records[label] = identification_risks(confidential, frames, scenario).mean(axis=0)
-        utility += _utility_rows(label, confidential, frames, scenario, settings, np.random.default_rng(seed))
+            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
+        utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
-    singletons = known_patterns(confidential, scenario.known).singletons
     risk: list[dict[str, Any]] = []
     for label in records:
-        risk += _risk_rows(label, records[label], singletons, settings)
+        risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
-            risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings)
+            risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
     return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records)
 
 
@@ -169,27 +174,27 @@ def _check_labels(labelled: Mapping[str, Frames], baseline: str | None, baseline
         raise InputError(f"baseline_risk must hold the risk of each of the {n} records, got {len(baseline_risk)}")
 
 
-def _risk_rows(label: str, risk: pd.Series, singletons: int, settings: _Settings) -> Iterator[dict[str, Any]]:
+def _risk_rows(label: str, risk: pd.Series, singletons: int, threshold: float) -> Iterator[dict[str, Any]]:
     """Summaries of the risk of the records under one label."""
     q25, q50, q75, q95 = risk.quantile([0.25, 0.5, 0.75, 0.95])
-    over = Statistic("records-over", parameter=float(settings.threshold))
+    over = Statistic("records-over", parameter=float(threshold))
     values = {
         Statistic("mean-risk"): risk.mean(),
         Statistic("median-risk"): q50,
         Statistic("risk-interquartile-range"): q75 - q25,
         Statistic("risk-quantile-95"): q95,
         Statistic("maximum-risk"): risk.max(),
-        over: float((risk > settings.threshold).sum()),
+        over: float((risk > threshold).sum()),
         Statistic("singleton-patterns"): float(singletons),
     }
     for statistic, value in values.items():
         yield measured(label, statistic, value, statistic.define_risk(label))
 
 
-def _rise_rows(label: str, risk: np.ndarray, baseline: str, against: np.ndarray, settings: _Settings) -> Iterator[dict[str, Any]]:
+def _rise_rows(label: str, risk: np.ndarray, baseline: str, against: np.ndarray, increase: float) -> Iterator[dict[str, Any]]:
     """Whose risk rose over the baseline, and the largest rise."""
     values = {
-        Statistic("whack-a-mole", parameter=float(settings.increase)): float(whacked(risk, against, settings.increase).sum()),
+        Statistic("whack-a-mole", parameter=float(increase)): float(whacked(risk, against, increase).sum()),
         Statistic("largest-rise"): risk_rise(risk, against).max(),
     }
     for statistic, value in values.items():
@@ -197,17 +202,15 @@ def _rise_rows(label: str, risk: np.ndarray, baseline: str, against: np.ndarray,
 
 
 def _utility_rows(
-    label: str, confidential: pd.DataFrame, frames: Frames, scenario: Scenario, settings: _Settings, rng: np.random.Generator
+    label: str, world: World, frames: Frames, settings: EvaluationSettings, analysis: Regression | None, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Every numeric synthetic variable, then the regression."""
-    for name in scenario.synthetic:
-        if scenario.is_numeric(confidential[name]):
-            values = [frame[name].to_numpy(dtype=float) for frame in frames]
-            if label != CONFIDENTIAL:
-                yield from _distance_rows(label, name, confidential[name].to_numpy(dtype=float), values)
-            yield from _estimate_rows(label, name, values, settings, rng)
-    if settings.analysis is not None:
-        analysis = settings.analysis
+    for name in world.numeric:
+        values = [frame[name].to_numpy(dtype=float) for frame in frames]
+        if label != CONFIDENTIAL:
+            yield from _distance_rows(label, name, world.confidential[name].to_numpy(dtype=float), values)
+        yield from _estimate_rows(label, name, values, settings, rng)
+    if analysis is not None:
         statistic = Statistic("coefficient", analysis.response, term=analysis.coefficient)
         interval = coefficient_interval(analysis, frames, synthetic=label != CONFIDENTIAL, level=settings.level)
         yield _interval_row(label, statistic, interval, formula=analysis.formula)
@@ -222,7 +225,7 @@ def _distance_rows(label: str, variable: str, confidential: np.ndarray, values: 
 
 
 def _estimate_rows(
-    label: str, variable: str, values: list[np.ndarray], settings: _Settings, rng: np.random.Generator
+    label: str, variable: str, values: list[np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Mean and quantiles of one variable."""
     for quantile in (None, *map(float, settings.quantiles)):

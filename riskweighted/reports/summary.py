@@ -28,7 +28,7 @@ class SummaryTable:
     ----------
     caption : str
     columns : tuple of str
-        Labels: the confidential data, the schemes, top-coding.
+        Labels: the confidential data, the schemes, baselines.
     rows : tuple of (str, tuple of str, str)
         Readable measure with its unit, one cell per column, definition.
     """
@@ -69,7 +69,7 @@ def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, st
         title = capital(f"overlap, {column.statistic.name}" if column.overlap else column.name)
         cells = tuple(_cell(value) for value in values[column.name])
         rows.append((plain(f"{title} ({unit})" if unit else title), cells, plain(_definition(finished, column))))
-    variable = ", ".join(finished.study.make_scenario().synthetic)
+    variable = ", ".join(finished.study.variables)
     caption = f"Disclosure risk and utility of synthetic {variable}, {records} records, {finished.study.release.L} datasets per scheme"
     return SummaryTable(plain(caption), tuple(plain(str(label)) for label in values.index), tuple(rows))
 
