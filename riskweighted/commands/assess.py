@@ -60,15 +60,16 @@ def _write_assessment(result, folder: Path) -> None:  # type: ignore[no-untyped-
 def _print_assessment(result, scenario: Scenario, *, internal: bool) -> None:  # type: ignore[no-untyped-def]
     """The three releases side by side, the synthetic one with its interval."""
     measures = result.measures
-    side_by_side = measures.pivot(index="measure", columns="release", values="value").reindex(measures["measure"].unique())
-    synthetic = measures[measures["release"] == "synthetic"].set_index("measure")
+    side_by_side = measures.pivot(index="key", columns="label", values="value").reindex(measures["key"].unique())
+    synthetic = measures[measures["label"] == "synthetic"].set_index("key")
     interval = [f"{number(low)} to {number(high)}" if pd.notna(low) else "-" for low, high in synthetic[["lower", "upper"]].to_numpy()]
     side_by_side.insert(0, "higher is", synthetic["higher_is"])
     side_by_side.insert(1, "synthetic ", synthetic["value"])
     side_by_side.insert(2, "95 % interval", pd.Series(interval, synthetic.index))
+    side_by_side.index = pd.Index(synthetic["measure"].reindex(side_by_side.index), name="measure")
     print_table(side_by_side.drop(columns="synthetic").rename(columns=str.strip), f"Disclosure risk ({scenario.boundary} balls)")
-    for measure, row in synthetic.iterrows():
-        output.print(f"{measure}: {row['definition']} [{row['rule']}]")
+    for _, row in synthetic.iterrows():
+        output.print(f"{row['measure']}: {row['definition']} [{row['rule']}]")
     if internal:
         print_table(result.contributions.set_index("known_variable"), "What each known variable adds (confidential)")
         print_table(result.riskiest, "Riskiest records (confidential)")

@@ -65,6 +65,7 @@ def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, core
         "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "
         "IR (eq. 1) of synthetic data, higher is riskier."
     )
-    output.print("whack-a-mole: records whose IR rises by 0.25 or more over unweighted." if "unweighted" in finished.summary.index else "")
+    rise = f"whack-a-mole: records whose IR rises by {study.evaluation.increase:g} or more over unweighted."
+    output.print(rise if "unweighted" in finished.summary.index else "")
     output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
     output.print(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")

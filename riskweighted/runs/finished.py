@@ -14,6 +14,7 @@ import xarray as xr
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
+from riskweighted.evaluation.tables import COLUMNS
 from riskweighted.runs.study import Study, read_study
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
@@ -108,6 +109,9 @@ def load_run(path: str | Path) -> FinishedRun:
     _check_complete(folder, manifest)
     _check_unchanged(folder, manifest["files"])
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
+    for name in ("risk", "utility"):
+        if list(tables[name]) != list(COLUMNS):
+            raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
     return FinishedRun(folder, manifest, tables)
 
 
