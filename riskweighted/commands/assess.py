@@ -1,16 +1,17 @@
 """``riskweighted assess``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import errors, number, output, print_table, scenario_of, split
 from riskweighted.common.errors import InputError
 from riskweighted.common.progress import reporter_for
-from riskweighted.data.io import read_table, write_table
-from riskweighted.intruder.scenario import Scenario
+
+if TYPE_CHECKING:
+    from riskweighted.evaluation.assess import Assessment
+    from riskweighted.intruder.scenario import Scenario
 
 
 def assess(
@@ -33,6 +34,7 @@ def assess(
         raise InputError(f"{str(out)!r} exists; choose another folder")
     reporter = reporter_for(errors)
     with reporter.step("loading"):
+        from riskweighted.data.io import read_table
         from riskweighted.evaluation.assess import assess as run_assessment
 
     scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
@@ -49,8 +51,10 @@ def assess(
         output.print(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
-def _write_assessment(result, out: Path) -> None:  # type: ignore[no-untyped-def]
+def _write_assessment(result: "Assessment", out: Path) -> None:
     """All tables at once: a folder beside the final one, then renamed."""
+    from riskweighted.data.io import write_table
+
     unfinished = out.with_name(out.name + ".partial")
     write_table(result.measures, unfinished / "measures.csv")
     write_table(result.contributions, unfinished / "confidential" / "contributions.csv")
@@ -58,8 +62,10 @@ def _write_assessment(result, out: Path) -> None:  # type: ignore[no-untyped-def
     unfinished.rename(out)
 
 
-def _print_assessment(result, scenario: Scenario, *, internal: bool) -> None:  # type: ignore[no-untyped-def]
+def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: bool) -> None:
     """The three releases side by side, the synthetic one with its interval."""
+    import pandas as pd
+
     measures = result.measures
     side_by_side = measures.pivot(index="measure", columns="release", values="value").reindex(measures["measure"].unique())
     synthetic = measures[measures["release"] == "synthetic"].set_index("measure")

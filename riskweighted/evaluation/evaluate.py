@@ -9,6 +9,7 @@ from scipy import stats
 
 from riskweighted.common.checks import check_seed, is_number
 from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
@@ -19,9 +20,8 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression
 
-__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate"]
 
-CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 Frames = Sequence[pd.DataFrame]
 
 

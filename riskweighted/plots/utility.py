@@ -10,7 +10,7 @@ from scipy.stats import gaussian_kde
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.intruder.pairing import Frames, as_frames
 from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
 from riskweighted.plots.style import (

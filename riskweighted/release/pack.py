@@ -14,7 +14,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.data.io import WRITABLE, write_table
+from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import write_table
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.leak_check import check_pack, check_unaltered, gather_secrets

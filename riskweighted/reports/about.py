@@ -7,7 +7,7 @@ import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.text import plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
 from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.glossary import ball_rule

@@ -5,7 +5,7 @@ import re
 import pandas as pd
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.reports.blocks import Term
 from riskweighted.runs.finished import FinishedRun

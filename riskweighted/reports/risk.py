@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import pareto_front, plot_risk_utility

@@ -4,17 +4,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.runs.finished import FinishedRun, load_run
-from riskweighted.runs.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+    from riskweighted.runs.run import Run
 
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
 
@@ -49,7 +52,7 @@ class SummaryTable:
         return tuple(dict.fromkeys(definition for _, _, definition in self.rows))
 
 
-def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, str] | None = None) -> SummaryTable:
+def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None) -> SummaryTable:
     """The main table of a run, transposed: a row per measure, a column per label.
 
     Parameters
@@ -62,7 +65,7 @@ def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, st
     InputError
         If the folder is not a whole run, or `units` names no variable of the table.
     """
-    finished = run if isinstance(run, FinishedRun) else load_run(run.folder if isinstance(run, Run) else run)
+    finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
     summary = finished.tables["summary"].set_index("label")
     utility = finished.tables["utility"]
     units = dict(units or {})
@@ -75,8 +78,10 @@ def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, st
     for name, column in summary.items():
         title, definition = _described(str(name), finished.tables["risk"], known, units, records)
         rows.append((plain(title), tuple(_cell(value) for value in column), plain(definition)))
-    variable = ", ".join(finished.study.make_scenario().synthetic)
-    caption = f"Disclosure risk and utility of synthetic {variable}, {records} records, {finished.study.release.L} datasets per scheme"
+    caption = (
+        f"Disclosure risk and utility of synthetic {', '.join(finished.synthesized)}, {records} records, "
+        f"{finished.datasets} datasets per scheme"
+    )
     return SummaryTable(plain(caption), tuple(plain(str(label)) for label in summary.index), tuple(rows))
 
 
@@ -113,8 +118,11 @@ def _cell(value: object) -> str:
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
 
 
-def to_terminal(table: SummaryTable) -> Group:
+def to_terminal(table: SummaryTable) -> "Group":
     """For `rich`: the table, then its footnotes."""
+    from rich.console import Group
+    from rich.table import Table
+
     shown = Table(title=_shown(table.caption), title_justify="left")
     shown.add_column("measure", overflow="fold", min_width=20)
     for label in table.columns:
@@ -124,7 +132,9 @@ def to_terminal(table: SummaryTable) -> Group:
     return Group(shown, *(_shown(f"[{number}] {definition}") for number, definition in enumerate(table.definitions, 1)))
 
 
-def _shown(text: str) -> Text:
+def _shown(text: str) -> "Text":
+    from rich.text import Text
+
     return Text(plain(text))
 
 

@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import xarray as xr
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
 from riskweighted.runs.study import Study, make_study
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
@@ -36,6 +38,10 @@ class FinishedRun:
     study : Study
     schemes : tuple of str
         The weighting schemes, in the study's order.
+    synthesized : tuple of str
+        The variables that were replaced.
+    datasets : int
+        L, the number of synthetic datasets of each scheme.
     synthetic : dict of str to list of L DataFrames
         By scheme; n rows each.
     records, weights : DataFrame (n, labels)
@@ -56,6 +62,14 @@ class FinishedRun:
     def schemes(self) -> tuple[str, ...]:
         return tuple(self.manifest["settings"]["weights"]["schemes"])
 
+    @property
+    def synthesized(self) -> tuple[str, ...]:
+        return _names(self.manifest["settings"]["scenario"]["synthetic"])
+
+    @property
+    def datasets(self) -> int:
+        return int(self.manifest["settings"]["release"]["L"])
+
     @cached_property
     def synthetic(self) -> dict[str, list[pd.DataFrame]]:
         return {scheme: [read_table(self.folder / name) for name in _datasets(self.manifest, scheme)] for scheme in self.schemes}
@@ -69,7 +83,9 @@ class FinishedRun:
         return read_table(self.folder / _WEIGHTS).set_index("row")
 
     @cached_property
-    def posteriors(self) -> dict[str, xr.Dataset]:
+    def posteriors(self) -> "dict[str, xr.Dataset]":
+        import xarray as xr
+
         found = {}
         for scheme in self.schemes:
             with xr.open_dataset(self.posterior_path(scheme), engine="scipy") as stored:
@@ -118,13 +134,17 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         settings, files = manifest["settings"], manifest["files"]
         complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
-        texts = [*files, *files.values(), *settings["weights"]["schemes"]]
+        texts = [*files, *files.values(), *settings["weights"]["schemes"], *_names(settings["scenario"]["synthetic"])]
         understood = complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
     except (ValueError, KeyError, TypeError, AttributeError):
         understood = False
     if not understood:
         raise InputError(f"{str(folder / 'manifest.json')!r} is not the manifest of a run, or is damaged")
     return manifest
+
+
+def _names(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -24,7 +24,8 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
-from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate
+from riskweighted.evaluation.evaluate import evaluate
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, study_weights, top_coding_synthesizer
 from riskweighted.runs.study import DataSettings, Study

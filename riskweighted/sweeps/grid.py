@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError, listing
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.runs.run import TOP_CODING
 from riskweighted.runs.study import Study, load_study, make_study, read_toml, setting_names
 

@@ -20,7 +20,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.labels import CONFIDENTIAL
 from riskweighted.runs.folder import check_replaceable, publish
 from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, check_evaluation, check_scenario, top_coding_synthesizer
 from riskweighted.runs.study import DataSettings
