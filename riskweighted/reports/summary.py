@@ -78,10 +78,8 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     for name, column in summary.items():
         title, definition = _described(str(name), finished.tables["risk"], known, units, records)
         rows.append((plain(title), tuple(_cell(value) for value in column), plain(definition)))
-    caption = (
-        f"Disclosure risk and utility of synthetic {', '.join(finished.synthesized)}, {records} records, "
-        f"{finished.datasets} datasets per scheme"
-    )
+    variable = ", ".join(finished.study.variables)
+    caption = f"Disclosure risk and utility of synthetic {variable}, {records} records, {finished.study.release.L} datasets per scheme"
     return SummaryTable(plain(caption), tuple(plain(str(label)) for label in summary.index), tuple(rows))
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
-from riskweighted.runs.study import Study, make_study
+from riskweighted.runs.study import Study, read_study
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,10 +38,6 @@ class FinishedRun:
     study : Study
     schemes : tuple of str
         The weighting schemes, in the study's order.
-    synthesized : tuple of str
-        The variables that were replaced.
-    datasets : int
-        L, the number of synthetic datasets of each scheme.
     synthetic : dict of str to list of L DataFrames
         By scheme; n rows each.
     records, weights : DataFrame (n, labels)
@@ -56,23 +52,19 @@ class FinishedRun:
 
     @cached_property
     def study(self) -> Study:
-        return make_study(self.manifest["settings"])
+        return read_study(self.manifest["settings"])
 
     @property
     def schemes(self) -> tuple[str, ...]:
         return tuple(self.manifest["settings"]["weights"]["schemes"])
 
-    @property
-    def synthesized(self) -> tuple[str, ...]:
-        return _names(self.manifest["settings"]["scenario"]["synthetic"])
-
-    @property
-    def datasets(self) -> int:
-        return int(self.manifest["settings"]["release"]["L"])
-
     @cached_property
     def synthetic(self) -> dict[str, list[pd.DataFrame]]:
         return {scheme: [read_table(self.folder / name) for name in _datasets(self.manifest, scheme)] for scheme in self.schemes}
+
+    def baseline(self, name: str) -> pd.DataFrame:
+        """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
+        return read_table(self.folder / "confidential" / f"{name}.{self.study.release.format}")
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -134,17 +126,13 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         settings, files = manifest["settings"], manifest["files"]
         complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
-        texts = [*files, *files.values(), *settings["weights"]["schemes"], *_names(settings["scenario"]["synthetic"])]
+        texts = [*files, *files.values(), *settings["weights"]["schemes"]]
         understood = complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
     except (ValueError, KeyError, TypeError, AttributeError):
         understood = False
     if not understood:
         raise InputError(f"{str(folder / 'manifest.json')!r} is not the manifest of a run, or is damaged")
     return manifest
-
-
-def _names(value: str | list[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
