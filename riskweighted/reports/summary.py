@@ -37,7 +37,7 @@ class SummaryTable:
     ----------
     caption : str
     columns : tuple of str
-        Labels: the confidential data, the schemes, top-coding.
+        Labels: the confidential data, the schemes, baselines.
     rows : tuple of (str, tuple of str, str)
         Readable measure with its unit, one cell per column, definition.
     """
