@@ -2,12 +2,15 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, output, print_table
 from riskweighted.common.progress import reporter_for
+
+if TYPE_CHECKING:
+    from riskweighted.runs.study import Study
 
 
 def run(
@@ -37,7 +40,7 @@ def demo(
     _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
 
 
-def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:  # type: ignore[no-untyped-def]
+def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
         from riskweighted.runs.checked import plan_study

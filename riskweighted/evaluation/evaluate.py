@@ -23,7 +23,7 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
 
-__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "evaluate", "evaluate_world"]
 
 Frames = Sequence[pd.DataFrame]
 

@@ -15,7 +15,8 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import opened
-from riskweighted.data.io import WRITABLE, write_table
+from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import write_table
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, plain
@@ -15,7 +13,12 @@ from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGH
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.reports.wording import capital, define, define_confidential, main_columns, main_table, rules, scale
 from riskweighted.runs.finished import FinishedRun, load_run
-from riskweighted.runs.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+    from riskweighted.runs.run import Run
 
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
 
@@ -43,7 +46,7 @@ class SummaryTable:
         return tuple(dict.fromkeys(definition for _, _, definition in self.rows))
 
 
-def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, str] | None = None) -> SummaryTable:
+def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None) -> SummaryTable:
     """The main table of a run, transposed: a row per measure, a column per label.
 
     Parameters
@@ -56,7 +59,7 @@ def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, st
     InputError
         If the folder is not a whole run, or `units` names no variable of the table.
     """
-    finished = run if isinstance(run, FinishedRun) else load_run(run.folder if isinstance(run, Run) else run)
+    finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
     units = dict(units or {})
     variables = list(dict.fromkeys(finished.tables["utility"]["variable"]))
     unknown = [name for name in units if name not in variables]
@@ -97,8 +100,11 @@ def _cell(value: object) -> str:
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
 
 
-def to_terminal(table: SummaryTable) -> Group:
+def to_terminal(table: SummaryTable) -> "Group":
     """For `rich`: the table, then its footnotes."""
+    from rich.console import Group
+    from rich.table import Table
+
     shown = Table(title=_shown(table.caption), title_justify="left")
     shown.add_column("measure", overflow="fold", min_width=20)
     for label in table.columns:
@@ -108,7 +114,9 @@ def to_terminal(table: SummaryTable) -> Group:
     return Group(shown, *(_shown(f"[{number}] {definition}") for number, definition in enumerate(table.definitions, 1)))
 
 
-def _shown(text: str) -> Text:
+def _shown(text: str) -> "Text":
+    from rich.text import Text
+
     return Text(plain(text))
 
 

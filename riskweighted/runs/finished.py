@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import xarray as xr
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
 from riskweighted.evaluation.tables import COLUMNS
 from riskweighted.runs.study import Study, read_study
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
@@ -74,7 +76,9 @@ class FinishedRun:
         return read_table(self.folder / _WEIGHTS).set_index("row")
 
     @cached_property
-    def posteriors(self) -> dict[str, xr.Dataset]:
+    def posteriors(self) -> "dict[str, xr.Dataset]":
+        import xarray as xr
+
         found = {}
         for scheme in self.schemes:
             with xr.open_dataset(self.posterior_path(scheme), engine="scipy") as stored:
