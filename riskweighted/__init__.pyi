@@ -113,13 +113,13 @@ from .risk.matching import (
 )
 from .risk.rank import rank_measure as rank_measure
 from .risk.recovery import recovery_probability as recovery_probability
-from .runs.run import run_study as run_study
-from .runs.run_folder import (
+from .runs.finished import (
     FinishedRun as FinishedRun,
 )
-from .runs.run_folder import (
+from .runs.finished import (
     load_run as load_run,
 )
+from .runs.run import run_study as run_study
 from .runs.study import (
     Study as Study,
 )

@@ -1,10 +1,12 @@
 """Identification risk of each record, in the confidential data and in synthetic data (S003 eq. 1, 2)."""
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.errors import InputError
 from riskweighted.intruder.neighbours import Neighbourhood, find_neighbours
 from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
 from riskweighted.intruder.patterns import known_patterns
@@ -39,17 +41,26 @@ def identification_risks(confidential: pd.DataFrame, synthetic: Sequence[pd.Data
     return risks
 
 
-def identification_risk(confidential: pd.DataFrame, scenario: Scenario, synthetic: Frames | None = None) -> pd.Series:
+@overload
+def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None, scenario: Scenario) -> pd.Series: ...
+
+
+@overload
+def identification_risk(confidential: pd.DataFrame, *, scenario: Scenario) -> pd.Series: ...
+
+
+def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = None, scenario: Scenario | None = None) -> pd.Series:
     """Identification risk of each record (S003 eq. 1 and 2).
 
     Parameters
     ----------
     confidential : DataFrame, n rows
-    scenario : Scenario
     synthetic : DataFrame, sequence of DataFrames, or None
         None: the risk in the confidential data, IR^c (eq. 2), with the scenario's rule for singleton patterns.
         Frames: IR_i, the average over them of eq. 1. The ball stays around the confidential value. In a pattern
         of one record eq. 1 gives 0 whatever is released, although the pattern alone identifies the record.
+    scenario : Scenario
+        Needed; by name where `synthetic` is left out.
 
     Returns
     -------
@@ -58,8 +69,14 @@ def identification_risk(confidential: pd.DataFrame, scenario: Scenario, syntheti
     Raises
     ------
     InputError
-        If the data lacks a column, has missing or infinite sensitive values, or a frame does not pair with it.
+        If there is no scenario, the data lacks a column or has missing or infinite sensitive values, or a frame does not
+        pair with it.
     """
+    if not isinstance(scenario, Scenario) or isinstance(synthetic, Scenario):
+        got = "it in second place" if isinstance(synthetic, Scenario) else type(scenario).__name__
+        raise InputError(
+            f"scenario must be a Scenario, got {got}: identification_risk(confidential, synthetic, scenario), synthetic may be None"
+        )
     if synthetic is None:
         return confidential_risk(confidential, scenario)
     risks = identification_risks(confidential, as_frames(synthetic), scenario)
