@@ -1,43 +1,37 @@
 """Identification risk of each record, in the confidential data and in synthetic data (S003 eq. 1, 2)."""
 
-from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbourhood, find_neighbours
-from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.neighbours import Neighbourhood
+from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import Paired, make_world
 from riskweighted.risk.confidential import confidential_risk
 
 __all__ = ["identification_risk", "identification_risks"]
 
 
-def identification_risks(confidential: pd.DataFrame, synthetic: Sequence[pd.DataFrame], scenario: Scenario) -> np.ndarray:
+def identification_risks(paired: Paired) -> np.ndarray:
     """IR_i^(l) of every record in every synthetic dataset (S003 eq. 1).
 
     Parameters
     ----------
-    confidential : DataFrame, n rows
-    synthetic : sequence of L DataFrames, each paired with `confidential` row by row
-    scenario : Scenario
+    paired : Paired
+        L synthetic datasets.
 
     Returns
     -------
     ndarray (L, n), in [0, 1]: the share of the pattern's synthetic values outside the ball around the confidential
     value, where the record's own synthetic value lies inside it, else 0.
     """
-    scenario.check(confidential)
-    patterns = known_patterns(confidential, scenario.known)
-    frames = as_frames(synthetic)
-    risks = np.empty((len(frames), len(confidential)))
-    for number, frame in enumerate(frames):
-        check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number + 1}")
-        neighbours = find_neighbours(confidential, frame, scenario, patterns)
-        risks[number] = Neighbourhood(patterns.in_pattern, neighbours.within).risk * neighbours.own_inside
+    in_pattern = paired.world.patterns.in_pattern
+    risks = np.empty((len(paired), len(in_pattern)))
+    for row, neighbours in zip(risks, paired.neighbours(), strict=True):
+        row[:] = Neighbourhood(in_pattern, neighbours.within).risk * neighbours.own_inside
     return risks
 
 
@@ -77,7 +71,8 @@ def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = N
         raise InputError(
             f"scenario must be a Scenario, got {got}: identification_risk(confidential, synthetic, scenario), synthetic may be None"
         )
+    world = make_world(confidential, scenario)
     if synthetic is None:
-        return confidential_risk(confidential, scenario)
-    risks = identification_risks(confidential, as_frames(synthetic), scenario)
+        return confidential_risk(world)
+    risks = identification_risks(world.pair(synthetic))
     return pd.Series(risks.mean(axis=0), confidential.index, name="identification_risk")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risk, identification_risks
 
 quick = hypothesis_settings(deadline=None, max_examples=60)
@@ -59,7 +60,7 @@ def test_the_ball_stays_around_the_confidential_value():
 def test_several_datasets_are_averaged():
     near = betty_and_others([110.0] + [95.0] * 7 + [300.0] * 5)
     away = betty_and_others([130.0] + [95.0] * 7 + [300.0] * 5)
-    each = identification_risks(CONFIDENTIAL, [near, away, away], SETTINGS)
+    each = identification_risks(make_world(CONFIDENTIAL, SETTINGS).pair([near, away, away]))
     assert each.shape == (3, 15)
     assert each[:, 0].tolist() == [5 / 13, 0, 0]
     mean = identification_risk(CONFIDENTIAL, [near, away, away], SETTINGS)
@@ -87,7 +88,7 @@ def test_synthetic_risk_is_that_of_the_loops(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     synthetic = [data.draw(brute.released(frame)) for _ in range(2)]
     expected = np.array([brute.synthetic_risk(frame, one, settings) for one in synthetic])
-    risks = identification_risks(frame, synthetic, Scenario(**settings))
+    risks = identification_risks(make_world(frame, Scenario(**settings)).pair(synthetic))
     np.testing.assert_allclose(risks, expected, rtol=0, atol=1e-12)
     mean = identification_risk(frame, synthetic, Scenario(**settings))
     np.testing.assert_allclose(mean, expected.mean(axis=0), rtol=0, atol=1e-12)
