@@ -79,7 +79,7 @@ def risk_utility_curves(
         Of the weights and of the evaluation.
     synthesizer : Synthesizer
     schemes : sequence of str
-        "uniform" or names of `riskweighted.weights.kway.scheme_weights`.
+        "uniform" or names of `riskweighted.weights.schemes.scheme_weights`.
     scales : sequence of float
         Values of c. Points of a scheme with the same weights are fitted once.
     repetitions : int

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ __all__ = [
     "check_count",
     "check_names",
     "check_number",
+    "check_path",
     "check_seed",
     "check_sequence",
     "check_share",
@@ -26,10 +28,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def check_seed(seed: object) -> None:
+def check_seed(seed: object, what: str = "random_seed") -> None:
     """Refuse a random seed that is neither None nor a whole number >= 0."""
     if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
-        raise InputError(f"random_seed must be a whole number >= 0 or None, got {seed!r}")
+        raise InputError(f"{what} must be a whole number >= 0 or None, got {seed!r}")
 
 
 def check_count(count: int, what: str = "L", most: int | None = None) -> int:
@@ -72,6 +74,13 @@ def check_sequence(value: object, what: str) -> tuple[object, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InputError(f"{what} must be a list, got {type(value).__name__}")
     return tuple(value)
+
+
+def check_path(value: object, what: str) -> Path:
+    """The name of a file or folder as a path."""
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise InputError(f"{what} must be the name of a file or folder, got {type(value).__name__}")
+    return Path(value)
 
 
 def check_names(value: object, what: str) -> tuple[str, ...]:

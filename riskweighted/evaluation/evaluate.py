@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from riskweighted.common.checks import check_count, check_seed, check_sequence, check_share, check_text
+from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
@@ -19,52 +20,10 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression
 
-__all__ = ["CONFIDENTIAL", "Evaluation", "EvaluationSettings", "evaluate", "evaluate_world"]
+__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate", "evaluate_world"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 Frames = Sequence[pd.DataFrame]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationSettings:
-    """What is reported, and how; the table ``[evaluation]`` of a study file.
-
-    Parameters
-    ----------
-    quantiles : sequence of float
-        Quantiles reported beside the mean, with pooled bootstrap intervals.
-    regression : str, optional
-        Formula of a least-squares regression, for example ``"income ~ C(earner)"``, and
-    coefficient : str, optional
-        the column of its model matrix that is reported, with Reiter's combining rule.
-    resamples : int
-        Bootstrap resamples per dataset.
-    level : float
-        Probability of every interval.
-    threshold, increase : float
-        Risk over which a record is counted, and rise over the baseline at which it is flagged.
-    """
-
-    quantiles: Sequence[float] = (0.5, 0.9)
-    regression: str | None = None
-    coefficient: str | None = None
-    resamples: int = 1000
-    level: float = 0.95
-    threshold: float = 0.5
-    increase: float = 0.25
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "quantiles", check_sequence(self.quantiles, "quantiles"))
-        check_count(self.resamples, "resamples")
-        shares = (("quantile", q) for q in self.quantiles)
-        for name, share in (("level", self.level), ("threshold", self.threshold), ("increase", self.increase), *shares):
-            check_share(share, name)
-        if len(set(self.quantiles)) < len(self.quantiles):
-            raise InputError(f"quantiles must each be named once, got {list(self.quantiles)}")
-        if (self.regression is None) != (self.coefficient is None):
-            raise InputError("regression and coefficient go together: give both, or neither")
-        for name in ("regression", "coefficient"):
-            check_text(getattr(self, name), name, optional=True)
 
 
 @dataclass(frozen=True)
@@ -152,19 +111,21 @@ def evaluate(
         increase=increase,
     )
     world = make_world(confidential, scenario)
-    return evaluate_world(world, synthetic, settings, baseline=baseline, random_seed=random_seed, progress=progress)
+    analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
+    return evaluate_world(world, synthetic, settings, analysis, baseline=baseline, random_seed=random_seed, progress=progress)
 
 
 def evaluate_world(
     world: World,
     synthetic: Mapping[str, Frames | pd.DataFrame],
     settings: EvaluationSettings,
+    analysis: Regression | None,
     *,
     baseline: str | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """`evaluate` of checked confidential data."""
+    """`evaluate` of checked confidential data and a checked regression."""
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     if not labelled:
         raise InputError("no synthetic data was given: pass {label: list of DataFrames}")
@@ -173,9 +134,7 @@ def evaluate_world(
     if baseline is not None and baseline not in labelled:
         raise InputError(f"baseline {baseline!r} is no label of the synthetic data; valid are {listing(labelled)}")
     check_seed(random_seed)
-    confidential, scenario = world.confidential, world.scenario
-    analysis = checked_regression(confidential, settings.regression, settings.coefficient, scenario.synthetic)
-
+    confidential = world.confidential
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
     every = {CONFIDENTIAL: [confidential], **labelled}
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))

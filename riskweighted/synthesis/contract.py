@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
-__all__ = ["Blueprint", "Synthesizer", "load_synthesizer", "synthesizer_names"]
+__all__ = ["Blueprint", "Synthesizer", "baseline_names", "load_synthesizer", "synthesizer_names"]
 
 _GROUP = "riskweighted.synthesizers"
+_BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
 
@@ -71,6 +72,11 @@ class Synthesizer(Protocol):
 def synthesizer_names() -> list[str]:
     """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
     return sorted(entry_points(group=_GROUP).names)
+
+
+def baseline_names() -> list[str]:
+    """Names of those that packages also register under ``riskweighted.baselines``: protection without a model, for comparison."""
+    return sorted(entry_points(group=_BASELINES).names)
 
 
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:

@@ -6,8 +6,7 @@ import brute
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from riskweighted import Scenario, identification_risk, kway_weights, marginal_weights
 from riskweighted.intruder.neighbours import find_neighbours
