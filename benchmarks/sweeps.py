@@ -22,7 +22,7 @@ def run_once(folder: Path, seed: int) -> int:
     cells = 0
     for name in ("datasets", "radius"):
         plan = load_sweep(SIMULATION / f"{name}.toml")
-        study = plan.study.model_copy(update={"seed": seed})
+        study = dataclasses.replace(plan.study, seed=seed)
         done = sweep(dataclasses.replace(plan, study=study, repetitions=1), folder / f"{name}_{seed}", workers=1)
         keys = list(done.results.loc[:, :"label"].columns)
         cells += len(done.results.drop_duplicates(keys))

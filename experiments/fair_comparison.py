@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from riskweighted import Sampling, Scenario, adjust_weights, compile_model, evaluate
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.intruder.world import make_world
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
 from riskweighted.risk.identification import identification_risks
 from riskweighted.synthesis.contract import Synthesizer
@@ -78,7 +79,7 @@ def risk_utility_curves(
         Of the weights and of the evaluation.
     synthesizer : Synthesizer
     schemes : sequence of str
-        "uniform" or names of `riskweighted.weights.kway.scheme_weights`.
+        "uniform" or names of `riskweighted.weights.schemes.scheme_weights`.
     scales : sequence of float
         Values of c. Points of a scheme with the same weights are fitted once.
     repetitions : int
@@ -258,14 +259,14 @@ def whacked_records(
     DataFrame
         One row per label: mean risk, "largest rise", "rise >= x" and "fall >= x" (numbers of records), converged.
     """
-    model = compile_model(synthesizer, confidential)
+    model, world = compile_model(synthesizer, confidential), make_world(confidential, scenario)
     plain = _sample(model, None, random_seed, sampling)
-    baseline = identification_risks(confidential, plain.synthesize(L, random_seed=random_seed), scenario).mean(axis=0)
+    baseline = identification_risks(world.pair(plain.synthesize(L, random_seed=random_seed))).mean(axis=0)
     others = {label: _sample(model, alpha, random_seed, sampling) for label, alpha in weights.items()}
     rows = []
     for label, fitted in {"unweighted again": plain, **others}.items():
         frames = fitted.synthesize(L, random_seed=random_seed + 1)
-        risk = identification_risks(confidential, frames, scenario).mean(axis=0)
+        risk = identification_risks(world.pair(frames)).mean(axis=0)
         rise = risk - baseline
         rises = {f"rise >= {least:g}": int((rise >= least).sum()) for least in increases}
         falls = {f"fall >= {least:g}": int((rise <= -least).sum()) for least in increases}

@@ -17,6 +17,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.tables import NAMES, as_markdown
 from riskweighted.common.seeds import seed_for
+from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 from riskweighted.runs.run import UNWEIGHTED
@@ -25,12 +26,12 @@ from riskweighted.synthesis.fitting import load_fit
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:
     """By scheme: identification risk (sets, n), each row from L datasets of its own."""
-    synthesizer, scenario, risks = run.study.make_synthesizer(), run.study.evaluating_scenario(), {}
+    synthesizer, world, risks = run.study.make_synthesizer(), make_world(confidential, run.study.evaluating_scenario()), {}
     for scheme in run.schemes:
         fitted = load_fit(run.posterior_path(scheme), synthesizer, confidential, run.weights[scheme])
         seeds = [seed_for(run.study.seed, f"chance {number}", scheme) for number in range(sets)]
         frames = (fitted.synthesize(run.study.release.L, random_seed=seed) for seed in seeds)
-        risks[scheme] = np.array([identification_risks(confidential, datasets, scenario).mean(axis=0) for datasets in frames])
+        risks[scheme] = np.array([identification_risks(world.pair(datasets)).mean(axis=0) for datasets in frames])
     return risks
 
 

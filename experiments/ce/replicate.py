@@ -6,6 +6,7 @@ public-use file of BLS instead. OUT/run is the run, OUT/report holds tables and 
 """
 
 import argparse
+import dataclasses
 import shutil
 import sys
 from pathlib import Path
@@ -50,11 +51,11 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
     if pumd is not None:
         out.mkdir(parents=True, exist_ok=True)
         write_table(load_ce_pumd(pumd), out / "ce_pumd.parquet")
-        study = study.model_copy(update={"data": DataSettings(path=(out / "ce_pumd.parquet").absolute())})
+        study = dataclasses.replace(study, data=DataSettings(path=(out / "ce_pumd.parquet").absolute()))
     if not (out / "run").exists():
         run_study(study, out / "run", cores=cores, reporter=reporter_for(Console(stderr=True)))
     run = load_run(out / "run")
-    if run.study.model_dump(exclude={"data"}) != study.model_dump(exclude={"data"}) or run.study.data.embedded != study.data.embedded:
+    if dataclasses.replace(run.study, data=study.data) != study or run.study.data.embedded != study.data.embedded:
         raise InputError(f"{str(out / 'run')!r} is a run of other settings; remove it or choose another --out")
     return write_report(run, find_confidential(run), out / "report")
 

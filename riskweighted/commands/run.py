@@ -1,5 +1,6 @@
 """``riskweighted run`` and ``riskweighted demo``."""
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -39,9 +40,10 @@ def demo(
 def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:  # type: ignore[no-untyped-def]
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
-        from riskweighted.runs.run import plan_study, run_study
+        from riskweighted.runs.checked import plan_study
+        from riskweighted.runs.run import run_study
     if seed is not None:
-        study = study.model_copy(update={"seed": seed})
+        study = dataclasses.replace(study, seed=seed)
     if dry_run:
         plan = plan_study(study)
         lines = {

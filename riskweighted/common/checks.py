@@ -1,13 +1,26 @@
 """Checks of single settings: numbers, counts, seeds; each refuses in one line."""
 
 import math
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 
-__all__ = ["check_count", "check_seed", "is_number"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_names",
+    "check_number",
+    "check_path",
+    "check_seed",
+    "check_sequence",
+    "check_share",
+    "check_text",
+    "is_number",
+]
 
 
 def is_number(value: object) -> bool:
@@ -15,10 +28,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def check_seed(seed: object) -> None:
+def check_seed(seed: object, what: str = "random_seed") -> None:
     """Refuse a random seed that is neither None nor a whole number >= 0."""
     if seed is not None and (not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0):
-        raise InputError(f"random_seed must be a whole number >= 0 or None, got {seed!r}")
+        raise InputError(f"{what} must be a whole number >= 0 or None, got {seed!r}")
 
 
 def check_count(count: int, what: str = "L", most: int | None = None) -> int:
@@ -28,3 +41,56 @@ def check_count(count: int, what: str = "L", most: int | None = None) -> int:
     if most is not None and count > most:
         raise InputError(f"{what} must be at most {most}{' (the number of posterior draws)' if what == 'L' else ''}, got {count}")
     return int(count)
+
+
+def check_number(value: object, what: str, least: float | None = None) -> float:
+    """Refuse what is not a finite number, or is below `least`."""
+    if not isinstance(value, Real) or not is_number(value) or (least is not None and value < least):
+        raise InputError(f"{what} must be a finite number{'' if least is None else f' >= {least:g}'}, got {value!r}")
+    return float(value)
+
+
+def check_share(value: object, what: str) -> float:
+    """Refuse what is not a number strictly between 0 and 1."""
+    if not isinstance(value, Real) or not is_number(value) or not 0 < value < 1:
+        raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def check_choice(value: object, valid: Collection[str], what: str) -> None:
+    """Refuse what is none of the valid names."""
+    if not isinstance(value, str) or value not in valid:
+        raise InputError(f"{what} must be one of {listing(valid)}, got {value!r}")
+
+
+def check_text(value: object, what: str, *, optional: bool = False) -> None:
+    """Refuse what is not text, or None where that is allowed."""
+    if not (isinstance(value, str) or (optional and value is None)):
+        raise InputError(f"{what} must be text, got {type(value).__name__}")
+
+
+def check_sequence(value: object, what: str) -> tuple[object, ...]:
+    """A list as a tuple; refuses text, tables and single values."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InputError(f"{what} must be a list, got {type(value).__name__}")
+    return tuple(value)
+
+
+def check_path(value: object, what: str) -> Path:
+    """The name of a file or folder as a path."""
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise InputError(f"{what} must be the name of a file or folder, got {type(value).__name__}")
+    return Path(value)
+
+
+def check_names(value: object, what: str) -> tuple[str, ...]:
+    """One name or several as a tuple; refuses what is no text, and repeats."""
+    if not isinstance(value, (str, Sequence)):
+        raise InputError(f"{what} must be a column name or a sequence of them, got {type(value).__name__}")
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if any(not isinstance(name, str) for name in names):
+        raise InputError(f"{what} must be column names (strings), got {listing(type(n).__name__ for n in names)}")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"{what} names {listing(repeated)} more than once")
+    return names

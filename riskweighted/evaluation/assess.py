@@ -13,14 +13,14 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.pairing import Frames, as_frames, pair
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import Paired, make_world
 from riskweighted.risk.attribute import correct_attribution, replicated_uniques
 from riskweighted.risk.canonical import canonical_disclosure
 from riskweighted.risk.identification import identification_risks
-from riskweighted.risk.matching import matching_risk
-from riskweighted.risk.rank import rank_measure
+from riskweighted.risk.matching import match
+from riskweighted.risk.rank import rank_shares
 from riskweighted.utility.intervals import mean_interval, proportion_interval
 
 __all__ = ["Assessment", "assess"]
@@ -101,15 +101,13 @@ def assess(
     check_count(top, "top")
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, got {level!r}")
-    frames = as_frames(synthetic)
-    scenario.check(confidential)
-    paired = [pair(confidential, frame, scenario, identifier=identifier) for frame in frames]
+    world = make_world(confidential, scenario)
+    paired = world.pair_rows(synthetic, identifier)
     own = confidential[[*scenario.known, *scenario.synthetic]]
-    risks = identification_risks(own, paired, scenario)
-    releases = dict(zip(RELEASES, (paired, [own], _independent(paired, scenario, random_seed)), strict=True))
+    releases = dict(zip(RELEASES, (paired, world.pair(own), _independent(paired, random_seed)), strict=True))
     rows = []
     for done, (release, released) in enumerate(releases.items()):
-        rows += [{"release": release, **row._asdict()} for row in _measures(own, released, scenario, level)]
+        rows += [{"release": release, **row._asdict()} for row in _measures(released, level)]
         if progress is not None:
             progress(done + 1, len(releases))
     table = pd.DataFrame(rows)
@@ -117,48 +115,48 @@ def assess(
     for place, name in enumerate(("lower", "upper")):
         table.insert(3 + place, name, bounds[name])
     table.insert(6, "boundary", scenario.boundary)
-    return Assessment(table, _contributions(own, paired, scenario), _riskiest(own, paired, scenario, risks.mean(axis=0), top))
+    return Assessment(table, _contributions(paired), _riskiest(paired, top))
 
 
-def _independent(frames: list[pd.DataFrame], scenario: Scenario, random_seed: int) -> list[pd.DataFrame]:
+def _independent(paired: Paired, random_seed: int) -> Paired:
     """Each synthetic dataset with its synthetic values, jointly, given to other records at random."""
-    shuffled = []
-    for frame, seed in zip(frames, np.random.SeedSequence(random_seed).spawn(len(frames)), strict=True):
+    names, shuffled = paired.world.scenario.synthetic, []
+    for frame, seed in zip(paired.frames, np.random.SeedSequence(random_seed).spawn(len(paired)), strict=True):
         order = np.random.default_rng(seed).permutation(len(frame))
-        shuffled.append(frame.assign(**{name: frame[name].array[order] for name in scenario.synthetic}))
-    return shuffled
+        shuffled.append(frame.assign(**{name: frame[name].array[order] for name in names}))
+    return Paired(paired.world, tuple(shuffled))
 
 
-def _measures(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, level: float) -> Iterator[_Row]:
+def _measures(paired: Paired, level: float) -> Iterator[_Row]:
     """Every measure that applies, in the order of the table."""
-    yield from _identification(confidential, frames, scenario, level)
-    yield from _matching(confidential, frames, scenario, level)
-    numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
+    yield from _identification(paired, level)
+    yield from _matching(paired, level)
+    numeric = paired.world.numeric
     if len(numeric) == 1:
-        between = rank_measure(confidential, frames, scenario).to_numpy()
+        between = rank_shares(paired).to_numpy()
         what = "mean over records of the share of the pattern's synthetic values between true and own synthetic value (S001)"
         yield _Row("rank measure", between.mean(), mean_interval(between, level=level), _BY_RECORD, "safer", what)
-    if scenario.known:
-        yield from _attribution(confidential, frames, scenario, level)
+    if paired.world.scenario.known:
+        yield from _attribution(paired, level)
     if numeric:
-        yield from _canonical(confidential, frames, numeric, level)
+        yield from _canonical(paired, level)
 
 
-def _identification(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, level: float) -> Iterator[_Row]:
-    risk = identification_risks(confidential, frames, scenario).mean(axis=0)
+def _identification(paired: Paired, level: float) -> Iterator[_Row]:
+    risk = identification_risks(paired).mean(axis=0)
     what = "mean over records of IR, averaged over datasets (S003 eq. 1)"
     yield _Row("identification risk", risk.mean(), mean_interval(risk, level=level), _BY_RECORD, "riskier", what)
     share = float((risk > 0.5).mean())
     interval = proportion_interval(share, len(risk), level=level)
     yield _Row("share at identification risk over 0.5", share, interval, _SHARE, "riskier", "share of records with IR > 0.5 (S003 eq. 1)")
-    alone = float(known_patterns(confidential, scenario.known).singletons)
+    alone = float(paired.world.patterns.singletons)
     what = "known patterns of one record, which the pattern alone identifies (eq. 1 gives it 0)"
     yield _Row("singleton patterns", alone, _NONE, "a count", "riskier", what)
 
 
-def _matching(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, level: float) -> Iterator[_Row]:
-    found = matching_risk(confidential, frames, scenario)
-    n = len(confidential)
+def _matching(paired: Paired, level: float) -> Iterator[_Row]:
+    found = match(paired)
+    n = len(paired.world.confidential)
     interval = tuple(n * bound for bound in mean_interval(found.expected_by_target, level=level))
     what = "sum over records of T/c, mean over datasets (S000)"
     yield _Row("expected match risk", found.expected_match_risk, interval, _BY_RECORD, "riskier", what)  # type: ignore[arg-type]
@@ -172,7 +170,8 @@ def _matching(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: 
     yield _Row("unique matches", found.unique_matches, _NONE, "a count", "riskier", what)
 
 
-def _attribution(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, level: float) -> Iterator[_Row]:
+def _attribution(paired: Paired, level: float) -> Iterator[_Row]:
+    confidential, frames, scenario = paired.world.confidential, paired.frames, paired.world.scenario
     found = correct_attribution(confidential, frames, scenario)
     cap = found.cap.to_numpy()
     what = "mean over records of CAP, the share of the key's synthetic records that match the target"
@@ -196,10 +195,10 @@ def _attribution(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenari
     yield _Row("replicated uniques", which.share, interval, _SHARE, "riskier", what)
 
 
-def _canonical(confidential: pd.DataFrame, frames: list[pd.DataFrame], numeric: list[str], level: float) -> Iterator[_Row]:
+def _canonical(paired: Paired, level: float) -> Iterator[_Row]:
     """Canonical-correlation measures of the numeric synthetic variables, in the first dataset."""
     try:
-        found = canonical_disclosure(confidential, frames[0], numeric)
+        found = canonical_disclosure(paired.world.confidential, paired.frames[0], list(paired.world.numeric))
     except InputError as error:
         yield _Row("largest canonical R^2", np.nan, _NONE, "none", "riskier", f"undefined: {error}")
         return
@@ -217,34 +216,35 @@ def _canonical(confidential: pd.DataFrame, frames: list[pd.DataFrame], numeric: 
     yield _Row("MIDP bound", found.midp_bound, _NONE, "a bound", "riskier", what)
 
 
-def _contributions(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario) -> pd.DataFrame:
+def _contributions(paired: Paired) -> pd.DataFrame:
     """What the risk would be if the intruder did not know one of the known variables."""
 
-    def figures(settings: Scenario) -> tuple[float, float]:
-        match = matching_risk(confidential, frames, settings).expected_match_risk
-        return float(identification_risks(confidential, frames, settings).mean()), match
+    def figures(seen: Paired) -> tuple[float, float]:
+        return float(identification_risks(seen).mean()), match(seen).expected_match_risk
 
-    risk, match = figures(scenario)
+    world, scenario = paired.world, paired.world.scenario
+    risk, matches = figures(paired)
     rows = []
     for name in scenario.known:
-        without = figures(replace(scenario, known=tuple(other for other in scenario.known if other != name)))
-        rows.append((name, without[0], risk - without[0], without[1], match - without[1]))
+        fewer = world.under(replace(scenario, known=tuple(other for other in scenario.known if other != name)))
+        without = figures(Paired(fewer, paired.frames))
+        rows.append((name, without[0], risk - without[0], without[1], matches - without[1]))
     columns = ["known_variable", "risk_without", "risk_added", "matches_without", "matches_added"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _riskiest(confidential: pd.DataFrame, frames: list[pd.DataFrame], scenario: Scenario, risk: np.ndarray, top: int) -> pd.DataFrame:
+def _riskiest(paired: Paired, top: int) -> pd.DataFrame:
     """The `top` records by identification risk (ties: by expected match), with what makes them so."""
-    found = matching_risk(confidential, frames, scenario)
-    c, true = (found.records[name].to_numpy(dtype=float).reshape(len(frames), -1) for name in ("c", "T"))
+    risk, found = identification_risks(paired).mean(axis=0), match(paired)
+    c, true = (found.records[name].to_numpy(dtype=float).reshape(len(paired), -1) for name in ("c", "T"))
     table = pd.DataFrame(
         {
             "identification_risk": risk,
             "expected_match": found.expected_by_target,
             "mean_matches": c.mean(axis=0),
             "share_own_value_close": true.mean(axis=0),
-            "records_in_pattern": known_patterns(confidential, scenario.known).in_pattern,
+            "records_in_pattern": paired.world.patterns.in_pattern,
         },
-        index=confidential.index.rename("record"),
+        index=paired.world.confidential.index.rename("record"),
     )
     return table.sort_values(["identification_risk", "expected_match"], ascending=False, kind="stable").head(top)

@@ -13,6 +13,7 @@ from riskweighted.common.frames import require_columns, require_finite
 from riskweighted.data.ce_simulator import CE_CATEGORIES, CE_RECORDS
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
 from riskweighted.risk.confidential import confidential_risk
 
 __all__ = ["CE_KNOWN", "CE_PUBLISHED", "CE_REGRESSION", "CE_TOP_CODE", "ce_facts"]
@@ -71,7 +72,7 @@ def ce_facts(data: pd.DataFrame) -> pd.DataFrame:
     scenario = Scenario(known=CE_KNOWN, synthetic=("income",), singletons="paper")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingletonWarning)  # the table counts them itself
-        achieved["largest identification risk"] = confidential_risk(data, scenario).max()
+        achieved["largest identification risk"] = confidential_risk(make_world(data, scenario)).max()
     table = pd.DataFrame({"fact": list(CE_PUBLISHED), "published": list(CE_PUBLISHED.values())}).astype({"published": float})
     table["achieved"] = [float(achieved[fact]) for fact in CE_PUBLISHED]
     return table.assign(difference=table["achieved"] - table["published"])

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from riskweighted.common.checks import check_seed, is_number
+from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.pairing import as_frames
-from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.utility.bootstrap import pooled_bootstrap
@@ -19,7 +20,7 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression
 
-__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate"]
+__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate", "evaluate_world"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 Frames = Sequence[pd.DataFrame]
@@ -64,13 +65,13 @@ def evaluate(
     scenario: Scenario,
     *,
     baseline: str | None = None,
-    quantiles: Sequence[float] = (0.5, 0.9),
-    regression: str | None = None,
-    coefficient: str | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    threshold: float = 0.5,
-    increase: float = 0.25,
+    quantiles: Sequence[float] = EvaluationSettings.quantiles,
+    regression: str | None = EvaluationSettings.regression,
+    coefficient: str | None = EvaluationSettings.coefficient,
+    resamples: int = EvaluationSettings.resamples,
+    level: float = EvaluationSettings.level,
+    threshold: float = EvaluationSettings.threshold,
+    increase: float = EvaluationSettings.increase,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -84,18 +85,8 @@ def evaluate(
     scenario : Scenario
     baseline : str, optional
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
-    quantiles : sequence of float
-        Quantiles reported beside the mean, with pooled bootstrap intervals.
-    regression : str, optional
-        Formula of a least-squares regression, for example ``"income ~ C(earner)"``, and
-    coefficient : str, optional
-        the column of its model matrix that is reported, with Reiter's combining rule.
-    resamples : int
-        Bootstrap resamples per dataset.
-    level : float
-        Probability of every interval.
-    threshold, increase : float
-        Risk over which a record is counted, and rise over the baseline at which it is flagged.
+    quantiles, regression, coefficient, resamples, level, threshold, increase
+        See `EvaluationSettings`.
     random_seed : int, optional
         For the bootstrap.
     progress : callable, optional
@@ -110,6 +101,31 @@ def evaluate(
     InputError
         If a frame does not pair with the confidential data, the baseline is no label, or a setting is not valid.
     """
+    settings = EvaluationSettings(
+        quantiles=quantiles,
+        regression=regression,
+        coefficient=coefficient,
+        resamples=resamples,
+        level=level,
+        threshold=threshold,
+        increase=increase,
+    )
+    world = make_world(confidential, scenario)
+    analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
+    return evaluate_world(world, synthetic, settings, analysis, baseline=baseline, random_seed=random_seed, progress=progress)
+
+
+def evaluate_world(
+    world: World,
+    synthetic: Mapping[str, Frames | pd.DataFrame],
+    settings: EvaluationSettings,
+    analysis: Regression | None,
+    *,
+    baseline: str | None = None,
+    random_seed: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """`evaluate` of checked confidential data and a checked regression."""
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     if not labelled:
         raise InputError("no synthetic data was given: pass {label: list of DataFrames}")
@@ -117,31 +133,24 @@ def evaluate(
         raise InputError(f"the label {CONFIDENTIAL!r} is taken by the confidential data; choose another")
     if baseline is not None and baseline not in labelled:
         raise InputError(f"baseline {baseline!r} is no label of the synthetic data; valid are {listing(labelled)}")
-    for name, share in (("level", level), ("threshold", threshold), ("increase", increase), *(("quantile", q) for q in quantiles)):
-        if not (is_number(share) and 0 < share < 1):
-            raise InputError(f"{name} must lie between 0 and 1, got {share!r}")
-    if len(set(quantiles)) < len(quantiles):
-        raise InputError(f"quantiles must each be named once, got {list(quantiles)}")
     check_seed(random_seed)
-    analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
-
-    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(confidential, scenario)})
+    confidential = world.confidential
+    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
     every = {CONFIDENTIAL: [confidential], **labelled}
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     statistics: list[dict[str, object]] = []
     for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
         if label != CONFIDENTIAL:
-            records[label] = identification_risks(confidential, frames, scenario).mean(axis=0)
+            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
         rng = np.random.default_rng(seed)
-        for name in scenario.synthetic:
-            if scenario.is_numeric(confidential[name]):
-                values = [frame[name].to_numpy(dtype=float) for frame in frames]
-                statistics += _univariate(label, name, confidential[name].to_numpy(dtype=float), values, quantiles, rng, resamples, level)
+        for name in world.numeric:
+            values = [frame[name].to_numpy(dtype=float) for frame in frames]
+            statistics += _univariate(label, name, confidential[name].to_numpy(dtype=float), values, settings, rng)
         if analysis is not None:
-            statistics.append(_coefficient_row(label, frames, analysis, level))
+            statistics.append(_coefficient_row(label, frames, analysis, settings.level))
         if progress is not None:
             progress(done + 1, len(every))
-    risk = _risk_table(records, known_patterns(confidential, scenario.known).singletons, baseline, threshold, increase)
+    risk = _risk_table(records, world.patterns.singletons, baseline, settings.threshold, settings.increase)
     return Evaluation(risk, _with_overlap(pd.DataFrame(statistics)), records)
 
 
@@ -176,10 +185,8 @@ def _univariate(
     name: str,
     confidential: np.ndarray,
     values: list[np.ndarray],
-    quantiles: Sequence[float],
+    settings: EvaluationSettings,
     rng: np.random.Generator,
-    resamples: int,
-    level: float,
 ) -> list[dict[str, object]]:
     """ECDF distances, mean and quantiles of one numeric variable."""
     rows = []
@@ -189,9 +196,9 @@ def _univariate(
         for measure, value, how in both:
             definition = f"{how} of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
             rows.append({"label": label, "variable": name, "measure": measure, "estimate": value, "definition": definition})
-    for quantile in (None, *quantiles):
+    for quantile in (None, *settings.quantiles):
         measure = "mean" if quantile is None else "median" if quantile == 0.5 else f"{quantile!r} quantile"
-        interval = pooled_bootstrap(values, quantile, rng, resamples=resamples, level=level)
+        interval = pooled_bootstrap(values, quantile, rng, resamples=settings.resamples, level=settings.level)
         rows.append(_interval_row(label, name, measure, interval, "mean over datasets of the bootstrap estimates"))
     return rows
 

@@ -13,10 +13,10 @@ import pandas as pd
 
 from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.intervals import find_runs
-from riskweighted.intruder.patterns import Patterns, cells, known_patterns
+from riskweighted.intruder.patterns import Patterns, cells
 from riskweighted.intruder.scenario import Scenario
 
-__all__ = ["Neighbourhood", "Neighbours", "confidential_neighbourhood", "confidential_neighbours", "find_neighbours"]
+__all__ = ["Neighbourhood", "Neighbours", "find_neighbours"]
 
 
 class Neighbourhood(NamedTuple):
@@ -76,16 +76,3 @@ def find_neighbours(confidential: pd.DataFrame, candidates: pd.DataFrame, scenar
         balls = scenario.balls(name, confidential[name].to_numpy(dtype=float))
         runs.append(find_runs(centre_cell, cell, candidates[name].to_numpy(dtype=float), balls.lower, balls.upper))
     return runs[0] if len(runs) == 1 else Boxes(tuple(runs))
-
-
-def confidential_neighbours(confidential: pd.DataFrame, scenario: Scenario) -> tuple[Patterns, Neighbours]:
-    """The patterns of checked confidential data, and its own records in its own balls."""
-    scenario.check(confidential)
-    patterns = known_patterns(confidential, scenario.known)
-    return patterns, find_neighbours(confidential, confidential, scenario, patterns)
-
-
-def confidential_neighbourhood(confidential: pd.DataFrame, scenario: Scenario) -> Neighbourhood:
-    """How many records share each record's pattern, and how many of them lie in its ball."""
-    patterns, neighbours = confidential_neighbours(confidential, scenario)
-    return Neighbourhood(patterns.in_pattern, neighbours.within)

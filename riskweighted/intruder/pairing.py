@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.frames import require_columns, require_finite
-from riskweighted.intruder.patterns import Patterns, cells
+from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
 
 __all__ = ["Frames", "as_frames", "check_synthetic", "pair"]
@@ -95,7 +95,7 @@ def _comparable(column: pd.Series, like: pd.Series) -> pd.Series:
     return converted
 
 
-def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, patterns: Patterns, what: str) -> None:
+def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str) -> None:
     """Refuse a synthetic frame whose rows do not pair with the confidential ones.
 
     Rows pair by index: same length, same index in the same order, the scenario's columns present (further columns

@@ -1,13 +1,13 @@
 """The intruder's scenario: what is known, what is synthesized, and how close counts as close."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import is_number
+from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, require_finite
 
@@ -21,21 +21,8 @@ class Balls(NamedTuple):
     upper: np.ndarray
 
 
-def _names(value: str | Sequence[str], what: str) -> tuple[str, ...]:
-    if not isinstance(value, (str, Sequence)):
-        raise InputError(f"{what} must be a column name or a sequence of them, got {type(value).__name__}")
-    names = (value,) if isinstance(value, str) else tuple(value)
-    if any(not isinstance(name, str) for name in names):
-        raise InputError(f"{what} must be column names (strings), got {listing(type(n).__name__ for n in names)}")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError(f"{what} names {listing(repeated)} more than once")
-    return names
-
-
-def _choice(value: str, valid: Sequence[str], what: str) -> None:
-    if value not in valid:
-        raise InputError(f"{what} must be one of {listing(valid)}, got {value!r}")
+Kind = Literal["relative", "absolute"]
+_KINDS = ("relative", "absolute")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +40,8 @@ class Scenario:
     radius : float or mapping of str to float, default 0.2
         Half-width of the ball: a share of abs(y) (``radius_kind="relative"``, S003: 20 % of income) or a number in
         the variable's own units (``"absolute"``). A mapping gives one radius per numeric synthetic variable.
-    radius_kind : {"relative", "absolute"}
+    radius_kind : {"relative", "absolute"} or mapping of str to one of them, default "relative"
+        A mapping gives the kind of each numeric synthetic variable; one that it leaves out is relative.
     boundary : {"closed", "open"}
         Whether a value exactly on the boundary lies in the ball. ``"open"`` is the rule of the R package
         IdentificationRiskCalculation. A ball of radius zero is the value itself under both rules.
@@ -71,39 +59,45 @@ class Scenario:
         If a setting is not valid; the message lists what is.
     """
 
-    known: tuple[str, ...] = ()
-    synthetic: tuple[str, ...]
+    known: Sequence[str] = ()
+    synthetic: Sequence[str]
     radius: float | Mapping[str, float] = 0.2
-    radius_kind: Literal["relative", "absolute"] = "relative"
+    radius_kind: Kind | Mapping[str, Kind] = "relative"
     boundary: Literal["closed", "open"] = "closed"
     singletons: Literal["protect", "paper", "error"] = "protect"
     min_radius: float = 0.0
-    categorical: tuple[str, ...] = field(default=())
+    categorical: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for what in ("known", "synthetic", "categorical"):
-            object.__setattr__(self, what, _names(getattr(self, what), what))
+            object.__setattr__(self, what, check_names(getattr(self, what), what))
         if not self.synthetic:
             raise InputError("synthetic names no variable: name at least one that is replaced")
         both = [name for name in self.synthetic if name in self.known]
         if both:
             raise InputError(f"{listing(both)} cannot be both known and synthetic")
-        stray = [name for name in self.categorical if name not in self.synthetic]
+        self._require_synthetic(self.categorical, "categorical")
+        check_choice(self.boundary, ("closed", "open"), "boundary")
+        check_choice(self.singletons, ("protect", "paper", "error"), "singletons")
+        check_number(self.min_radius, "min_radius", least=0)
+        for radius in self._by_variable("radius"):
+            check_number(radius, "radius", least=0)
+        for kind in self._by_variable("radius_kind"):
+            check_choice(kind, _KINDS, "radius_kind")
+
+    def _require_synthetic(self, names: Iterable[str], what: str) -> None:
+        stray = [name for name in names if name not in self.synthetic]
         if stray:
-            raise InputError(f"categorical names {listing(stray)}; valid are the synthetic variables {listing(self.synthetic)}")
-        _choice(self.radius_kind, ("relative", "absolute"), "radius_kind")
-        _choice(self.boundary, ("closed", "open"), "boundary")
-        _choice(self.singletons, ("protect", "paper", "error"), "singletons")
-        if isinstance(self.radius, Mapping):
-            object.__setattr__(self, "radius", dict(self.radius))
-            stray = [name for name in self.radius if name not in self.synthetic]
-            if stray:
-                raise InputError(f"radius names {listing(stray)}; valid are the synthetic variables {listing(self.synthetic)}")
-        radii = self.radius.values() if isinstance(self.radius, Mapping) else [self.radius]
-        for what, numbers in (("radius", radii), ("min_radius", [self.min_radius])):
-            for number in numbers:
-                if not is_number(number) or number < 0:
-                    raise InputError(f"{what} must be a finite number >= 0, got {number!r}")
+            raise InputError(f"{what} names {listing(stray)}; valid are the synthetic variables {listing(self.synthetic)}")
+
+    def _by_variable(self, what: str) -> list[object]:
+        """The values of a setting that is one for all variables or a mapping, which becomes our own copy."""
+        given = getattr(self, what)
+        if not isinstance(given, Mapping):
+            return [given]
+        self._require_synthetic(given, what)
+        object.__setattr__(self, what, dict(given))
+        return list(given.values())
 
     def radius_of(self, variable: str) -> float:
         """The radius for one numeric synthetic variable."""
@@ -112,6 +106,10 @@ class Scenario:
         if variable not in self.radius:
             raise InputError(f"radius gives none for {variable!r}; it has {listing(self.radius)}")
         return float(self.radius[variable])
+
+    def kind_of(self, variable: str) -> Kind:
+        """Whether the radius of a numeric synthetic variable is a share of its value or a number in its units."""
+        return self.radius_kind.get(variable, "relative") if isinstance(self.radius_kind, Mapping) else self.radius_kind
 
     def is_numeric(self, column: pd.Series) -> bool:
         """Whether a synthetic variable is matched in a ball (numbers) rather than by equality (codes, text)."""
@@ -126,7 +124,7 @@ class Scenario:
         serves both rules. Every record lies in its own ball.
         """
         half = np.full(len(values), self.radius_of(variable))
-        if self.radius_kind == "relative":
+        if self.kind_of(variable) == "relative":
             half *= np.abs(values)
         half = np.maximum(half, self.min_radius)
         lower, upper = values - half, values + half

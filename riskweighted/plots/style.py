@@ -17,6 +17,7 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.synthesis.contract import baseline_names
 
 __all__ = [
     "CONFIDENTIAL_COLOUR",
@@ -55,10 +56,10 @@ _KNOWN = {
     "unweighted": SchemeStyle("#0072B2", "o", "--", "//"),
     "marginal": SchemeStyle("#D55E00", "^", "-.", "\\\\"),
     "pairwise": SchemeStyle("#009E73", "D", ":", "xx"),
-    "top-coding": SchemeStyle("#E69F00", "v", (0, (6, 1, 1, 1, 1, 1)), ".."),
     "3-way": SchemeStyle("#CC79A7", "P", (0, (3, 2)), "++"),
     "4-way": SchemeStyle("#56B4E9", "X", (0, (8, 2)), "--"),
 }
+_BASELINE = SchemeStyle("#E69F00", "v", (0, (6, 1, 1, 1, 1, 1)), "..")
 _SPARE_COLOURS = ("#882255", "#999933", "#332288", "#44AA99", "#CC6677", "#117733", "#AA4499")
 _SPARE_MARKERS = ("<", ">", "p", "h", "*")
 _SPARE_LINES = ((0, (5, 2, 1, 2)), (0, (1, 1)), (0, (10, 3)), (0, (4, 1, 4, 3)))
@@ -71,12 +72,13 @@ def scheme_styles(labels: Iterable[object]) -> dict[object, SchemeStyle]:
     Give all labels of a table, not the ones shown, so that a scheme looks the same in every figure.
     """
     styles: dict[object, SchemeStyle] = {}
+    known = _KNOWN | dict.fromkeys(baseline_names()[:1], _BASELINE)
     spare = 0
     for label in labels:
         if label in styles:
             continue
-        if label in _KNOWN:
-            styles[label] = _KNOWN[str(label)]
+        if label in known:
+            styles[label] = known[str(label)]
             continue
         kinds = (_SPARE_COLOURS, _SPARE_MARKERS, _SPARE_LINES, _SPARE_HATCHES)
         styles[label] = SchemeStyle(*(kind[spare % len(kind)] for kind in kinds))  # type: ignore[arg-type]

@@ -6,79 +6,107 @@ row i of one is row i of the other.
 
 import json
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from riskweighted.common.checks import check_choice, check_names, check_number, check_path, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.settings import from_table, read_toml, to_table
 from riskweighted.data.io import read_table, write_table
 from riskweighted.reidentification.attack import METRICS, AttackSettings, Reidentification, attack
-from riskweighted.reidentification.files import Kind, LinkedFiles, link_files
+from riskweighted.reidentification.files import KINDS, Kind, LinkedFiles, link_files
 from riskweighted.reidentification.scores import read_scores
-from riskweighted.runs.study import first_error, read_toml
 
 __all__ = ["ReidentificationStudy", "StudyResult", "load_reidentification_study", "run_reidentification_study"]
 
-_Names = str | list[str]
+Names = str | Sequence[str]
 _MOST_STRATA_DRAWN = 20
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FileSettings(_Settings):
+@dataclass(frozen=True)
+class FileSettings:
     """The three files and their keys; paths are relative to the study file."""
 
     puf: Path
     eif: Path
     iuf: Path
-    pufid: _Names = "pufid"
-    eifid: _Names = "eifid"
+    pufid: Names = "pufid"
+    eifid: Names = "eifid"
+
+    def __post_init__(self) -> None:
+        for name in ("puf", "eif", "iuf"):
+            object.__setattr__(self, name, check_path(getattr(self, name), name))
+        for name in ("pufid", "eifid"):
+            object.__setattr__(self, name, check_names(getattr(self, name), name))
 
 
-class RunSettings(_Settings):
+@dataclass(frozen=True)
+class RunSettings:
     """A finished run, and its confidential data where that is not embedded in the package."""
 
     folder: Path
     confidential: Path | None = None
-    schemes: list[str] | None = None
+    schemes: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", check_path(self.folder, "folder"))
+        if self.confidential is not None:
+            object.__setattr__(self, "confidential", check_path(self.confidential, "confidential"))
+        if self.schemes is not None:
+            object.__setattr__(self, "schemes", check_names(self.schemes, "schemes"))
 
 
-class ReidentificationStudy(_Settings):
+@dataclass(frozen=True, kw_only=True)
+class ReidentificationStudy:
     """Every setting of a re-identification study."""
 
     files: FileSettings | None = None
     run: RunSettings | None = None
-    linking: dict[str, Kind] = {}
-    metrics: Annotated[list[str], Field(min_length=1)] = ["unicity", "taxicab", "euclidean"]
-    strata: _Names = []
+    linking: Mapping[str, Kind] = field(default_factory=dict)
+    metrics: Sequence[str] = ("unicity", "taxicab", "euclidean")
+    strata: Names = ()
     empty_strata: Literal["error", "allow"] = "error"
-    alpha: Annotated[float, Field(gt=0, le=1)] = 0.5
+    alpha: float = 0.5
     normalization: Literal["primer", "rms"] = "primer"
-    scores: dict[str, Path] = {}
-    threshold: Annotated[float, Field(gt=0, le=1)] = 0.5
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    scores: Mapping[str, Path] = field(default_factory=dict)
+    threshold: float = 0.5
+    seed: int = 0
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "ReidentificationStudy":
+    def __post_init__(self) -> None:
         if (self.files is None) == (self.run is None):
-            raise ValueError("give either the table [files] or the table [run]")
-        unknown = [metric for metric in self.metrics if metric not in METRICS]
-        if unknown or len(set(self.metrics)) < len(self.metrics):
-            raise ValueError(f"metrics must be different ones of {listing(METRICS)}")
+            raise InputError("give either the table [files] or the table [run]")
+        object.__setattr__(self, "metrics", check_names(self.metrics, "metrics"))
+        object.__setattr__(self, "strata", check_names(self.strata, "strata"))
+        if not self.metrics or not set(self.metrics) <= set(METRICS):
+            raise InputError(f"metrics must be different ones of {listing(METRICS)}")
+        self._check_tables()
+        check_choice(self.empty_strata, ("error", "allow"), "empty_strata")
+        check_choice(self.normalization, ("primer", "rms"), "normalization")
+        for name in ("alpha", "threshold"):
+            value = check_number(getattr(self, name), name)
+            if not 0 < value <= 1:
+                raise InputError(f"{name} must lie above 0 and be at most 1, got {value!r}")
+        check_seed(self.seed, "seed")
+
+    def _check_tables(self) -> None:
+        """The tables of linking variables and of score files."""
+        for name in ("linking", "scores"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InputError(f"{name} must be a table, got {type(getattr(self, name)).__name__}")
+        for variable, kind in self.linking.items():
+            check_choice(kind, KINDS, f"linking.{variable}")
+        object.__setattr__(self, "scores", {name: check_path(path, f"scores.{name}") for name, path in self.scores.items()})
         if self.files is not None and not self.linking:
-            raise ValueError("the table [linking] must name the linking variables")
+            raise InputError("the table [linking] must name the linking variables")
         if "adhoc" in self.metrics and not self.scores:
-            raise ValueError("the metric 'adhoc' needs the table [scores]: a score file for every linking variable")
-        return self
+            raise InputError("the metric 'adhoc' needs the table [scores]: a score file for every linking variable")
 
 
 @dataclass(frozen=True)
@@ -111,19 +139,14 @@ def load_reidentification_study(path: str | Path) -> ReidentificationStudy:
     InputError
         If the file is absent or not TOML, or a setting is unknown, missing or not valid.
     """
-    try:
-        study = ReidentificationStudy.model_validate(read_toml(path, "study"))
-    except ValidationError as error:
-        raise InputError(first_error(error, ReidentificationStudy)) from None
-    base = Path(path).parent
-    changes: dict[str, object] = {"scores": {name: base / file for name, file in study.scores.items()}}
+    study, base = from_table(ReidentificationStudy, read_toml(path, "study")), Path(path).parent
+    changes: dict[str, Any] = {"scores": {name: base / file for name, file in study.scores.items()}}
     if study.files is not None:
-        places = {name: base / getattr(study.files, name) for name in ("puf", "eif", "iuf")}
-        changes["files"] = study.files.model_copy(update=places)
+        changes["files"] = replace(study.files, puf=base / study.files.puf, eif=base / study.files.eif, iuf=base / study.files.iuf)
     if study.run is not None:
         confidential = None if study.run.confidential is None else base / study.run.confidential
-        changes["run"] = study.run.model_copy(update={"folder": base / study.run.folder, "confidential": confidential})
-    return study.model_copy(update=changes)
+        changes["run"] = replace(study.run, folder=base / study.run.folder, confidential=confidential)
+    return replace(study, **changes)
 
 
 def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *, reporter: Reporter | None = None) -> StudyResult:
@@ -189,7 +212,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     """The checked files: one release, or one for every synthetic dataset of a run."""
 
     def checked(
-        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: dict[str, Kind], pufid: _Names, eifid: _Names
+        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: dict[str, Kind], pufid: Names, eifid: Names
     ) -> LinkedFiles:
         kept = {"strata": study.strata, "empty_strata": study.empty_strata}
         return link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, **kept)  # type: ignore[arg-type]
@@ -204,7 +227,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     assert study.run is not None
     run = load_run(study.run.folder)
     confidential = find_confidential(run, study.run.confidential)
-    scenario = run.study.make_scenario()
+    scenario = run.study.scenario
     numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
     default: dict[str, Kind] = {name: "numeric" if name in numeric else "categorical" for name in (*scenario.known, *scenario.synthetic)}
     linking = study.linking or default
@@ -241,7 +264,7 @@ def _write_figures(rates: pd.DataFrame, folder: Path) -> None:
 
 def _write_manifest(study: ReidentificationStudy, folder: Path) -> None:
     """Settings without paths, versions, hashes of the input files and of every file written."""
-    settings = json.loads(study.model_dump_json())
+    settings = to_table(study)
     inputs = {}
     if study.files is not None:
         for name in ("puf", "eif", "iuf"):

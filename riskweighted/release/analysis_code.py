@@ -70,7 +70,7 @@ def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
     That is the regression coefficient, by Reiter's rule, where the regression has main effects of numbers and categories only;
     else the mean, whose published interval is a bootstrap.
     """
-    settings, target = run.study.evaluation, run.study.make_synthesizer().target
+    settings, target = run.study.evaluation, run.study.target
     if run.study.release.L < 2:
         return None
     table = run.tables["utility"]

@@ -29,7 +29,7 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.data.io import read_label, read_table, write_table
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text, significant_digits
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.fitting import load_fit
+from riskweighted.synthesis.fitting import prepare_model
 
 __all__ = ["ALLOWED", "Chance", "Secrets", "chance_of", "check_pack", "check_unaltered", "gather_secrets"]
 
@@ -92,8 +92,7 @@ def gather_secrets(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     InputError
         If the data is not the one that the run was made from.
     """
-    synthesizer, posteriors = run.study.make_synthesizer(), run.posteriors
-    target = synthesizer.target
+    model, target, posteriors = prepare_model(run.study.make_synthesizer(), confidential), run.study.target, run.posteriors
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
@@ -101,7 +100,7 @@ def gather_secrets(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     chance = {}
     for scheme in schemes:
         alpha = pd.Series(run.weights[scheme].to_numpy(dtype=float), confidential.index)
-        fitted = load_fit(run.posterior_path(scheme), synthesizer, confidential, alpha)
+        fitted = model.load(run.posterior_path(scheme), alpha)
         fresh = fitted.synthesize(_FRESH, random_seed=seed_for(run.study.seed, "leak check", scheme))
         chance[scheme] = chance_of([frame[target].to_numpy(dtype=float) for frame in fresh], values)
     draws = [variable.to_numpy().ravel() for fit in posteriors.values() for variable in fit.values() if "draw" in variable.dims]

@@ -54,7 +54,7 @@ class _Contents:
 
     @property
     def target(self) -> str:
-        return self.run.study.make_synthesizer().target
+        return self.run.study.target
 
     def facts(self) -> dict[str, object]:
         """What several pages say."""

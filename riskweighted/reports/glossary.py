@@ -1,6 +1,7 @@
 """What every number of a report means: definition, boundary rule, interval rule, and which way is worse."""
 
 import re
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -61,17 +62,19 @@ _FIXED = {
 }
 
 
+_WIDTH = {"relative": "times the absolute confidential value", "absolute": "in the variable's units"}
+
+
 def ball_rule(scenario: Scenario) -> str:
     """How close is close, in a sentence."""
-    radius = (
-        ", ".join(f"{r:g} for {name}" for name, r in scenario.radius.items())
-        if isinstance(scenario.radius, dict)
-        else f"{scenario.radius:g}"
+    numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
+    widths = {name: f"{scenario.radius_of(name):g} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
+    width = (
+        ", ".join(f"{text} for {name}" for name, text in widths.items()) if len(set(widths.values())) > 1 else next(iter(widths.values()))
     )
-    width = "times the absolute confidential value" if scenario.radius_kind == "relative" else "in the variable's units"
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
-    return f"The ball about a confidential value has half-width {radius} {width}; {sides}."
+    return f"The ball about a confidential value has half-width {width}; {sides}."
 
 
 class Glossary:

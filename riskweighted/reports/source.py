@@ -12,7 +12,6 @@ from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.reports.disclosure import View, quantile_digits
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
-from riskweighted.runs.run import TOP_CODING
 
 __all__ = ["Source", "gather"]
 
@@ -31,7 +30,7 @@ class Source:
 
     @cached_property
     def target(self) -> str:
-        return self.run.study.make_synthesizer().target
+        return self.run.study.target
 
     @cached_property
     def labels(self) -> list[str]:
@@ -65,19 +64,14 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     if records < minimum_count and not internal:
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
     if not internal:
-        run = _without_few_top_coded(run, data, minimum_count)
+        run = _without_baselines_of_few(run, data, minimum_count)
     digits = quantile_digits(run.tables["utility"], data, minimum_count)
     return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run))
 
 
-def _without_few_top_coded(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> FinishedRun:
-    """Without the top-coding baseline where it altered fewer than m records: its mean tells what these few have above the code."""
-    coding = run.study.top_coding
-    if coding is None:
-        return run
-    values = data[run.study.make_synthesizer().target]
-    code = values.quantile(coding.quantile) if coding.value is None else coding.value
-    if (values > code).sum() >= minimum_count:
-        return run
-    tables = {name: table[table["label"] != TOP_CODING].reset_index(drop=True) for name, table in run.tables.items()}
-    return replace(run, tables=tables)
+def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> FinishedRun:
+    """Without a baseline that altered fewer than m records: its mean tells what these few have."""
+    values = data[run.study.target].to_numpy()
+    few = [name for name in run.study.baselines if (run.baseline(name)[run.study.target].to_numpy() != values).sum() < minimum_count]
+    tables = {name: table[~table["label"].isin(few)].reset_index(drop=True) for name, table in run.tables.items()}
+    return replace(run, tables=tables) if few else run

@@ -34,7 +34,7 @@ class SummaryTable:
     ----------
     caption : str
     columns : tuple of str
-        Labels: the confidential data, the schemes, top-coding.
+        Labels: the confidential data, the schemes, baselines.
     rows : tuple of (str, tuple of str, str)
         Readable measure with its unit, one cell per column, definition.
     """
@@ -75,7 +75,7 @@ def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, st
     for name, column in summary.items():
         title, definition = _described(str(name), finished.tables["risk"], known, units, records)
         rows.append((plain(title), tuple(_cell(value) for value in column), plain(definition)))
-    variable = ", ".join(finished.study.make_scenario().synthetic)
+    variable = ", ".join(finished.study.variables)
     caption = f"Disclosure risk and utility of synthetic {variable}, {records} records, {finished.study.release.L} datasets per scheme"
     return SummaryTable(plain(caption), tuple(plain(str(label)) for label in summary.index), tuple(rows))
 

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, SingletonWarning
-from riskweighted.intruder.neighbours import Neighbourhood, confidential_neighbours
+from riskweighted.intruder.neighbours import Neighbourhood
 from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World
 
 __all__ = ["apply_singleton_policy", "confidential_risk"]
 
@@ -28,13 +29,12 @@ def apply_singleton_policy(risk: np.ndarray, patterns: Patterns, scenario: Scena
     return np.where(patterns.in_pattern == 1, 1.0, risk)
 
 
-def confidential_risk(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+def confidential_risk(world: World) -> pd.Series:
     """Identification risk of each confidential record, IR^c (S003 eq. 2), with the scenario's rule for singletons.
 
     Returns
     -------
-    Series, on the index of `confidential`, in [0, 1]; higher is riskier.
+    Series, on the index of the confidential data, in [0, 1]; higher is riskier.
     """
-    patterns, neighbours = confidential_neighbours(confidential, scenario)
-    risk = Neighbourhood(patterns.in_pattern, neighbours.within).risk
-    return pd.Series(apply_singleton_policy(risk, patterns, scenario), confidential.index, name="identification_risk")
+    risk = Neighbourhood(world.patterns.in_pattern, world.neighbours.within).risk
+    return pd.Series(apply_singleton_policy(risk, world.patterns, world.scenario), world.confidential.index, name="identification_risk")

@@ -1,55 +1,52 @@
 """Identification risk of each record, in the confidential data and in synthetic data (S003 eq. 1, 2)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
-from riskweighted.intruder.neighbours import Neighbourhood, find_neighbours
-from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.neighbours import Neighbourhood
+from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import Paired, make_world
 from riskweighted.risk.confidential import confidential_risk
 
 __all__ = ["identification_risk", "identification_risks"]
 
 
-def identification_risks(confidential: pd.DataFrame, synthetic: Sequence[pd.DataFrame], scenario: Scenario) -> np.ndarray:
+def identification_risks(paired: Paired) -> np.ndarray:
     """IR_i^(l) of every record in every synthetic dataset (S003 eq. 1).
 
     Parameters
     ----------
-    confidential : DataFrame, n rows
-    synthetic : sequence of L DataFrames, each paired with `confidential` row by row
-    scenario : Scenario
+    paired : Paired
+        L synthetic datasets.
 
     Returns
     -------
     ndarray (L, n), in [0, 1]: the share of the pattern's synthetic values outside the ball around the confidential
     value, where the record's own synthetic value lies inside it, else 0.
     """
-    scenario.check(confidential)
-    patterns = known_patterns(confidential, scenario.known)
-    frames = as_frames(synthetic)
-    risks = np.empty((len(frames), len(confidential)))
-    for number, frame in enumerate(frames):
-        check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number + 1}")
-        neighbours = find_neighbours(confidential, frame, scenario, patterns)
-        risks[number] = Neighbourhood(patterns.in_pattern, neighbours.within).risk * neighbours.own_inside
+    in_pattern = paired.world.patterns.in_pattern
+    risks = np.empty((len(paired), len(in_pattern)))
+    for row, neighbours in zip(risks, paired.neighbours(), strict=True):
+        row[:] = Neighbourhood(in_pattern, neighbours.within).risk * neighbours.own_inside
     return risks
 
 
-def identification_risk(confidential: pd.DataFrame, scenario: Scenario, synthetic: Frames | None = None) -> pd.Series:
+def identification_risk(
+    confidential: pd.DataFrame, synthetic: Frames | Scenario | None = None, scenario: Scenario | Frames | None = None
+) -> pd.Series:
     """Identification risk of each record (S003 eq. 1 and 2).
 
     Parameters
     ----------
     confidential : DataFrame, n rows
-    scenario : Scenario
     synthetic : DataFrame, sequence of DataFrames, or None
         None: the risk in the confidential data, IR^c (eq. 2), with the scenario's rule for singleton patterns.
         Frames: IR_i, the average over them of eq. 1. The ball stays around the confidential value. In a pattern
         of one record eq. 1 gives 0 whatever is released, although the pattern alone identifies the record.
+    scenario : Scenario
+        Needed. Until version 0.1 it stood before `synthetic`; that order is still understood.
 
     Returns
     -------
@@ -60,7 +57,12 @@ def identification_risk(confidential: pd.DataFrame, scenario: Scenario, syntheti
     InputError
         If the data lacks a column, has missing or infinite sensitive values, or a frame does not pair with it.
     """
+    if isinstance(synthetic, Scenario):
+        synthetic, scenario = scenario, synthetic
+    if not isinstance(scenario, Scenario) or isinstance(synthetic, Scenario):
+        raise InputError("identification_risk needs one scenario: identification_risk(confidential, synthetic, scenario)")
+    world = make_world(confidential, scenario)
     if synthetic is None:
-        return confidential_risk(confidential, scenario)
-    risks = identification_risks(confidential, as_frames(synthetic), scenario)
+        return confidential_risk(world)
+    risks = identification_risks(world.pair(synthetic))
     return pd.Series(risks.mean(axis=0), confidential.index, name="identification_risk")

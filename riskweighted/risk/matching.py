@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import find_neighbours
-from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import Paired, make_world
 
-__all__ = ["MatchingRisk", "matching_risk"]
+__all__ = ["MatchingRisk", "match", "matching_risk"]
 
 
 @dataclass(frozen=True)
@@ -91,22 +90,24 @@ def matching_risk(
     """
     if match_on not in ("both", "known"):
         raise InputError(f"match_on must be 'both' or 'known', got {match_on!r}")
-    frames = as_frames(synthetic)
-    scenario.check(confidential)
-    patterns = known_patterns(confidential, scenario.known)
-    chosen = _targets(targets, confidential.index)
+    return match(make_world(confidential, scenario).pair_rows(synthetic, identifier), targets, match_on)
+
+
+def match(
+    paired: Paired, targets: Sequence[object] | np.ndarray | None = None, match_on: Literal["both", "known"] = "both"
+) -> MatchingRisk:
+    """`matching_risk` of paired data."""
+    index, in_pattern = paired.world.confidential.index, paired.world.patterns.in_pattern
+    chosen = _targets(targets, index)
     tables = []
-    for number, frame in enumerate(frames, start=1):
-        paired = pair(confidential, frame, scenario, identifier=identifier)
-        check_synthetic(confidential, paired, scenario, patterns, f"synthetic dataset {number}")
+    for number, neighbours in enumerate(paired.neighbours(), start=1):
         if match_on == "known":
-            matches, true = patterns.in_pattern, np.ones(len(confidential), dtype=bool)
+            matches, true = in_pattern, np.ones(len(index), dtype=bool)
         else:
-            neighbours = find_neighbours(confidential, paired, scenario, patterns)
             matches, true = neighbours.within, neighbours.own_inside
         unique = matches == 1
         columns = {"dataset": number, "c": matches, "T": true, "K": unique & true, "F": unique & ~true}
-        tables.append(pd.DataFrame(columns, index=confidential.index)[chosen])
+        tables.append(pd.DataFrame(columns, index=index)[chosen])
     by_dataset = pd.DataFrame([_figures(table) for table in tables], index=pd.RangeIndex(1, len(tables) + 1, name="dataset"))
     return MatchingRisk(**by_dataset.mean().to_dict(), targets=int(chosen.sum()), by_dataset=by_dataset, records=pd.concat(tables))
 

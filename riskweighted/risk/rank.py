@@ -5,11 +5,11 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.intervals import find_runs
-from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import Paired, make_world
 
-__all__ = ["rank_measure"]
+__all__ = ["rank_measure", "rank_shares"]
 
 
 def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> pd.Series:
@@ -27,20 +27,21 @@ def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenar
     Series on the index of `confidential`, averaged over the datasets, in [0, 1]: 0 means that the record's own synthetic
     value is the closest one to the truth (at risk), 1 that all others are closer (safe). The lab reports its mean.
     """
-    scenario.check(confidential)
-    numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
+    return rank_shares(make_world(confidential, scenario).pair(synthetic))
+
+
+def rank_shares(paired: Paired) -> pd.Series:
+    """`rank_measure` of paired data."""
+    world, numeric = paired.world, paired.world.numeric
     if len(numeric) != 1:
         raise InputError(f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}")
     (name,) = numeric
-    frames = as_frames(synthetic)
-    patterns = known_patterns(confidential, scenario.known)
-    true = confidential[name].to_numpy(dtype=float)
-    shares = np.empty((len(frames), len(confidential)))
-    for number, frame in enumerate(frames):
-        check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number + 1}")
-        released = frame[name].to_numpy(dtype=float)
+    patterns = world.patterns
+    true = world.confidential[name].to_numpy(dtype=float)
+    shares = np.empty((len(paired), len(true)))
+    for share, released in zip(shares, paired.values(name), strict=True):
         lower, upper = np.minimum(true, released), np.maximum(true, released)
         # Strictly between: closed between the next floating-point numbers.
         between = find_runs(patterns.codes, patterns.codes, released, np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf))
-        shares[number] = between.within / patterns.in_pattern
-    return pd.Series(shares.mean(axis=0), confidential.index, name="rank_measure")
+        share[:] = between.within / patterns.in_pattern
+    return pd.Series(shares.mean(axis=0), world.confidential.index, name="rank_measure")

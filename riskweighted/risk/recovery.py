@@ -8,9 +8,9 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
 from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:
@@ -138,11 +138,7 @@ def _released(fit: "Fit", frames: Frames, scenario: Scenario) -> list[np.ndarray
         raise InputError(
             f"the fit synthesizes {target!r}, which must be numeric and the only synthetic variable; got {listing(scenario.synthetic)}"
         )
-    patterns = known_patterns(confidential, scenario.known)
-    frames = as_frames(frames)
-    for number, frame in enumerate(frames, start=1):
-        check_synthetic(confidential, frame, scenario, patterns, f"synthetic dataset {number}")
-    return [frame[target].to_numpy(dtype=float) for frame in frames]
+    return make_world(confidential, scenario).pair(frames).values(target)
 
 
 def _places(index: pd.Index, records: Sequence[Hashable]) -> np.ndarray:

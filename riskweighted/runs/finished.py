@@ -14,7 +14,7 @@ import xarray as xr
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
-from riskweighted.runs.study import Study, make_study
+from riskweighted.runs.study import Study, read_study
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
@@ -50,7 +50,7 @@ class FinishedRun:
 
     @cached_property
     def study(self) -> Study:
-        return make_study(self.manifest["settings"])
+        return read_study(self.manifest["settings"])
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -59,6 +59,10 @@ class FinishedRun:
     @cached_property
     def synthetic(self) -> dict[str, list[pd.DataFrame]]:
         return {scheme: [read_table(self.folder / name) for name in _datasets(self.manifest, scheme)] for scheme in self.schemes}
+
+    def baseline(self, name: str) -> pd.DataFrame:
+        """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
+        return read_table(self.folder / "confidential" / f"{name}.{self.study.release.format}")
 
     @cached_property
     def records(self) -> pd.DataFrame:

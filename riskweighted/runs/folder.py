@@ -15,8 +15,9 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
-from riskweighted.runs.study import Study
+from riskweighted.runs.checked import CheckedStudy
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.synthesis.fitting import Fit
@@ -71,9 +72,7 @@ manifest.json   settings, seed, versions, SHA-256 of the input and of every file
 
 
 def write_results(
-    study: Study,
-    confidential: pd.DataFrame,
-    weights: Mapping[str, pd.Series],
+    checked: CheckedStudy,
     fits: "Mapping[str, Fit]",
     frames: Mapping[str, list[pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
@@ -81,7 +80,7 @@ def write_results(
     partial: Path,
 ) -> None:
     """Write the result folder inside the working one: `tables` by name, `records` the risk of every record."""
-    result = partial / "result"
+    study, result = checked.study, partial / "result"
     shutil.rmtree(result, ignore_errors=True)
     digits = len(str(study.release.L))
     for label, datasets in frames.items():
@@ -93,7 +92,7 @@ def write_results(
             write_table(frame, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
-    write_table(pd.DataFrame(dict(weights)).rename_axis("row"), result / "confidential" / "weights.csv", index=True)
+    write_table(pd.DataFrame(dict(checked.weights)).rename_axis("row"), result / "confidential" / "weights.csv", index=True)
     write_table(records.rename_axis("row"), result / "confidential" / "identification_risk.csv", index=True)
     (result / "confidential" / "posterior").mkdir()
     (result / "confidential").chmod(0o700)
@@ -102,14 +101,14 @@ def write_results(
             fitted.save(result / "confidential" / "posterior" / f"{label}.nc")
     (result / "README.txt").write_text(_GUIDE, encoding="utf-8")
     files = sorted(path for path in result.rglob("*") if path.is_file())
-    settings = json.loads(study.model_dump_json())
+    settings = to_table(study)
     if study.data.path is not None:
         settings["data"]["path"] = study.data.path.name
     manifest = {
         "settings": settings,
         "versions": versions(),
         "input": {
-            "records": len(confidential),
+            "records": len(checked.world.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
         },
         "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},

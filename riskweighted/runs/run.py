@@ -5,58 +5,26 @@ Its results appear at once when the run is complete (`riskweighted.runs.folder`)
 """
 
 import hashlib
-import os
-import warnings
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.fingerprints import versions
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import seed_for
-from riskweighted.evaluation.evaluate import Evaluation, evaluate
-from riskweighted.intruder.patterns import known_patterns
+from riskweighted.common.settings import to_table
+from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.folder import check_replaceable, opened, publish, working_folder, write_results
-from riskweighted.runs.study import Study, build_synthesizer
-from riskweighted.synthesis.contract import Synthesizer
-from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.fitting import CompiledModel, Fit, Sampling, compile_model, load_fit
-from riskweighted.weights.adjust import adjust_weights
-from riskweighted.weights.schemes import scheme_weights
+from riskweighted.runs.study import Study
+from riskweighted.synthesis.fitting import CompiledModel, Fit
+from riskweighted.weights.schemes import UNWEIGHTED
 
-__all__ = [
-    "TOP_CODING",
-    "UNWEIGHTED",
-    "Plan",
-    "Run",
-    "check_evaluation",
-    "check_scenario",
-    "plan_study",
-    "run_study",
-    "study_weights",
-    "top_coding_synthesizer",
-]
-
-TOP_CODING = "top-coding"
-UNWEIGHTED = "unweighted"  # the baseline that whack-a-mole is measured against
-_SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a study would do, found without sampling."""
-
-    records: int
-    patterns: int
-    singletons: int
-    predictors: int
-    datasets: int
-    schemes: tuple[str, ...]
-    mean_weight: dict[str, float]
-    seconds: tuple[float, float]
+__all__ = ["Run", "run_study"]
 
 
 @dataclass(frozen=True)
@@ -67,68 +35,6 @@ class Run:
     evaluation: Evaluation = field(repr=False)
     convergence: pd.DataFrame = field(repr=False)
     summary: pd.DataFrame
-
-
-def study_weights(study: Study, confidential: pd.DataFrame) -> dict[str, pd.Series]:
-    """Weights of every scheme of the study; all but the unweighted one are adjusted by its scale and shift."""
-    scenario, weights = study.weighting_scenario(), {}
-    for scheme in study.weights.schemes:
-        alpha = scheme_weights(scheme, confidential, scenario)
-        adjusted = scheme != UNWEIGHTED
-        weights[scheme] = adjust_weights(alpha, study.weights.scale, study.weights.shift) if adjusted else alpha
-    for scheme, alpha in weights.items():
-        if not (alpha > 0).any():
-            raise InputError(
-                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
-            )
-    return weights
-
-
-def check_scenario(study: Study, confidential: pd.DataFrame) -> None:
-    """Refuse data that does not suit the scenario, and a synthesizer of another variable."""
-    scenario = study.make_scenario()
-    scenario.check(confidential)
-    target = study.make_synthesizer().target
-    if scenario.synthetic != (target,):
-        raise InputError(
-            f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(scenario.synthetic)!r}; "
-            "they must be the same variable"
-        )
-
-
-def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
-    """Check a study against its data and say what it would do (``--dry-run``).
-
-    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation.
-    """
-    confidential = study.read_data() if confidential is None else confidential
-    check_scenario(study, confidential)
-    patterns = known_patterns(confidential, study.make_scenario().known)
-    weights = study_weights(study, confidential)
-    synthesizer = study.make_synthesizer()
-    blueprint = synthesizer.build(synthesizer.prepare(confidential))
-    sampling = study.sampling
-    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(weights)
-    gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
-    return Plan(
-        records=len(confidential),
-        patterns=len(patterns.sizes),
-        singletons=patterns.singletons,
-        predictors=check_evaluation(study, confidential),
-        datasets=study.release.L,
-        schemes=tuple(weights),
-        mean_weight={scheme: float(alpha.mean()) for scheme, alpha in weights.items()},
-        seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
-    )
-
-
-def check_evaluation(study: Study, confidential: pd.DataFrame) -> int:
-    """Evaluate the confidential data alone, to find wrong evaluation settings before any fit; counts the predictors."""
-    settings = study.measures() | {"resamples": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        evaluate(confidential, {"itself": confidential}, study.evaluating_scenario(), random_seed=0, **settings)
-    return build_design(study.synthesizer.formula, confidential).centred.shape[1]
 
 
 def run_study(
@@ -168,88 +74,71 @@ def run_study(
     if out.exists():
         check_replaceable(out)
     partial = working_folder(out)
-    Sampling(cores=cores, **study.sampling.model_dump())
-    confidential = study.read_data() if confidential is None else confidential
-    check_scenario(study, confidential)
-    check_evaluation(study, confidential)
-    weights = study_weights(study, confidential)
-    study.make_synthesizer().prepare(confidential)
-
+    study = replace(study, sampling=replace(study.sampling, cores=cores))
+    checked = check_study(study, study.read_data() if confidential is None else confidential)
     with opened(partial):
-        return _run_in(partial, study, out, confidential, weights, cores, reporter)
+        return _run_in(partial, checked, out, reporter)
 
 
-def _run_in(
-    partial: Path,
-    study: Study,
-    out: Path,
-    confidential: pd.DataFrame,
-    weights: Mapping[str, pd.Series],
-    cores: int | None,
-    reporter: Reporter,
-) -> Run:
+def _run_in(partial: Path, checked: CheckedStudy, out: Path, reporter: Reporter) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
-    fits = _fit_all(study, confidential, weights, cores, partial, reporter)
+    study = checked.study
+    fits = _fit_all(checked, partial, reporter)
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
             frames[label] = fitted.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
             advance(done + 1, len(fits))
     with reporter.step("measuring risk and utility") as advance:
-        baseline = UNWEIGHTED if UNWEIGHTED in fits else None
-        seed = seed_for(study.seed, "evaluate", "")
-        scenario, settings = study.evaluating_scenario(), study.measures()
-        result = evaluate(confidential, frames, scenario, baseline=baseline, random_seed=seed, progress=advance, **settings)
+        result = evaluate_world(
+            checked.world,
+            frames,
+            study.evaluation.measures,
+            checked.analysis,
+            baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
+            random_seed=seed_for(study.seed, "evaluate", ""),
+            progress=advance,
+        )
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
-    summary = _summary(result, fits, weights)
+    summary = _summary(result, fits, checked.weights)
     tables = {
         "summary": summary.rename_axis("label").reset_index(),
         "risk": result.risk,
         "utility": result.utility,
         "convergence": convergence,
     }
-    write_results(study, confidential, weights, fits, frames, tables, result.records, partial)
+    write_results(checked, fits, frames, tables, result.records, partial)
     publish(partial, out)
     return Run(out, result, convergence, summary)
 
 
-def _fit_all(
-    study: Study, confidential: pd.DataFrame, weights: Mapping[str, pd.Series], cores: int | None, partial: Path, reporter: Reporter
-) -> dict[str, Fit]:
+def _fit_all(checked: CheckedStudy, partial: Path, reporter: Reporter) -> dict[str, Fit]:
     """Fit every scheme with one compiled model, keeping each posterior on disk as soon as it is sampled."""
-    synthesizer = study.make_synthesizer()
-    sampling = Sampling(cores=cores, **study.sampling.model_dump())
+    study, weights = checked.study, checked.weights
     compiled: CompiledModel | None = None
     fits: dict[str, Fit] = {}
     for number, (scheme, alpha) in enumerate(weights.items()):
         seed = seed_for(study.seed, "fit", scheme)
-        kept = partial / f"{_fingerprint(study, confidential, alpha, seed)}.nc"
+        kept = partial / f"{_fingerprint(checked, alpha, seed)}.nc"
         if kept.is_file():
             with reporter.step(f"reading the finished fit {scheme}"):
-                fits[scheme] = load_fit(kept, synthesizer, confidential, alpha)
+                fits[scheme] = checked.model.load(kept, alpha)
             continue
         if compiled is None:
             with reporter.step(f"compiling {study.synthesizer.name}"):
-                compiled = compile_model(synthesizer, confidential)
+                compiled = checked.model.compile()
         with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
-            fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=sampling, progress=advance)
+            fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
         fits[scheme].save(kept.with_suffix(".tmp"))
         kept.with_suffix(".tmp").replace(kept)
-    if study.top_coding is not None:
-        fits[TOP_CODING] = compile_model(top_coding_synthesizer(study), confidential).sample(None)
-    return fits
+    return fits | {label: model.compile().sample(None) for label, model in checked.baselines.items()}
 
 
-def top_coding_synthesizer(study: Study) -> Synthesizer:
-    """The study's top-coding baseline for the variable that its synthesizer replaces."""
-    assert study.top_coding is not None
-    return build_synthesizer(TOP_CODING, f"{study.synthesizer.formula.split('~')[0]} ~ 1", study.top_coding.model_dump())
-
-
-def _fingerprint(study: Study, confidential: pd.DataFrame, alpha: pd.Series, seed: int) -> str:
+def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
-    parts = [study.synthesizer.model_dump_json(), study.sampling.model_dump_json(), seed, versions(), fingerprint(confidential)]
-    digest = hashlib.sha256(repr(parts).encode())
+    study = checked.study
+    parts = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), checked.model.fingerprint]
+    digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(alpha.to_numpy().tobytes())
     return digest.hexdigest()[:24]
 

@@ -1,6 +1,6 @@
 """The cells of a sweep: what decides each one, which of them share a fit, and how a group of them is computed.
 
-A cell is what one label (a scheme, the confidential data, top-coding) comes to in one repetition at one point of the
+A cell is what one label (a scheme, the confidential data, a baseline) comes to in one repetition at one point of the
 grid. Its key is a hash of exactly the settings that decide it, the data's fingerprint and the versions, so that points
 that differ in nothing relevant are one cell: unweighted has no weighting radius. Cells of one fit form a group.
 """
@@ -11,7 +11,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,13 +24,17 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
-from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate
+from riskweighted.common.settings import to_table
+from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate_world
+from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.identification import identification_risks
-from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, study_weights, top_coding_synthesizer
+from riskweighted.runs.checked import study_weights
 from riskweighted.runs.study import DataSettings, Study
 from riskweighted.sweeps.grid import Point
 from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.fitting import Fit, Sampling, compile_model
+from riskweighted.synthesis.fitting import Fit, prepare_model
+from riskweighted.utility.regression import checked_regression
+from riskweighted.weights.schemes import UNWEIGHTED
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 
@@ -106,20 +110,19 @@ def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mo
     """The cell of a point: keys from the settings that decide its fit and its evaluation."""
     label, study = point.label, point.study
     common: dict[str, Any] = {"data": data, "versions": dict(versions)}
-    model = common | {"synthesizer": study.synthesizer.model_dump()}
-    sampled = model | {"sampling": study.sampling.model_dump(), "seed": study.seed}
+    model = common | {"synthesizer": to_table(study.synthesizer)}
+    sampled = model | {"sampling": to_table(study.sampling), "seed": study.seed}
     if label == CONFIDENTIAL:
         fit = common | {"label": label, "seed": study.seed}
-    elif label == TOP_CODING:
-        assert study.top_coding is not None
-        fit = common | {"label": label, "formula": study.synthesizer.formula, "settings": study.top_coding.model_dump()}
+    elif label in study.baselines:
+        fit = common | {"label": label, "variable": study.target, "settings": to_table(study.baselines[label])}
     elif label == UNWEIGHTED:
         fit = sampled | {"label": label}
     else:
         weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
         fit = sampled | {"label": label, "weights": weights}
     baseline = _digest(sampled | {"label": UNWEIGHTED}) if whack_a_mole and label not in (CONFIDENTIAL, UNWEIGHTED) else None
-    evaluation = {"scenario": asdict(study.evaluating_scenario()), "measures": study.measures(), "seed": study.seed}
+    evaluation = {"scenario": asdict(study.evaluating_scenario()), "measures": to_table(study.evaluation.measures), "seed": study.seed}
     datasets = None if label == CONFIDENTIAL else study.release.L
     key = _digest({"fit": fit, "baseline": baseline, "evaluation": evaluation, "L": datasets})
     return Cell(key, _digest(fit), baseline, _digest(model), data, label, study)
@@ -192,11 +195,11 @@ def _fit(group: Group, confidential: pd.DataFrame) -> tuple[Fit | None, float]:
     label, study = group.first.label, group.first.study
     if label == CONFIDENTIAL:
         return None, np.nan
-    if label == TOP_CODING:
-        return compile_model(top_coding_synthesizer(study), confidential).sample(None), np.nan
-    alpha = study_weights(study, confidential)[label]
-    sampling = Sampling(cores=group.cores, **study.sampling.model_dump())
-    compiled = compile_model(study.make_synthesizer(), confidential)
+    if label in study.baselines:
+        return prepare_model(study.make_baseline(label), confidential).compile().sample(None), np.nan
+    alpha = study_weights(study, make_world(confidential, study.weighting_scenario()))[label]
+    sampling = replace(study.sampling, cores=group.cores)
+    compiled = prepare_model(study.make_synthesizer(), confidential).compile()
     return compiled.sample(alpha, random_seed=seed_for(study.seed, "fit", label), sampling=sampling), float(alpha.mean())
 
 
@@ -204,9 +207,9 @@ def _baseline(group: Group, confidential: pd.DataFrame, posterior: xr.Dataset | 
     """The unweighted fit again, from its posterior."""
     if posterior is None:
         return None
-    synthesizer = group.first.study.make_synthesizer()
+    model = prepare_model(group.first.study.make_synthesizer(), confidential)
     alpha = pd.Series(1.0, confidential.index, name="alpha")
-    return Fit(synthesizer, alpha, posterior, no_diagnostics(), confidential, synthesizer.prepare(confidential))
+    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared)
 
 
 class _Work:
@@ -214,6 +217,7 @@ class _Work:
 
     def __init__(self, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
         self.confidential, self.fit, self.mean_weight, self.baseline = confidential, fit, mean_weight, baseline
+        self._checked: World | None = None
         self._datasets: dict[tuple[str, int, int], list[pd.DataFrame]] = {}
 
     def evaluate(self, cell: Cell) -> Result:
@@ -222,12 +226,20 @@ class _Work:
         frames = [self.confidential] if self.fit is None else self._synthesize(self.fit, label, study)
         name = "itself" if label == CONFIDENTIAL else label
         seed = seed_for(study.seed, "evaluate", "")
-        result = evaluate(self.confidential, {name: frames}, study.evaluating_scenario(), random_seed=seed, **study.measures())
+        world, settings = self._world(study), study.evaluation.measures
+        analysis = checked_regression(self.confidential, settings.regression, settings.coefficient, study.variables)
+        result = evaluate_world(world, {name: frames}, settings, analysis, random_seed=seed)
         risk, utility = (table[table["label"] == label].drop(columns="label") for table in (result.risk, result.utility))
         rows = [*risk.to_dict("records"), *utility.rename(columns={"estimate": "value"}).to_dict("records")]
         if self.baseline is not None:
-            rows += self._whack_a_mole(cell, result.records[label])
+            rows += self._whack_a_mole(cell, world, result.records[label])
         return Result(rows, self._convergence())
+
+    def _world(self, study: Study) -> World:
+        """The data under the cell's scenario; patterns are found once for all cells."""
+        scenario = study.evaluating_scenario()
+        self._checked = make_world(self.confidential, scenario) if self._checked is None else self._checked.under(scenario)
+        return self._checked
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws, once for all cells of the same L."""
@@ -236,12 +248,12 @@ class _Work:
             self._datasets[key] = fit.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
         return self._datasets[key]
 
-    def _whack_a_mole(self, cell: Cell, risk: pd.Series) -> list[dict[str, Any]]:
+    def _whack_a_mole(self, cell: Cell, world: World, risk: pd.Series) -> list[dict[str, Any]]:
         """Records whose risk rises over that of the unweighted synthesizer, as `evaluate` counts them."""
         assert self.baseline is not None
         frames = self._synthesize(self.baseline, UNWEIGHTED, cell.study)
-        scenario, increase = cell.study.evaluating_scenario(), cell.study.evaluation.increase
-        rise = risk - identification_risks(self.confidential, frames, scenario).mean(axis=0)
+        increase = cell.study.evaluation.increase
+        rise = risk - identification_risks(world.pair(frames)).mean(axis=0)
         what = f"IR({cell.label}) - IR({UNWEIGHTED})"
         return [
             _riskier("whack-a-mole records", float((rise >= increase).sum()), f"records with {what} >= {increase:g}"),

@@ -3,15 +3,15 @@
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.settings import read_toml, to_table
 from riskweighted.evaluation.evaluate import CONFIDENTIAL
-from riskweighted.runs.run import TOP_CODING
-from riskweighted.runs.study import Study, load_study, make_study, read_toml, setting_names
+from riskweighted.runs.study import Study, load_study, make_study, names_of_settings
 
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
 
@@ -66,7 +66,7 @@ class Sweep:
 def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:
     kinds = grid.get("synthesizer.name", [study.synthesizer.name])
     kinds = kinds if isinstance(kinds, (list, tuple)) else [kinds]
-    valid = list(dict.fromkeys(name for kind in kinds for name in setting_names(kind)))
+    valid = list(dict.fromkeys(name for kind in kinds for name in names_of_settings(kind)))
     unknown = [name for name in grid if name not in valid]
     if unknown:
         raise InputError(f"unknown setting {listing(unknown)} in the grid; valid are {listing(valid, limit=len(valid))}")
@@ -136,7 +136,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
 
 
 class Point(NamedTuple):
-    """One repetition at one point of the grid, for one label: a scheme, the confidential data or top-coding."""
+    """One repetition at one point of the grid, for one label: a scheme, the confidential data or a baseline."""
 
     settings: dict[str, Any]
     repetition: int
@@ -147,17 +147,17 @@ class Point(NamedTuple):
 def expand_grid(sweep: Sweep) -> list[Point]:
     """Every point of a sweep, in the order of its results; refuses a combination of settings that is no valid study."""
     axes = {name: values for name, values in sweep.grid.items() if name != SCHEMES}
-    base = sweep.study.model_dump()
+    base = to_table(sweep.study)
     points = []
     for values in itertools.product(*axes.values()):
         settings = dict(zip(axes, values, strict=True))
         study = _study_at(base, settings)
-        labels = [CONFIDENTIAL, *sweep.schemes, *([TOP_CODING] if study.top_coding is not None else [])]
+        labels = [CONFIDENTIAL, *sweep.schemes, *study.baselines]
         for repetition in range(1, sweep.repetitions + 1):
-            seeded = study.model_copy(update={"seed": study.seed + repetition - 1})
+            seeded = replace(study, seed=study.seed + repetition - 1)
             for label in labels:
-                weights = study.weights.model_copy(update={"schemes": [label]})
-                points.append(Point(settings, repetition, label, seeded.model_copy(update={"weights": weights})))
+                weights = replace(study.weights, schemes=(label,))
+                points.append(Point(settings, repetition, label, replace(seeded, weights=weights)))
     return points
 
 
@@ -165,7 +165,7 @@ def _study_at(base: dict[str, Any], settings: Mapping[str, Any]) -> Study:
     changed = dict(base)
     for name, value in settings.items():
         section, _, key = name.partition(".")
-        changed[section] = {**(changed[section] or {}), key: value} if key else value
+        changed[section] = {**changed.get(section, {}), key: value} if key else value
     try:
         return make_study(changed)
     except InputError as error:

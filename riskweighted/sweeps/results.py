@@ -14,6 +14,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.study import DataSettings
 from riskweighted.sweeps.cells import Cell, Result
@@ -24,7 +25,7 @@ __all__ = ["finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "workin
 
 def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[str, Any]:
     """Everything that decides the results, for the manifest and to compare with what a working folder was begun with."""
-    settings = json.loads(plan.study.model_dump_json())
+    settings = to_table(plan.study)
     if settings["data"]["path"] is not None:
         settings["data"]["path"] = Path(settings["data"]["path"]).name
     grid = {name: [_shown(name, value) for value in values] for name, values in plan.grid.items()}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -21,14 +21,16 @@ from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.intruder.world import make_world
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable, publish
-from riskweighted.runs.run import TOP_CODING, UNWEIGHTED, check_evaluation, check_scenario, top_coding_synthesizer
 from riskweighted.runs.study import DataSettings
 from riskweighted.sweeps.cells import Cell, Group, Outcome, Result, describe, group_cells, identify, run_group
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
 from riskweighted.sweeps.results import finished_cells, keep_cell, sweep_inputs, tidy_tables, working_folder, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
-from riskweighted.weights.schemes import scheme_weights
+from riskweighted.synthesis.fitting import prepare_model
+from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
 
 __all__ = ["SweepResult", "sweep"]
 
@@ -141,14 +143,14 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
     """What is to be checked at a point, each with a name that is the same where the check is the same."""
     study, label = point.study, point.label
     common = f"{study.data!r} {study.scenario!r} {study.synthesizer!r}"
-    yield f"scenario {common}", lambda: check_scenario(study, data)
-    yield f"model {common}", lambda: study.make_synthesizer().prepare(data)
-    yield f"evaluation {common} {study.evaluation!r}", lambda: check_evaluation(study, data)
-    if label == TOP_CODING:
-        yield f"{label} {common} {study.top_coding!r}", lambda: top_coding_synthesizer(study).prepare(data)
-    elif label != CONFIDENTIAL:
+    if label in study.baselines:
+        yield f"{label} {common} {study.baselines[label]!r}", lambda: prepare_model(study.make_baseline(label), data)
+    elif label == CONFIDENTIAL:
+        unweighted = replace(study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={})
+        yield f"study {common} {study.evaluation!r}", lambda: check_study(unweighted, data)
+    else:
         scenario = study.weighting_scenario()
-        yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_weights(label, data, scenario)
+        yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_alpha(make_world(data, scenario), label)
 
 
 def _at_point(check: Callable[[], object], point: Point) -> None:

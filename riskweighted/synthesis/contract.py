@@ -13,9 +13,19 @@ if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
-__all__ = ["Blueprint", "ContractError", "Prepared", "Synthesizer", "keeps_true_values", "load_synthesizer", "synthesizer_names"]
+__all__ = [
+    "Blueprint",
+    "ContractError",
+    "Prepared",
+    "Synthesizer",
+    "baseline_names",
+    "keeps_true_values",
+    "load_synthesizer",
+    "synthesizer_names",
+]
 
 _GROUP = "riskweighted.synthesizers"
+_BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
 
@@ -94,6 +104,11 @@ def keeps_true_values(synthesizer: Synthesizer) -> bool:
 def synthesizer_names() -> list[str]:
     """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
     return sorted(entry_points(group=_GROUP).names)
+
+
+def baseline_names() -> list[str]:
+    """Names of those that packages also register under ``riskweighted.baselines``: protection without a model, for comparison."""
+    return sorted(entry_points(group=_BASELINES).names)
 
 
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:

@@ -8,6 +8,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from riskweighted.common.checks import check_count, check_seed, is_number
+from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
@@ -24,6 +25,7 @@ from riskweighted.synthesis.agreement import WeightedSum, check_agreement, compi
 from riskweighted.synthesis.contract import Blueprint, ContractError, Synthesizer, keeps_true_values
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
+from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
@@ -31,28 +33,9 @@ with warnings.catch_warnings():
     import pymc as pm
     import pytensor
 
-__all__ = ["CompiledModel", "Fit", "Sampling", "compile_model", "fit", "load_fit"]
+__all__ = ["CompiledModel", "Fit", "compile_model", "fit", "load_fit"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate."""
-
-    draws: int = 500
-    tune: int = 500
-    chains: int = 4
-    cores: int | None = None
-    target_accept: float = 0.8
-
-    def __post_init__(self) -> None:
-        for name in ("draws", "tune", "chains"):
-            check_count(getattr(self, name), name, most=10_000_000)
-        if self.cores is not None:
-            check_count(self.cores, "cores")
-        if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
-            raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
 
 
 @dataclass(frozen=True)
@@ -127,30 +110,33 @@ class Fit:
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
-        stored.attrs["made_for"] = _made_for(self.synthesizer, self.confidential)
+        stored.attrs["made_for"] = _made_for(self.synthesizer, fingerprint(self.confidential))
         stored.to_netcdf(path, engine="scipy")
 
 
 def load_fit(path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series) -> Fit:
     """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights."""
-    alpha = check_weights(alpha, confidential.index)
-    prepared = synthesizer.prepare(confidential)
+    return prepare_model(synthesizer, confidential).load(path, alpha)
+
+
+def _load(path: str | Path, model: "PreparedModel", alpha: pd.Series) -> Fit:
+    alpha = check_weights(alpha, model.confidential.index)
     try:
         with xr.open_dataset(path, engine="scipy") as stored:
             stored = stored.load()
     except (OSError, TypeError, ValueError) as error:
         raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
-    if stored.attrs.pop("made_for", None) != _made_for(synthesizer, confidential):
+    if stored.attrs.pop("made_for", None) != _made_for(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
-    return Fit(synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), confidential, prepared)
+    return Fit(model.synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), model.confidential, model.prepared)
 
 
-def _made_for(synthesizer: Synthesizer, confidential: pd.DataFrame) -> str:
-    return hashlib.sha256(f"{synthesizer!r} {fingerprint(confidential)}".encode()).hexdigest()
+def _made_for(synthesizer: Synthesizer, data: str) -> str:
+    return hashlib.sha256(f"{synthesizer!r} {data}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -242,6 +228,57 @@ def _compile(model: "pm.Model") -> Any:
 _recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """A synthesizer and the data it was prepared for, once. Confidential; made by `prepare_model`."""
+
+    synthesizer: Synthesizer
+    confidential: pd.DataFrame = field(repr=False)
+    prepared: Any = field(repr=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the data."""
+        return fingerprint(self.confidential)
+
+    def build(self) -> Blueprint | None:
+        """Priors and weighted likelihood, not yet compiled."""
+        return self.synthesizer.build(self.prepared)
+
+    def compile(self) -> CompiledModel:
+        """The model compiled; the last few are kept, since compiling takes seconds."""
+        key = (self.synthesizer, self.fingerprint)
+        if key in _recent:
+            _recent.move_to_end(key)
+            return replace(_recent[key], confidential=self.confidential)
+        blueprint = self.build()
+        compiled, weighted_sum = None, None
+        if blueprint is not None:
+            weighted_sum = compile_weighted_sum(self.synthesizer, blueprint, len(self.confidential))
+            with blueprint.model:
+                pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
+            compiled = _compile(blueprint.model)
+        _recent[key] = CompiledModel(self.synthesizer, self.confidential, self.prepared, blueprint, compiled, weighted_sum)
+        while len(_recent) > 4:
+            _recent.popitem(last=False)
+        return _recent[key]
+
+    def load(self, path: str | Path, alpha: pd.Series) -> Fit:
+        """Read back a fit of this model with these weights."""
+        return _load(path, self, alpha)
+
+
+def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> PreparedModel:
+    """Check the data and prepare them for a synthesizer.
+
+    Raises
+    ------
+    InputError
+        Whatever the synthesizer finds wrong with the data.
+    """
+    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential))
+
+
 def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> CompiledModel:
     """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
 
@@ -250,22 +287,7 @@ def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> Compi
     InputError
         Whatever the synthesizer finds wrong with the data.
     """
-    prepared = synthesizer.prepare(confidential)
-    key = (synthesizer, fingerprint(confidential))
-    if key in _recent:
-        _recent.move_to_end(key)
-        return replace(_recent[key], confidential=confidential)
-    blueprint = synthesizer.build(prepared)
-    compiled, weighted_sum = None, None
-    if blueprint is not None:
-        weighted_sum = compile_weighted_sum(synthesizer, blueprint, len(confidential))
-        with blueprint.model:
-            pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
-        compiled = _compile(blueprint.model)
-    _recent[key] = CompiledModel(synthesizer, confidential, prepared, blueprint, compiled, weighted_sum)
-    while len(_recent) > 4:
-        _recent.popitem(last=False)
-    return _recent[key]
+    return prepare_model(synthesizer, confidential).compile()
 
 
 def fit(

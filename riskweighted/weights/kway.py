@@ -1,20 +1,17 @@
-"""From risk to weights: alpha_i in [0, 1], the power to which record i's likelihood is raised."""
+"""Marginal, pairwise and k-way weights, exact in O(n log n) (S003 eq. 3, 6-9; METHODS section 3)."""
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbours, confidential_neighbours
+from riskweighted.intruder.neighbours import Neighbours
 from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import apply_singleton_policy, confidential_risk
 from riskweighted.weights.adjust import risk_weights
 
-__all__ = [
-    "kway_weights",
-    "marginal_weights",
-    "pairwise_weights",
-]
+__all__ = ["kway_alpha", "kway_weights", "marginal_weights", "pairwise_weights"]
 
 _EXACT_BITS = 62  # sums of counts of fewer bits are exact in 64-bit integers
 
@@ -43,6 +40,14 @@ def _joint_risk(patterns: Patterns, neighbours: Neighbours, k: int) -> np.ndarra
     return np.asarray(outside / (size * tuples), dtype=float)
 
 
+def kway_alpha(world: World, k: int) -> pd.Series:
+    """`kway_weights` of checked data."""
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+        raise InputError(f"k must be a whole number >= 1, got {k!r}")
+    risk = apply_singleton_policy(_joint_risk(world.patterns, world.neighbours, int(k)), world.patterns, world.scenario)
+    return pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha")
+
+
 def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> pd.Series:
     """Weights from the joint risk of each record with k - 1 others of its pattern (METHODS section 3).
 
@@ -65,18 +70,14 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     InputError
         If a column is unknown, a sensitive value is missing or infinite, or k is not a whole number >= 1.
     """
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k must be a whole number >= 1, got {k!r}")
-    patterns, neighbours = confidential_neighbours(confidential, scenario)
-    risk = apply_singleton_policy(_joint_risk(patterns, neighbours, int(k)), patterns, scenario)
-    return pd.Series(np.clip(1.0 - risk, 0.0, 1.0), confidential.index, name="alpha")
+    return kway_alpha(make_world(confidential, scenario), k)
 
 
 def marginal_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
     """alpha_i = 1 - IR_i^c (S003 eq. 3): see `kway_weights`."""
-    return risk_weights(confidential_risk(confidential, scenario))
+    return risk_weights(confidential_risk(make_world(confidential, scenario)))
 
 
 def pairwise_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
     """alpha_i = 1 - mean over j of IR_ij^c in i's pattern (S003 eq. 6-9): see `kway_weights`."""
-    return kway_weights(confidential, scenario, k=2)
+    return kway_alpha(make_world(confidential, scenario), 2)

@@ -6,20 +6,46 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights
+from riskweighted.intruder.world import World, make_world
+from riskweighted.risk.confidential import confidential_risk
+from riskweighted.weights.adjust import risk_weights
+from riskweighted.weights.kway import kway_alpha
 
-__all__ = ["scheme_weights"]
+__all__ = ["UNWEIGHTED", "scheme_alpha", "scheme_weights"]
+
+UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
 
 
-def scheme_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
-    """Weights by the name of a scheme: "unweighted", "marginal", "pairwise", or "3-way", "4-way", ..."""
-    if scheme == "unweighted":
-        return pd.Series(1.0, confidential.index, name="alpha")
+def scheme_alpha(world: World, scheme: str) -> pd.Series:
+    """`scheme_weights` of checked data."""
+    if scheme == UNWEIGHTED:
+        return pd.Series(1.0, world.confidential.index, name="alpha")
     if scheme == "marginal":
-        return marginal_weights(confidential, scenario)
+        return risk_weights(confidential_risk(world))
     if scheme == "pairwise":
-        return pairwise_weights(confidential, scenario)
+        return kway_alpha(world, 2)
     match = re.fullmatch(r"([1-9]\d*)-way", str(scheme))
     if match is None:
         raise InputError(f"unknown weighting scheme {scheme!r}; valid are 'unweighted', 'marginal', 'pairwise', '3-way', '4-way', ...")
-    return kway_weights(confidential, scenario, k=int(match[1]))
+    return kway_alpha(world, int(match[1]))
+
+
+def scheme_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
+    """Weights by the name of a scheme: "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
+
+    Parameters
+    ----------
+    scheme : str
+    confidential : DataFrame, n rows
+    scenario : Scenario
+
+    Returns
+    -------
+    Series alpha on the index of `confidential`, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the scheme is unknown, or as for `kway_weights`.
+    """
+    return scheme_alpha(make_world(confidential, scenario), scheme)

@@ -36,10 +36,12 @@ def value(result, measure, release="synthetic", column="value"):
 
 
 def test_rows_are_the_measures_themselves(confidential, frames, result):
-    assert value(result, "identification risk") == pytest.approx(identification_risk(confidential, scenario, frames).mean())
+    assert value(result, "identification risk") == pytest.approx(identification_risk(confidential, frames, scenario).mean())
     assert value(result, "expected match risk") == pytest.approx(matching_risk(confidential, frames, scenario).expected_match_risk)
     assert value(result, "rank measure") == pytest.approx(rank_measure(confidential, frames, scenario).mean())
-    assert value(result, "identification risk", "confidential itself") == pytest.approx(identification_risk(confidential, scenario).mean())
+    assert value(result, "identification risk", "confidential itself") == pytest.approx(
+        identification_risk(confidential, scenario=scenario).mean()
+    )
 
 
 def test_yardsticks_enclose_the_synthetic_data(result):
@@ -74,14 +76,14 @@ def test_interval_of_the_expected_match_risk_is_that_of_its_terms(confidential, 
 def test_contributions_drop_one_known_variable(confidential, frames, result):
     row = result.contributions.set_index("known_variable").loc["h"]
     without = Scenario(known="g", synthetic="y")
-    assert row["risk_without"] == pytest.approx(identification_risk(confidential, without, frames).mean())
+    assert row["risk_without"] == pytest.approx(identification_risk(confidential, frames, without).mean())
     assert row["matches_added"] == pytest.approx(
         matching_risk(confidential, frames, scenario).expected_match_risk - matching_risk(confidential, frames, without).expected_match_risk
     )
 
 
 def test_riskiest_records_come_first(confidential, frames, result):
-    risk = identification_risk(confidential, scenario, frames)
+    risk = identification_risk(confidential, frames, scenario)
     assert result.riskiest["identification_risk"].tolist() == sorted(risk, reverse=True)[:10]
     assert (risk[result.riskiest.index] == result.riskiest["identification_risk"]).all()
 

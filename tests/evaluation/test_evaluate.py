@@ -34,7 +34,7 @@ def cell(table, label, measure, column="value"):
 
 def test_risk_table_summarises_the_records(confidential, frames):
     result = evaluate(confidential, frames, scenario, baseline="far", threshold=0.6, random_seed=0)
-    near, far = (identification_risk(confidential, scenario, frames[label]) for label in ("near", "far"))
+    near, far = (identification_risk(confidential, frames[label], scenario) for label in ("near", "far"))
     pd.testing.assert_series_equal(result.records["near"], near, check_names=False)
     assert cell(result.risk, "near", "mean risk") == pytest.approx(near.mean())
     assert cell(result.risk, "near", "maximum risk") == near.max()
@@ -43,7 +43,7 @@ def test_risk_table_summarises_the_records(confidential, frames):
     assert cell(result.risk, "near", "largest rise") == pytest.approx((near - far).max())
     assert cell(result.risk, "near", "risk interquartile range") == pytest.approx(near.quantile(0.75) - near.quantile(0.25))
     assert "whack-a-mole records" not in set(result.risk.loc[result.risk["label"] == "far", "measure"])
-    assert cell(result.risk, "confidential", "mean risk") == pytest.approx(identification_risk(confidential, scenario).mean())
+    assert cell(result.risk, "confidential", "mean risk") == pytest.approx(identification_risk(confidential, scenario=scenario).mean())
 
 
 def test_less_noise_is_riskier_and_more_useful(confidential, frames):

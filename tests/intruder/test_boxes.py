@@ -6,11 +6,11 @@ import brute
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from riskweighted import Scenario, identification_risk, kway_weights, marginal_weights
-from riskweighted.intruder.neighbours import confidential_neighbours, find_neighbours
+from riskweighted.intruder.neighbours import find_neighbours
+from riskweighted.intruder.world import make_world
 
 numbers = st.sampled_from([-20.0, -10.0, -1.0, 0.0, 1.0, 9.0, 10.0, 11.0, 12.0, 100.0])
 
@@ -52,7 +52,7 @@ def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical
         candidates[name] = data.draw(st.permutations(frame[name].tolist()))
     radius = {name: data.draw(st.sampled_from([0.0, 0.1, 0.2, 1.5])) for name in variables}
     scenario = Scenario(known="g", synthetic=(*variables, *(("c",) if categorical else ())), radius=radius)
-    patterns, _ = confidential_neighbours(frame, scenario)
+    patterns = make_world(frame, scenario).patterns
     boxes = find_neighbours(frame, candidates, scenario, patterns)
     inside = literal(frame, candidates, scenario)
     np.testing.assert_array_equal(boxes.within, inside.sum(axis=1))
@@ -85,7 +85,7 @@ def test_a_larger_sample(count):
     variables = [f"y{v}" for v in range(count)]
     frame = pd.DataFrame({name: np.round(rng.normal(50, 20, 800)) for name in variables}).assign(g=rng.integers(0, 3, 800))
     scenario = Scenario(known="g", synthetic=variables, radius=0.4)
-    _, boxes = confidential_neighbours(frame, scenario)
+    boxes = make_world(frame, scenario).neighbours
     inside = frame["g"].to_numpy()[:, None] == frame["g"].to_numpy()
     for name in variables:
         y = frame[name].to_numpy()

@@ -3,20 +3,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import SECRET, assert_clear
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbourhood, confidential_neighbourhood, confidential_neighbours, find_neighbours
+from riskweighted.intruder.neighbours import Neighbourhood, find_neighbours
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
 
 quick = hypothesis_settings(deadline=None, max_examples=60)
 
 
+def neighbourhood(data, scenario):
+    world = make_world(data, scenario)
+    return Neighbourhood(world.patterns.in_pattern, world.neighbours.within)
+
+
 def within(values, **changed):
-    return confidential_neighbourhood(pd.DataFrame({"y": values}), Scenario(synthetic="y", **changed)).within.tolist()
+    return neighbourhood(pd.DataFrame({"y": values}), Scenario(synthetic="y", **changed)).within.tolist()
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,7 @@ def test_risk_is_the_share_of_the_pattern_outside():
 
 def test_neighbours_count_only_within_the_pattern():
     data = pd.DataFrame({"sex": ["f", "m", "f", "m"], "y": [10.0, 10.0, 11.0, 50.0]})
-    hood = confidential_neighbourhood(data, Scenario(known="sex", synthetic="y"))
+    hood = neighbourhood(data, Scenario(known="sex", synthetic="y"))
     assert hood.in_pattern.tolist() == [2, 2, 2, 2]
     assert hood.within.tolist() == [2, 1, 2, 1]
 
@@ -56,31 +60,31 @@ def test_neighbours_count_only_within_the_pattern():
 @pytest.mark.parametrize("dtype", ["object", "string", "category"])
 def test_text_is_matched_by_equality(dtype):
     data = pd.DataFrame({"y": pd.Series(["a", "b", "a", "a"], dtype=dtype)})
-    assert confidential_neighbourhood(data, Scenario(synthetic="y")).within.tolist() == [3, 1, 3, 3]
+    assert neighbourhood(data, Scenario(synthetic="y")).within.tolist() == [3, 1, 3, 3]
 
 
 def test_booleans_are_matched_by_equality_even_with_a_wide_radius():
     data = pd.DataFrame({"y": [True, False, True]})
-    assert confidential_neighbourhood(data, Scenario(synthetic="y", radius=5)).within.tolist() == [2, 1, 2]
+    assert neighbourhood(data, Scenario(synthetic="y", radius=5)).within.tolist() == [2, 1, 2]
 
 
 def test_a_box_needs_every_synthetic_variable_to_match():
     data = pd.DataFrame({"y": [10.0, 11.0, 10.0, 30.0], "g": [1, 1, 2, 2]})
-    hood = confidential_neighbourhood(data, Scenario(synthetic=("g", "y"), categorical="g"))
+    hood = neighbourhood(data, Scenario(synthetic=("g", "y"), categorical="g"))
     assert hood.in_pattern.tolist() == [4, 4, 4, 4]
     assert hood.within.tolist() == [2, 2, 1, 1]
 
 
 def test_neighbours_check_the_data():
     with pytest.raises(InputError) as caught:
-        confidential_neighbourhood(pd.DataFrame({"y": [SECRET, np.nan]}), Scenario(synthetic="y"))
+        neighbourhood(pd.DataFrame({"y": [SECRET, np.nan]}), Scenario(synthetic="y"))
     assert_clear(caught, "'y'", "missing in 1 of 2")
 
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "Float64", "int64[pyarrow]"])
 def test_every_numeric_dtype_gives_the_same_neighbours(dtype):
     data = pd.DataFrame({"y": pd.Series([10, 12, 8, 0, -12], dtype=dtype)})
-    assert confidential_neighbourhood(data, Scenario(synthetic="y")).within.tolist() == [3, 2, 1, 1, 1]
+    assert neighbourhood(data, Scenario(synthetic="y")).within.tolist() == [3, 2, 1, 1, 1]
 
 
 def expected_members(confidential, candidates, settings):
@@ -109,7 +113,7 @@ def test_runs_hold_the_members_of_the_ball(data, frame, kind):
 @quick
 def test_covering_counts_the_balls_over_each_candidate(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
-    _, runs = confidential_neighbours(frame, Scenario(**settings))
+    runs = make_world(frame, Scenario(**settings)).neighbours
     members = expected_members(frame, frame, settings)
     assert runs.covering().tolist() == [sum(h in ball for ball in members) for h in range(len(frame))]
 
@@ -117,7 +121,7 @@ def test_covering_counts_the_balls_over_each_candidate(data, frame, kind):
 def test_a_larger_sample_agrees_with_direct_comparison():
     rng = np.random.default_rng(11)
     frame = pd.DataFrame({"a": rng.integers(0, 7, 600), "y": np.round(rng.normal(0, 40, 600))})
-    hood = confidential_neighbourhood(frame, Scenario(known="a", synthetic="y", radius=0.3))
+    hood = neighbourhood(frame, Scenario(known="a", synthetic="y", radius=0.3))
     y, a = frame["y"].to_numpy(), frame["a"].to_numpy()
     half = 0.3 * np.abs(y)
     inside = (y >= (y - half)[:, None]) & (y <= (y + half)[:, None]) & (a == a[:, None])

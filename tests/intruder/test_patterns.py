@@ -2,9 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import KNOWN, frames, pattern, rows
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.intruder.patterns import Patterns, cells, known_patterns
 

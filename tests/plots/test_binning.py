@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from riskweighted.common.errors import InputError
 from riskweighted.plots.binning import binned_means, binned_scatter, merged_histogram, protected, shares_in_bins

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskweighted.reidentification import nearest as nearest_module
 from riskweighted.reidentification.attack import reidentify
-from riskweighted.reidentification.nearest import nearest
 from riskweighted.reidentification.scores import BreakScores, PairScores
 
 STUDIES = 200
@@ -135,7 +135,7 @@ def test_adhoc():
 
 def test_larger_studies_that_split_the_tree(monkeypatch):
     """260 records a side: many levels of the search tree, duplicates, crowded ranks."""
-    monkeypatch.setattr(nearest, "_LEAF", 3)
+    monkeypatch.setattr(nearest_module, "_LEAF", 3)
     rng = np.random.default_rng(0)
     n = 260
     puf, eif = (

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from finished_run import confidential_data, finished_run
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_label, read_table, write_table

@@ -2,7 +2,6 @@
 
 import dataclasses
 import shutil
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -36,13 +35,20 @@ class NastyStudy:
     def __getattr__(self, name):
         return getattr(self._study, name)
 
-    def make_synthesizer(self):
-        return SimpleNamespace(target=self._target)
+    @property
+    def target(self):
+        return self._target
 
-    def make_scenario(self):
-        return dataclasses.replace(self._study.make_scenario(), synthetic=(self._target,), known=(self._known,))
+    @property
+    def variables(self):
+        return (self._target,)
 
-    evaluating_scenario = make_scenario
+    @property
+    def scenario(self):
+        return dataclasses.replace(self._study.scenario, synthetic=(self._target,), known=(self._known,))
+
+    def evaluating_scenario(self):
+        return self.scenario
 
 
 def nasty_run(run):

@@ -6,8 +6,7 @@ import re
 import pytest
 import typer
 from finished_run import finished_run
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 

@@ -5,9 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import SECRET, assert_clear
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError
 from riskweighted.risk import canonical

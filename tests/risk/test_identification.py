@@ -5,12 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import SECRET, assert_clear
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risk, identification_risks
 
 quick = hypothesis_settings(deadline=None, max_examples=60)
@@ -28,7 +27,7 @@ CONFIDENTIAL = betty_and_others([100.0, 81.0, 119.0] + [200.0 + j for j in range
 
 
 def test_betty_in_the_confidential_data():
-    risk = identification_risk(CONFIDENTIAL, SETTINGS)
+    risk = identification_risk(CONFIDENTIAL, scenario=SETTINGS)
     assert risk["id0"] == 10 / 13
     assert risk["id13"] == 0
     assert risk.name == "identification_risk"
@@ -37,7 +36,7 @@ def test_betty_in_the_confidential_data():
 
 def test_betty_is_found_among_eight_close_synthetic_values():
     released = betty_and_others([110.0] + [95.0] * 7 + [300.0] * 5)
-    risk = identification_risk(CONFIDENTIAL, SETTINGS, released)
+    risk = identification_risk(CONFIDENTIAL, released, SETTINGS)
     assert risk["id0"] == 5 / 13
     assert risk.name == "identification_risk"
     assert risk.index.equals(CONFIDENTIAL.index)
@@ -45,37 +44,39 @@ def test_betty_is_found_among_eight_close_synthetic_values():
 
 def test_betty_is_safe_where_her_own_synthetic_value_left_her_ball():
     released = betty_and_others([130.0] + [95.0] * 7 + [300.0] * 5)
-    assert identification_risk(CONFIDENTIAL, SETTINGS, released)["id0"] == 0
+    assert identification_risk(CONFIDENTIAL, released, SETTINGS)["id0"] == 0
 
 
 def test_the_ball_stays_around_the_confidential_value():
     # Her synthetic 120 is on the closed boundary of [80, 120]; around 120 the ball would hold 130 as well.
     released = betty_and_others([120.0] + [130.0] * 12)
-    assert identification_risk(CONFIDENTIAL, SETTINGS, released)["id0"] == 12 / 13
+    assert identification_risk(CONFIDENTIAL, released, SETTINGS)["id0"] == 12 / 13
     opened = Scenario(known=KNOWN, synthetic="income", boundary="open")
-    assert identification_risk(CONFIDENTIAL, opened, released)["id0"] == 0
+    assert identification_risk(CONFIDENTIAL, released, opened)["id0"] == 0
 
 
 def test_several_datasets_are_averaged():
     near = betty_and_others([110.0] + [95.0] * 7 + [300.0] * 5)
     away = betty_and_others([130.0] + [95.0] * 7 + [300.0] * 5)
-    each = identification_risks(CONFIDENTIAL, [near, away, away], SETTINGS)
+    each = identification_risks(make_world(CONFIDENTIAL, SETTINGS).pair([near, away, away]))
     assert each.shape == (3, 15)
     assert each[:, 0].tolist() == [5 / 13, 0, 0]
-    mean = identification_risk(CONFIDENTIAL, SETTINGS, [near, away, away])
+    mean = identification_risk(CONFIDENTIAL, [near, away, away], SETTINGS)
     np.testing.assert_allclose(mean, each.mean(axis=0), atol=1e-15)
     assert mean["id0"] == pytest.approx(5 / 39, abs=1e-15)
-    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, SETTINGS, (near,)), identification_risk(CONFIDENTIAL, SETTINGS, near))
+    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, (near,), SETTINGS), identification_risk(CONFIDENTIAL, near, SETTINGS))
 
 
 def test_releasing_the_confidential_data_gives_the_confidential_risk():
-    np.testing.assert_array_equal(identification_risk(CONFIDENTIAL, SETTINGS, CONFIDENTIAL), identification_risk(CONFIDENTIAL, SETTINGS))
+    np.testing.assert_array_equal(
+        identification_risk(CONFIDENTIAL, CONFIDENTIAL, SETTINGS), identification_risk(CONFIDENTIAL, scenario=SETTINGS)
+    )
 
 
 def test_a_categorical_synthetic_variable_is_matched_by_equality():
     confidential = pd.DataFrame({"job": pd.Series(["a", "a", "b", "c"], dtype="category")})
     released = pd.DataFrame({"job": pd.Series(["a", "b", "b", "a"], dtype="category")})
-    risk = identification_risk(confidential, Scenario(synthetic="job"), released)
+    risk = identification_risk(confidential, released, Scenario(synthetic="job"))
     assert risk.tolist() == [2 / 4, 0, 2 / 4, 0]
 
 
@@ -85,9 +86,9 @@ def test_synthetic_risk_is_that_of_the_loops(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     synthetic = [data.draw(brute.released(frame)) for _ in range(2)]
     expected = np.array([brute.synthetic_risk(frame, one, settings) for one in synthetic])
-    risks = identification_risks(frame, synthetic, Scenario(**settings))
+    risks = identification_risks(make_world(frame, Scenario(**settings)).pair(synthetic))
     np.testing.assert_allclose(risks, expected, rtol=0, atol=1e-12)
-    mean = identification_risk(frame, Scenario(**settings), synthetic)
+    mean = identification_risk(frame, synthetic, Scenario(**settings))
     np.testing.assert_allclose(mean, expected.mean(axis=0), rtol=0, atol=1e-12)
     assert mean.index.equals(frame.index)
 
@@ -98,7 +99,7 @@ def test_confidential_risk_is_that_of_the_loops(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingletonWarning)
-        risk = identification_risk(frame, Scenario(**settings))
+        risk = identification_risk(frame, scenario=Scenario(**settings))
     np.testing.assert_allclose(risk, brute.confidential_risk(frame, settings), rtol=0, atol=1e-12)
 
 
@@ -108,36 +109,36 @@ def test_permuting_the_records_permutes_the_risk(data, frame):
     scenario = Scenario(**data.draw(brute.settings()))
     synthetic = data.draw(brute.released(frame))
     order = data.draw(st.permutations(range(len(frame))))
-    risk = identification_risk(frame, scenario, synthetic)
-    shuffled = identification_risk(frame.iloc[order], scenario, synthetic.iloc[order])
+    risk = identification_risk(frame, synthetic, scenario)
+    shuffled = identification_risk(frame.iloc[order], synthetic.iloc[order], scenario)
     np.testing.assert_array_equal(shuffled, risk.iloc[order])
 
 
 def test_a_record_alone_in_its_pattern_has_confidential_risk_one_and_synthetic_risk_zero():
     alone = CONFIDENTIAL.iloc[[0, 13, 14]]
     with pytest.warns(SingletonWarning, match="1 of 2 known patterns"):
-        assert identification_risk(alone, SETTINGS).tolist() == [1, 0, 0]
-    assert identification_risk(alone, SETTINGS, alone).tolist() == [0, 0, 0]
+        assert identification_risk(alone, scenario=SETTINGS).tolist() == [1, 0, 0]
+    assert identification_risk(alone, alone, SETTINGS).tolist() == [0, 0, 0]
 
 
 def test_missing_known_values_pair_across_frames_of_other_dtypes():
     confidential = pd.DataFrame({"a": pd.Series(["x", None, None], dtype="category"), "y": [1.0, 5.0, 50.0]})
     released = confidential.assign(a=pd.Series(["x", np.nan, pd.NA], dtype=object), y=[1.0, 5.0, 5.0])
-    assert identification_risk(confidential, Scenario(known="a", synthetic="y"), released).tolist() == [0, 0, 0]
-    assert identification_risk(confidential, Scenario(known="a", synthetic="y"), confidential).tolist() == [0, 0.5, 0.5]
+    assert identification_risk(confidential, released, Scenario(known="a", synthetic="y")).tolist() == [0, 0, 0]
+    assert identification_risk(confidential, confidential, Scenario(known="a", synthetic="y")).tolist() == [0, 0.5, 0.5]
 
 
 def test_more_columns_and_their_order_do_not_matter():
     released = betty_and_others([110.0] + [95.0] * 7 + [300.0] * 5)
     other = released.assign(extra=np.nan)[["extra", "income", "age", "sex"]]
-    expected = identification_risk(CONFIDENTIAL, SETTINGS, released)
-    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, SETTINGS, other), expected)
+    expected = identification_risk(CONFIDENTIAL, released, SETTINGS)
+    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, other, SETTINGS), expected)
 
 
 def test_a_numeric_variable_may_come_back_in_another_numeric_dtype():
     whole = CONFIDENTIAL.assign(income=CONFIDENTIAL["income"].astype("Int64"))
-    expected = identification_risk(CONFIDENTIAL, SETTINGS, CONFIDENTIAL)
-    np.testing.assert_array_equal(identification_risk(CONFIDENTIAL, SETTINGS, whole), expected)
+    expected = identification_risk(CONFIDENTIAL, CONFIDENTIAL, SETTINGS)
+    np.testing.assert_array_equal(identification_risk(CONFIDENTIAL, whole, SETTINGS), expected)
 
 
 SECRETS = betty_and_others([SECRET] * 13)
@@ -164,14 +165,14 @@ SECRETS = betty_and_others([SECRET] * 13)
 )
 def test_a_synthetic_frame_that_does_not_pair_is_refused_with_its_number(released, named):
     with pytest.raises(InputError) as caught:
-        identification_risk(SECRETS, SETTINGS, [SECRETS, released])
+        identification_risk(SECRETS, [SECRETS, released], SETTINGS)
     assert_clear(caught, "synthetic dataset 2", *named)
 
 
 def test_two_records_that_swap_their_known_values_are_noticed():
     swapped = CONFIDENTIAL.assign(sex=["m", *["f"] * 12, "f", "m"])
     with pytest.raises(InputError) as caught:
-        identification_risk(CONFIDENTIAL, SETTINGS, swapped)
+        identification_risk(CONFIDENTIAL, swapped, SETTINGS)
     assert_clear(caught, "'sex', 'age'", "in 2 records", "synthetic dataset 1")
 
 
@@ -184,7 +185,7 @@ def test_text_released_as_numbers_is_refused():
 
 def test_no_synthetic_dataset_is_refused():
     with pytest.raises(InputError) as caught:
-        identification_risk(SECRETS, SETTINGS, [])
+        identification_risk(SECRETS, [], SETTINGS)
     assert_clear(caught, "synthetic dataset", "at least one")
 
 
@@ -200,5 +201,5 @@ def test_no_synthetic_dataset_is_refused():
 )
 def test_unusable_confidential_data_are_refused(confidential, named, released):
     with pytest.raises(InputError) as caught:
-        identification_risk(confidential, SETTINGS, released)
+        identification_risk(confidential, released, SETTINGS)
     assert_clear(caught, "confidential data", *named)

@@ -4,8 +4,7 @@ import brute
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from shared_data import shared
 
 from riskweighted import Scenario, matching_risk

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.runs.run import plan_study, run_study
+from riskweighted.runs.checked import plan_study
+from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.synthesis import fitting
 
@@ -106,7 +107,7 @@ def test_an_error_leaves_no_working_folder(tmp_path, confidential, monkeypatch):
     def fails(*arguments):
         raise InputError("too late")
 
-    monkeypatch.setattr("riskweighted.runs.run.compile_model", fails)
+    monkeypatch.setattr("riskweighted.synthesis.fitting.PreparedModel.compile", fails)
     with pytest.raises(InputError, match="too late"):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []

@@ -30,9 +30,9 @@ def load(tmp_path, text):
 def test_reads_every_table(tmp_path):
     study = load(tmp_path, GOOD)
     assert study.data.path == tmp_path / "data.csv"  # relative to the study file
-    assert study.make_scenario().radius == 0.3
+    assert study.scenario.radius == 0.3
     assert study.make_synthesizer().components == 2
-    assert (study.weights.schemes, study.release.L, study.seed) == (["unweighted", "3-way"], 5, 3)
+    assert (study.weights.schemes, study.release.L, study.seed) == (("unweighted", "3-way"), 5, 3)
 
 
 def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
@@ -82,6 +82,6 @@ def test_the_demo_is_the_embedded_real_data():
     study = demo_study()
     data = study.read_data()
     assert len(data) == 9275
-    study.make_scenario().check(data)
+    study.scenario.check(data)
     assert study.release.L == 20
-    assert study.weights.schemes == ["unweighted", "marginal", "pairwise"]
+    assert study.weights.schemes == ("unweighted", "marginal", "pairwise")

@@ -15,8 +15,7 @@ from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps import cells as cells_module
-from riskweighted.sweeps import sweep as sweeping
+from riskweighted.sweeps import cells as cells_module, sweep as sweeping
 from riskweighted.sweeps.cells import Outcome, group_cells, identify
 from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep
 from riskweighted.sweeps.scheduling import Pool
@@ -96,7 +95,7 @@ def test_every_combination_repetition_and_label_is_a_point():
 def test_top_coding_joins_where_the_study_or_the_grid_has_it():
     points = expand_grid(Sweep(STUDY, {"top_coding.quantile": [0.9, 0.8]}))
     assert [point.label for point in points][-1] == "top-coding"
-    assert points[-1].study.top_coding.quantile == 0.8
+    assert points[-1].study.baselines["top-coding"]["quantile"] == 0.8
 
 
 @pytest.mark.parametrize(
@@ -114,8 +113,8 @@ def test_top_coding_joins_where_the_study_or_the_grid_has_it():
         ({"release.L": [2, 0]}, "at the grid point release.L = 0: setting 'release.L'.*got 0"),
         ({"release.L": [2], "sampling.draws": [60, 0]}, "release.L = 2, sampling.draws = 0: setting 'sampling.draws'"),
         ({"release.L": [121]}, "at most the 120 posterior draws"),
-        ({"scenario.radius": [-0.1]}, "scenario.radius = -0.1: radius must be a finite number"),
-        ({"weights.radius": [-0.1]}, "weights.radius = -0.1: radius must be a finite number"),
+        ({"scenario.radius": [-0.1]}, "scenario.radius = -0.1: setting 'scenario.radius': radius must be a finite number"),
+        ({"weights.radius": [-0.1]}, "weights.radius = -0.1: setting 'weights.radius': radius must be a finite number"),
         ({"weights.schemes": [["marginal"]]}, "must be the name of one scheme"),
         ({"weights.schemes": ["marginal", "nope"]}, "unknown weighting scheme 'nope'"),
         ({"evaluation.quantiles": [[0.5], [0.5, 0.5]]}, "quantiles must each be named once"),
@@ -357,8 +356,8 @@ def test_one_failing_cell_stops_no_other(tmp_path, confidential, whole):
 
 
 def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential, monkeypatch):
-    def fails(study, data):
-        raise ValueError(f"income {data['income'].iloc[0]}")
+    def fails(study, world):
+        raise ValueError(f"income {world.confidential['income'].iloc[0]}")
 
     monkeypatch.setattr(cells_module, "study_weights", fails)
     done = sweep(Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)

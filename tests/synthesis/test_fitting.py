@@ -14,9 +14,9 @@ from scipy import stats
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.synthesis import fitting
 from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
-from riskweighted.synthesis.convergence import diagnose as diagnose_quantities
-from riskweighted.synthesis.fitting import Fit, Sampling, compile_model, fit, load_fit
+from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose as diagnose_quantities
+from riskweighted.synthesis.fitting import Fit, compile_model, fit, load_fit
+from riskweighted.synthesis.sampling import Sampling
 
 N = 150
 SHORT = {"draws": 600, "tune": 400, "chains": 2, "target_accept": 0.9}

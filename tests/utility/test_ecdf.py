@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from riskweighted.common.errors import InputError
 from riskweighted.utility.ecdf import ecdf_distance, mean_ecdf_distance

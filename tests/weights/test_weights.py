@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import SECRET, assert_clear
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.common.frames import check_weights
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.identification import identification_risk
 from riskweighted.weights import kway as weights
 from riskweighted.weights.adjust import adjust_weights, equalize_weights, risk_weights
 from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights
@@ -22,6 +20,10 @@ from riskweighted.weights.schemes import scheme_weights
 quick = hypothesis_settings(deadline=None, max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
 INCOME = Scenario(synthetic="y")
+
+
+def confidential_risk(data, scenario):
+    return identification_risk(data, scenario=scenario)
 
 
 def quietly(function, *arguments, **options):

@@ -1,0 +1,128 @@
+"""Settings files: TOML tables to the frozen classes that declare the settings, and back.
+
+A settings class is a frozen dataclass that checks itself when it is made, in Python as from a file, so that each setting is
+declared once. A class with settings of its own naming offers ``from_table`` and ``to_table``.
+"""
+
+import dataclasses
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["APART", "as_table", "fields_to_table", "from_table", "read_fields", "read_toml", "setting_names", "to_table"]
+
+T = TypeVar("T")
+APART = {"apart": True}  # metadata of a field that stands in no file under its own name
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """The tables of a TOML file; `what` names its kind in an error."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no {what} file {str(path)!r}")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
+
+
+def from_table(kind: type[T], table: object, place: str = "") -> T:
+    """A checked instance of a settings class.
+
+    Parameters
+    ----------
+    kind : type
+        A frozen dataclass.
+    table : mapping
+        As TOML or JSON gives it; tables in it become the settings classes of their fields.
+    place : str
+        Dotted name of the table, for errors.
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown (the valid ones are listed), missing, or refused by the class; its dotted name is given.
+    """
+    own = getattr(kind, "from_table", None)
+    return read_fields(kind, table, place) if own is None else typing.cast(T, own(table, place))
+
+
+def read_fields(kind: type[T], table: object, place: str, others: Iterable[str] = (), **more: Any) -> T:
+    """The fields of a class from a table; `more` are those that stand elsewhere, under the names of `others`."""
+    given = as_table(table, place)
+    names = [field.name for field in _fields(kind)]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InputError(f"unknown setting {_dotted(place, unknown[0])!r}; valid here are {listing([*names, *others])}")
+    missing = [field.name for field in _fields(kind) if _required(field) and field.name not in given]
+    if missing:
+        raise InputError(f"setting {_dotted(place, missing[0])!r} is missing")
+    sections = _sections(kind)
+    read = {
+        name: from_table(sections[name], value, _dotted(place, name)) if name in sections and value is not None else value
+        for name, value in given.items()
+    }
+    try:
+        return kind(**read, **more)
+    except InputError as error:
+        first = str(error).split(" ", 1)[0]
+        raise InputError(f"setting {_dotted(place, first)!r}: {error}" if first in names else str(error)) from None
+
+
+def as_table(table: object, place: str) -> Mapping[str, Any]:
+    """Refuse what is no table."""
+    if not isinstance(table, Mapping):
+        raise InputError(f"{f'setting {place!r}' if place else 'the settings'} must be a table, got {type(table).__name__}")
+    return table
+
+
+def to_table(settings: Any) -> Any:
+    """Settings as plain tables, lists and values, which `from_table` reads back; paths become text."""
+    own = getattr(settings, "to_table", None)
+    if own is not None:
+        return own()
+    if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
+        return fields_to_table(settings)
+    if isinstance(settings, Mapping):
+        return {name: to_table(value) for name, value in settings.items()}
+    if isinstance(settings, (list, tuple)):
+        return [to_table(value) for value in settings]
+    return str(settings) if isinstance(settings, Path) else settings
+
+
+def fields_to_table(settings: Any) -> dict[str, Any]:
+    """The fields of a settings class as plain values."""
+    return {field.name: to_table(getattr(settings, field.name)) for field in _fields(type(settings))}
+
+
+def setting_names(kind: type[Any]) -> list[str]:
+    """The settings of a class by name, those of its sections with a dot."""
+    sections = _sections(kind)
+    names = []
+    for field in _fields(kind):
+        inner = sections.get(field.name)
+        names += [f"{field.name}.{name}" for name in setting_names(inner)] if inner else [field.name]
+    return names
+
+
+def _fields(kind: type[Any]) -> list["dataclasses.Field[Any]"]:
+    return [field for field in dataclasses.fields(kind) if not field.metadata.get("apart")]
+
+
+def _required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _sections(kind: type[Any]) -> dict[str, type[Any]]:
+    """Fields that are settings classes themselves, optional ones too."""
+    hints = typing.get_type_hints(kind)
+    candidates = {field.name: [hints[field.name], *typing.get_args(hints[field.name])] for field in _fields(kind)}
+    return {name: hint for name, found in candidates.items() for hint in found if isinstance(hint, type) and dataclasses.is_dataclass(hint)}
+
+
+def _dotted(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name

@@ -1,0 +1,51 @@
+"""What an evaluation reports, and how: declared and checked once, for `evaluate` and for study files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from riskweighted.common.checks import check_count, check_sequence, check_share, check_text
+from riskweighted.common.errors import InputError
+
+__all__ = ["EvaluationSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """What is reported, and how; the table ``[evaluation]`` of a study file.
+
+    Parameters
+    ----------
+    quantiles : sequence of float
+        Quantiles reported beside the mean, with pooled bootstrap intervals.
+    regression : str, optional
+        Formula of a least-squares regression, for example ``"income ~ C(earner)"``, and
+    coefficient : str, optional
+        the column of its model matrix that is reported, with Reiter's combining rule.
+    resamples : int
+        Bootstrap resamples per dataset.
+    level : float
+        Probability of every interval.
+    threshold, increase : float
+        Risk over which a record is counted, and rise over the baseline at which it is flagged.
+    """
+
+    quantiles: Sequence[float] = (0.5, 0.9)
+    regression: str | None = None
+    coefficient: str | None = None
+    resamples: int = 1000
+    level: float = 0.95
+    threshold: float = 0.5
+    increase: float = 0.25
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantiles", check_sequence(self.quantiles, "quantiles"))
+        check_count(self.resamples, "resamples")
+        shares = (("quantile", q) for q in self.quantiles)
+        for name, share in (("level", self.level), ("threshold", self.threshold), ("increase", self.increase), *shares):
+            check_share(share, name)
+        if len(set(self.quantiles)) < len(self.quantiles):
+            raise InputError(f"quantiles must each be named once, got {list(self.quantiles)}")
+        if (self.regression is None) != (self.coefficient is None):
+            raise InputError("regression and coefficient go together: give both, or neither")
+        for name in ("regression", "coefficient"):
+            check_text(getattr(self, name), name, optional=True)

@@ -1,0 +1,110 @@
+"""The intruder's world: the confidential data under a scenario, checked once, with the patterns found once.
+
+Every measure and every weight starts from this frozen value and from synthetic data that were paired with it, so nothing is
+checked or coded twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.neighbours import Neighbours, find_neighbours
+from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
+from riskweighted.intruder.patterns import Patterns, known_patterns
+from riskweighted.intruder.scenario import Scenario
+
+__all__ = ["Paired", "World", "make_world"]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Checked confidential data, n records. Confidential; made by `make_world`.
+
+    Attributes
+    ----------
+    confidential : DataFrame, n rows
+    scenario : Scenario
+    patterns : Patterns
+        Known patterns of the records, which hold for synthetic data too: known variables are not synthesized.
+    """
+
+    confidential: pd.DataFrame = field(repr=False)
+    scenario: Scenario
+    patterns: Patterns = field(repr=False)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """Which confidential records lie in whose ball (S003 eq. 2)."""
+        return self.find(self.confidential)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The synthetic variables that are matched in a ball."""
+        return tuple(name for name in self.scenario.synthetic if self.scenario.is_numeric(self.confidential[name]))
+
+    def find(self, candidates: pd.DataFrame) -> Neighbours:
+        """Which records of a paired synthetic dataset lie in whose ball (S003 eq. 1)."""
+        return find_neighbours(self.confidential, candidates, self.scenario, self.patterns)
+
+    def under(self, scenario: Scenario) -> "World":
+        """The same records under another scenario, for example another radius; only what differs is checked and coded anew."""
+        if scenario == self.scenario:
+            return self
+        same = (self.scenario.known, self.scenario.synthetic, self.scenario.categorical)
+        if (scenario.known, scenario.synthetic, scenario.categorical) == same:
+            return World(self.confidential, scenario, self.patterns)
+        return make_world(self.confidential, scenario)
+
+    def pair(self, synthetic: Frames) -> "Paired":
+        """Synthetic data whose rows pair with the confidential ones by index.
+
+        Raises
+        ------
+        InputError
+            If a dataset has other rows, lacks a column, has missing or infinite values, or other known values.
+        """
+        frames = as_frames(synthetic)
+        for number, frame in enumerate(frames, start=1):
+            check_synthetic(self.confidential, frame, self.scenario, f"synthetic dataset {number}")
+        return Paired(self, tuple(frames))
+
+    def pair_rows(self, synthetic: Frames, identifier: str | None = None) -> "Paired":
+        """The same for data made by any tool: rows pair by `identifier`, else by equal index, else by position."""
+        return self.pair([pair(self.confidential, frame, self.scenario, identifier=identifier) for frame in as_frames(synthetic)])
+
+
+@dataclass(frozen=True, eq=False)
+class Paired:
+    """L synthetic datasets, checked against the world whose rows theirs pair with; made by `World.pair`."""
+
+    world: World
+    frames: tuple[pd.DataFrame, ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def neighbours(self) -> Iterator[Neighbours]:
+        """Who lies in whose ball, dataset by dataset; not kept, since L of them are large."""
+        return (self.world.find(frame) for frame in self.frames)
+
+    def values(self, variable: str) -> list[np.ndarray]:
+        """A numeric variable of every dataset, each (n,)."""
+        return [frame[variable].to_numpy(dtype=float) for frame in self.frames]
+
+
+def make_world(confidential: pd.DataFrame, scenario: Scenario) -> World:
+    """Check confidential data against a scenario and find their known patterns.
+
+    Raises
+    ------
+    InputError
+        If a column is absent or stands there twice, the data are empty, or sensitive values are missing, infinite or text numbers.
+    """
+    if not isinstance(scenario, Scenario):
+        raise InputError(f"scenario must be a Scenario, got {type(scenario).__name__}")
+    scenario.check(confidential)
+    return World(confidential, scenario, known_patterns(confidential, scenario.known))

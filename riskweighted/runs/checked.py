@@ -1,0 +1,114 @@
+"""A study with its data, checked once before anything runs: what a dry run tells and what a run starts from."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import World, make_world
+from riskweighted.risk.confidential import confidential_risk
+from riskweighted.runs.study import Study
+from riskweighted.synthesis.design import build_design
+from riskweighted.synthesis.fitting import PreparedModel, prepare_model
+from riskweighted.utility.regression import Regression, checked_regression
+from riskweighted.weights.adjust import adjust_weights
+from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
+
+__all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_weights"]
+
+_SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedStudy:
+    """A study and everything that is made of it and its data before a fit. Confidential.
+
+    Attributes
+    ----------
+    study : Study
+    world : World
+        Under the scenario that risk is measured with.
+    model : PreparedModel
+    baselines : mapping of label to PreparedModel
+    analysis : Regression or None
+        The regression that the evaluation reports.
+    weights : mapping of scheme to Series (n,)
+    """
+
+    study: Study
+    world: World = field(repr=False)
+    model: PreparedModel = field(repr=False)
+    baselines: Mapping[str, PreparedModel] = field(repr=False)
+    analysis: Regression | None
+    weights: Mapping[str, pd.Series] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study would do, found without sampling."""
+
+    records: int
+    patterns: int
+    singletons: int
+    predictors: int
+    datasets: int
+    schemes: tuple[str, ...]
+    mean_weight: dict[str, float]
+    seconds: tuple[float, float]
+
+
+def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
+    """Check a study against its data; refuses whatever can be known to be wrong before a fit.
+
+    Raises
+    ------
+    InputError
+        If the data do not suit the scenario, the model, a weighting scheme or the evaluation.
+    """
+    synthesizer = study.make_synthesizer()
+    world = make_world(confidential, study.evaluating_scenario())
+    if world.scenario.singletons == "error":
+        confidential_risk(world)
+    analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
+    if analysis is not None:
+        analysis.fit(confidential)
+    model = prepare_model(synthesizer, confidential)
+    baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
+    return CheckedStudy(study, world, model, baselines, analysis, study_weights(study, world))
+
+
+def study_weights(study: Study, world: World) -> dict[str, pd.Series]:
+    """Weights of the study's schemes; all but the unweighted one are adjusted by its scale and shift."""
+    weighting, weights = world.under(study.weighting_scenario()), {}
+    for scheme in study.weights.schemes:
+        alpha = scheme_alpha(weighting, scheme)
+        adjusted = scheme != UNWEIGHTED
+        weights[scheme] = adjust_weights(alpha, study.weights.scale, study.weights.shift) if adjusted else alpha
+        if not (weights[scheme] > 0).any():
+            raise InputError(
+                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
+            )
+    return weights
+
+
+def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
+    """Check a study against its data and say what it would do (``--dry-run``).
+
+    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation.
+    """
+    checked = check_study(study, study.read_data() if confidential is None else confidential)
+    blueprint, sampling = checked.model.build(), study.sampling
+    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(checked.weights)
+    gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
+    return Plan(
+        records=len(checked.world.confidential),
+        patterns=len(checked.world.patterns.sizes),
+        singletons=checked.world.patterns.singletons,
+        predictors=build_design(study.synthesizer.formula, checked.world.confidential).centred.shape[1],
+        datasets=study.release.L,
+        schemes=tuple(checked.weights),
+        mean_weight={scheme: float(alpha.mean()) for scheme, alpha in checked.weights.items()},
+        seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
+    )

@@ -1,0 +1,28 @@
+"""How long a fit samples."""
+
+from dataclasses import dataclass, field
+
+from riskweighted.common.checks import check_count, is_number
+from riskweighted.common.errors import InputError
+from riskweighted.common.settings import APART
+
+__all__ = ["Sampling"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate."""
+
+    draws: int = 500
+    tune: int = 500
+    chains: int = 4
+    cores: int | None = field(default=None, metadata=APART)
+    target_accept: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "tune", "chains"):
+            check_count(getattr(self, name), name, most=10_000_000)
+        if self.cores is not None:
+            check_count(self.cores, "cores")
+        if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
+            raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
