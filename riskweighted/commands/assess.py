@@ -1,5 +1,6 @@
 """``riskweighted assess``."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import errors, number, output, print_table, scenario_of, split
-from riskweighted.common.errors import InputError
+from riskweighted.common.folders import opened
 from riskweighted.common.progress import reporter_for
 from riskweighted.data.io import read_table, write_table
 from riskweighted.intruder.scenario import Scenario
@@ -29,18 +30,18 @@ def assess(
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables; must not exist.")] = None,
 ) -> None:
     """Measure the disclosure risk of synthetic data made by any tool, beside the yardsticks of no and full protection."""
-    if out is not None and out.exists():
-        raise InputError(f"{str(out)!r} exists; choose another folder")
-    reporter = reporter_for(errors)
-    with reporter.step("loading"):
-        from riskweighted.evaluation.assess import assess as run_assessment
+    with ExitStack() as stack:
+        working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
+        reporter = reporter_for(errors)
+        with reporter.step("loading"):
+            from riskweighted.evaluation.assess import assess as run_assessment
 
-    scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
-    with reporter.step("measuring") as advance:
-        frames = [read_table(path) for path in synthetic]
-        result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
-    if out is not None:
-        _write_assessment(result, out)
+        scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
+        with reporter.step("measuring") as advance:
+            frames = [read_table(path) for path in synthetic]
+            result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
+        if working is not None:
+            _write_assessment(result, working.result)
     if as_json:
         output.print(result.measures.to_json(orient="records", indent=2))
         return
@@ -49,13 +50,11 @@ def assess(
         output.print(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
-def _write_assessment(result, out: Path) -> None:  # type: ignore[no-untyped-def]
-    """All tables at once: a folder beside the final one, then renamed."""
-    unfinished = out.with_name(out.name + ".partial")
-    write_table(result.measures, unfinished / "measures.csv")
-    write_table(result.contributions, unfinished / "confidential" / "contributions.csv")
-    write_table(result.riskiest, unfinished / "confidential" / "riskiest.csv", index=True)
-    unfinished.rename(out)
+def _write_assessment(result, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    """The measures, and what never leaves in a folder of its own."""
+    write_table(result.measures, folder / "measures.csv")
+    write_table(result.contributions, folder / "confidential" / "contributions.csv", private=True)
+    write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
 
 
 def _print_assessment(result, scenario: Scenario, *, internal: bool) -> None:  # type: ignore[no-untyped-def]

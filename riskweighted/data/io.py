@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyreadstat
 
+from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError, listing
 
 __all__ = ["FORMATS", "WRITABLE", "read_label", "read_table", "write_table"]
@@ -123,8 +124,8 @@ def _with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(whole, "int64"))
 
 
-def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "") -> None:
-    """Write a table in the format that the ending of the name says; the same table gives the same bytes.
+def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "", private: bool = False) -> None:
+    """Write a table in the format that the ending of the name says, all or nothing; the same table gives the same bytes.
 
     Parameters
     ----------
@@ -135,6 +136,8 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
         Whether the index is written too, as first column(s).
     label : str
         Stands in the metadata of the file (a csv has none): at most 80 characters for Stata, 64 for SPSS, 40 for SAS.
+    private : bool
+        Whether the file, and every folder made for it, is its owner's only from the first byte (0600, 0700).
 
     Raises
     ------
@@ -144,18 +147,18 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
     """
     if path.suffix not in WRITABLE:
         raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".csv":
-        table.to_csv(path, index=index, lineterminator="\n")
-    elif path.suffix == ".parquet":
-        arrow = pa.Table.from_pandas(table, preserve_index=index)
-        described = {_LABEL: label} if label else {}
-        pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **described}), path)
-    else:
-        _write_foreign(table.reset_index() if index else table, path, label)
+    with whole_file(path, private=private) as unfinished:
+        if path.suffix == ".csv":
+            table.to_csv(unfinished, index=index, lineterminator="\n")
+        elif path.suffix == ".parquet":
+            arrow = pa.Table.from_pandas(table, preserve_index=index)
+            described = {_LABEL: label} if label else {}
+            pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **described}), unfinished)
+        else:
+            _write_foreign(table.reset_index() if index else table, unfinished, label, path.name)
 
 
-def _write_foreign(table: pd.DataFrame, path: Path, label: str) -> None:
+def _write_foreign(table: pd.DataFrame, path: Path, label: str, name: str) -> None:
     """Write a Stata, SPSS or SAS file, with a fixed date inside so that the same table gives the same bytes."""
     plain = _plain_columns(table, path.suffix)
     try:
@@ -165,8 +168,10 @@ def _write_foreign(table: pd.DataFrame, path: Path, label: str) -> None:
             return
         write = pyreadstat.write_sav if path.suffix == ".sav" else pyreadstat.write_xport
         write(plain, path, file_label=label)
+    except OSError:
+        raise
     except Exception as error:  # its own message may quote the data
-        raise InputError(f"{path.name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
+        raise InputError(f"{name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
     length, stamp, fixed = _DATES[path.suffix]
     content = path.read_bytes()
     path.write_bytes(re.sub(stamp, fixed, content[:length]) + content[length:])

@@ -3,7 +3,6 @@
 This file, `agreement`, `checking` and `convergence` beside it are the ones that know the versions of PyMC, nutpie and ArviZ.
 """
 
-import hashlib
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
@@ -26,6 +26,7 @@ from riskweighted.synthesis.contract import Blueprint, ContractError, Synthesize
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
 from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
@@ -50,6 +51,8 @@ class Fit:
         Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
     diagnostics : DataFrame
         One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged.
+    random_seed : int or None
+        That it was sampled with, where it is known.
     """
 
     synthesizer: Synthesizer
@@ -58,6 +61,7 @@ class Fit:
     diagnostics: pd.DataFrame
     confidential: pd.DataFrame = field(repr=False)
     prepared: Any = field(repr=False)
+    random_seed: int | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -105,38 +109,61 @@ class Fit:
         return frames
 
     def save(self, path: str | Path) -> None:
-        """Write the posterior draws and diagnostics to netCDF. Confidential; holds neither the data nor alpha."""
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_bytes(self) -> bytes:
+        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
-        stored.attrs["made_for"] = _made_for(self.synthesizer, fingerprint(self.confidential))
-        stored.to_netcdf(path, engine="scipy")
+        seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
+        made_for = data_hash(self.synthesizer, fingerprint(self.confidential))
+        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}"))
 
 
-def load_fit(path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series) -> Fit:
-    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights."""
-    return prepare_model(synthesizer, confidential).load(path, alpha)
+def load_fit(
+    path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series, *, random_seed: int | None = None
+) -> Fit:
+    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights.
+
+    Parameters
+    ----------
+    path : str or Path
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    alpha : Series (n,)
+        Weights that differ by less than one millionth are the same.
+    random_seed : int, optional
+        Refuse a fit that was not sampled with it.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or damaged (its checksum differs), or is the fit of another synthesizer, of other data, of
+        other weights or of another seed.
+    """
+    check_seed(random_seed)
+    return prepare_model(synthesizer, confidential).load(path, alpha, random_seed)
 
 
-def _load(path: str | Path, model: "PreparedModel", alpha: pd.Series) -> Fit:
+def _load(path: str | Path, model: "PreparedModel", alpha: pd.Series, random_seed: int | None) -> Fit:
     alpha = check_weights(alpha, model.confidential.index)
-    try:
-        with xr.open_dataset(path, engine="scipy") as stored:
-            stored = stored.load()
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
-    if stored.attrs.pop("made_for", None) != _made_for(model.synthesizer, model.fingerprint):
+    stored = read_sealed(Path(path))
+    if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
+    if stored.attrs.pop("weights", None) != weights_hash(alpha):
+        raise InputError(f"{str(path)!r} is the fit of other weights")
+    text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
+    seed = int(text) if text else None
+    if random_seed is not None and seed != random_seed:
+        raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
-    return Fit(model.synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), model.confidential, model.prepared)
-
-
-def _made_for(synthesizer: Synthesizer, data: str) -> str:
-    return hashlib.sha256(f"{synthesizer!r} {data}".encode()).hexdigest()
+    return Fit(model.synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), model.confidential, model.prepared, seed)
 
 
 @dataclass(frozen=True)
@@ -167,12 +194,12 @@ class CompiledModel:
         """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
-            fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared)
+            fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed)
             _check_contract(fitted, None)
             return fitted
         values = self.blueprint.weigh(checked.to_numpy())
         posterior, divergences = _run(self.compiled.with_data(**values), sampling, random_seed, progress)
-        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared)
+        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed)
         _check_contract(fitted, self.weighted_sum)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
@@ -263,9 +290,9 @@ class PreparedModel:
             _recent.popitem(last=False)
         return _recent[key]
 
-    def load(self, path: str | Path, alpha: pd.Series) -> Fit:
-        """Read back a fit of this model with these weights."""
-        return _load(path, self, alpha)
+    def load(self, path: str | Path, alpha: pd.Series, random_seed: int | None = None) -> Fit:
+        """Read back a fit of this model with these weights (and seed); see `load_fit`."""
+        return _load(path, self, alpha, random_seed)
 
 
 def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> PreparedModel:
