@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.synthesis.descriptions import GROUP
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -24,7 +25,6 @@ __all__ = [
     "synthesizer_names",
 ]
 
-_GROUP = "riskweighted.synthesizers"
 _BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
@@ -103,7 +103,7 @@ def keeps_true_values(synthesizer: Synthesizer) -> bool:
 
 def synthesizer_names() -> list[str]:
     """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
-    return sorted(entry_points(group=_GROUP).names)
+    return sorted(entry_points(group=GROUP).names)
 
 
 def baseline_names() -> list[str]:
@@ -123,7 +123,7 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     --------
     >>> synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     """
-    found = [point for point in entry_points(group=_GROUP) if point.name == name]
+    found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise InputError(f"unknown synthesizer {name!r}; installed are {listing(synthesizer_names())}")
     return found[0].load()
