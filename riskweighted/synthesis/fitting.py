@@ -21,8 +21,8 @@ from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
-from riskweighted.synthesis.agreement import WeightedSum, check_agreement, compile_weighted_sum
-from riskweighted.synthesis.contract import Blueprint, ContractError, Synthesizer, keeps_true_values
+from riskweighted.synthesis.agreement import WeightedSum, check_at_draws, compile_weighted_sum
+from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
 from riskweighted.synthesis.sampling import Sampling
@@ -215,24 +215,10 @@ class CompiledModel:
 
 
 def _check_contract(fitted: Fit, weighted_sum: WeightedSum | None) -> None:
-    """On three posterior draws: graph and log_likelihood agree, alpha acts, and n finite values are drawn.
-
-    Costs 0.02 to 0.3 s for 5,000 records, and no compilation.
-    """
-    sizes, n = fitted.posterior.sizes, len(fitted.alpha)
-    thetas = [fitted.draw(*place) for place in spread_draws(sizes["chain"], sizes["draw"], min(3, sizes["chain"] * sizes["draw"]))]
-    if weighted_sum is not None:
-        other = np.random.default_rng(0).uniform(0.1, 1.0, n)
-        alphas = {"alpha = 1": np.ones(n), "the given alpha": fitted.alpha.to_numpy(), "another alpha": other}
-        check_agreement(fitted.synthesizer, fitted.prepared, weighted_sum, thetas, alphas)
-    for theta in thetas:
-        values = draw_values(fitted.synthesizer, theta, fitted.prepared, np.random.default_rng(0), n)
-        unusable = int((~np.isfinite(values)).sum())
-        if unusable:
-            raise ContractError(
-                f"{type(fitted.synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
-                "check the model, the transform and the weights"
-            )
+    """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
+    chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
+    thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
+    check_at_draws(fitted.synthesizer, fitted.prepared, fitted.alpha.to_numpy(), thetas, weighted_sum)
 
 
 def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
