@@ -22,6 +22,7 @@ from riskweighted.common.progress import reporter_for
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.io import write_table
 from riskweighted.evaluation.ce_facts import ce_facts
+from riskweighted.evaluation.summary import MEAN_WEIGHT
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_intervals
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
@@ -78,7 +79,7 @@ def make_tables(run: FinishedRun, confidential: pd.DataFrame) -> dict[str, tuple
     """By file name: title, table, digits shown after the point (None: four significant ones)."""
     risk, utility, convergence = (run.tables[name] for name in ("risk", "utility", "convergence"))
     worst = convergence.groupby("label", sort=False).agg({"r_hat": "max", "ess_bulk": "min", "divergences": "max"}).reset_index()
-    weights = run.tables["summary"][["label", "mean weight"]]
+    weights = run.tables["summary"][["label", MEAN_WEIGHT.name]]
     fits = weights.merge(worst, on="label").assign(label=lambda table: table["label"].map(NAMES))
     income = confidential["income"]
     return {

@@ -15,7 +15,9 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import opened
-from riskweighted.data.io import WRITABLE, write_table
+from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import write_table
+from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.leak_check import check_pack, check_unaltered, gather_secrets
@@ -119,7 +121,7 @@ def _checked_schemes(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...
     unknown = [scheme for scheme in chosen if scheme not in run.schemes]
     if unknown:
         raise InputError(f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}")
-    converged = run.tables["summary"].set_index("label")["converged"]
+    converged = run.tables["summary"].set_index("label")[CONVERGED.name]
     failed = [scheme for scheme in chosen if converged[scheme] != "yes"]
     if failed:
         raise InputError(f"the fit of {listing(failed)} did not converge, so it is not released; sample longer or simplify the model")

@@ -59,7 +59,7 @@ def write_results(
     make_folder(secret, private=True)
     digits = len(str(study.release.L))
     for label, datasets in frames.items():
-        if fits[label].posterior.attrs.get("deterministic"):
+        if fits[label].keeps_true_values:
             # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
             write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue

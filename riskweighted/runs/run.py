@@ -19,6 +19,7 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import seed_for
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.study import Study
@@ -141,9 +142,9 @@ def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
 def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series]) -> pd.DataFrame:
     """The main table, with how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
-    table.insert(0, "mean weight", pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()}))
+    table.insert(0, MEAN_WEIGHT.name, pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()}))
     worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
-    table.insert(1, "largest R-hat", pd.Series(worst, dtype=float))
-    table.insert(2, "converged", pd.Series(passed, dtype=object))
+    table.insert(1, LARGEST_R_HAT.name, pd.Series(worst, dtype=float))
+    table.insert(2, CONVERGED.name, pd.Series(passed, dtype=object))
     return table

@@ -91,9 +91,9 @@ def _cell_path(partial: Path, key: str) -> Path:
     return partial / "cells" / f"{key}.json"
 
 
-_MEASURE = ["variable", "measure", "value", "lower", "upper", "overlap"]
+_MEASURE = ["variable", "key", "measure", "parameter", "term", "value", "lower", "upper", "overlap"]
 _FIT = ["mean_weight", "largest_r_hat", "smallest_ess_bulk", "divergences", "converged"]
-_DEFINITION = ["label", "variable", "measure", "higher_is", "rule", "definition"]
+_DEFINITION = ["label", "variable", "key", "measure", "parameter", "term", "higher_is", "rule", "definition"]
 
 
 def tidy_tables(
@@ -114,7 +114,7 @@ def tidy_tables(
     for name in points[0].settings:
         if everything[name].dtype == object:  # numbers beside text, which parquet refuses
             everything[name] = everything[name].map(str)
-    everything = everything.astype({"divergences": "Int64", "converged": "boolean"})
+    everything = everything.astype({"variable": "string", "term": "string", "divergences": "Int64", "converged": "boolean"})
     definitions = everything[_DEFINITION].drop_duplicates(ignore_index=True)
     return everything[[*names, *_MEASURE, *_FIT]], definitions, pd.DataFrame(failed, columns=[*names, "error"])
 

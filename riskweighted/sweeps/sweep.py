@@ -21,7 +21,7 @@ from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable

@@ -63,9 +63,9 @@ def test_the_python_code_reproduces_the_published_interval(run, tmp_path, ending
     pack = release_run(run, tmp_path / "pack", schemes=["pairwise"], formats=[ending]).folder
     utility = run.tables["utility"]
     row = utility[(utility["label"] == "pairwise") & (utility["measure"] == "coefficient C(size)[T.2]")].iloc[0]
-    np.testing.assert_allclose(numbers_printed(pack / "combine.py"), row[["estimate", "lower", "upper"]].astype(float), rtol=1e-9)
+    np.testing.assert_allclose(numbers_printed(pack / "combine.py"), row[["value", "lower", "upper"]].astype(float), rtol=1e-9)
     page = (pack / "how_to_combine.md").read_text()
-    for value in (row["estimate"], row["lower"], row["upper"]):
+    for value in (row["value"], row["lower"], row["upper"]):
         assert f"{value:.5g}" in page
     assert (pack / "combine.py").read_text() in page
     assert (pack / "combine.R").is_file()

@@ -270,13 +270,13 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius)
     assert risk.to_dict() == expected.to_dict()
     assert ("pairwise", "whack-a-mole records") in risk.index
     assert risk["marginal", "largest rise"] > 0
-    distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(["label", "measure"])["estimate"]
+    distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(["label", "measure"])["value"]
     assert ours[ours["measure"].isin(["U_m", "U_a"])].set_index(["label", "measure"])["value"].to_dict() == distances.to_dict()
     # The bootstrap of the first label has the same seed, so it is the same too.
     mean = run.evaluation.utility.query("measure == 'mean'").set_index("label")
     for label in ("confidential", "unweighted"):
         row = ours[(ours["label"] == label) & (ours["measure"] == "mean")].iloc[0]
-        assert (row["value"], row["lower"]) == (mean.loc[label, "estimate"], mean.loc[label, "lower"])
+        assert (row["value"], row["lower"]) == (mean.loc[label, "value"], mean.loc[label, "lower"])
 
 
 def test_the_table_is_tidy(whole):
