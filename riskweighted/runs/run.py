@@ -25,7 +25,7 @@ from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.posterior import Fit
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]
 

@@ -36,7 +36,7 @@ from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.posterior import Fit, prepare_model
 from riskweighted.utility.regression import checked_regression
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 
