@@ -42,6 +42,7 @@ class CompiledModel:
     blueprint: Blueprint | None = field(repr=False)
     compiled: Any = field(repr=False)
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
+    data: str | None = None
 
     def sample(
         self,
@@ -60,12 +61,12 @@ class CompiledModel:
         """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
-            fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed)
+            fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
             _check_contract(fitted, None)
             return fitted
         values = self.blueprint.weigh(checked.to_numpy())
         posterior, divergences = run_chains(self.compiled.with_data(**values), sampling, random_seed, progress)
-        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed)
+        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
         _check_contract(fitted, self.weighted_sum)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
@@ -120,7 +121,8 @@ def compile_prepared(model: PreparedModel) -> CompiledModel:
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
         compiled = _compile(blueprint.model)
-    _recent[key] = CompiledModel(model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum)
+    made = (model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum, model.fingerprint)
+    _recent[key] = CompiledModel(*made)
     while len(_recent) > 4:
         _recent.popitem(last=False)
     return _recent[key]

@@ -35,6 +35,8 @@ class Fit:
         One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged.
     random_seed : int or None
         That it was sampled with, where it is known.
+    data : str or None
+        Fingerprint of the confidential data, where it is known.
     """
 
     synthesizer: Synthesizer
@@ -44,6 +46,7 @@ class Fit:
     confidential: pd.DataFrame = field(repr=False)
     prepared: Any = field(repr=False)
     random_seed: int | None = field(default=None, repr=False)
+    data: str | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -101,7 +104,7 @@ class Fit:
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
-        made_for = data_hash(self.synthesizer, fingerprint(self.confidential))
+        made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
         return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}"))
 
 
@@ -178,4 +181,5 @@ def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed:
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
-    return Fit(model.synthesizer, alpha, posterior, diagnostics.rename_axis("quantity"), model.confidential, model.prepared, seed)
+    diagnostics = diagnostics.rename_axis("quantity")
+    return Fit(model.synthesizer, alpha, posterior, diagnostics, model.confidential, model.prepared, seed, model.fingerprint)
