@@ -215,11 +215,12 @@ def _plain_column(column: pd.Series, ending: str) -> pd.Series:
 def read_label(path: Path) -> str:
     """The label in the metadata of a file that `write_table` wrote; empty for csv."""
     if path.suffix == ".parquet":
-        return (pq.read_schema(path).metadata or {}).get(_LABEL.encode(), b"").decode()
+        metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
+        return metadata.get(_LABEL.encode(), b"").decode()
     if path.suffix == ".dta":
         with pd.read_stata(path, iterator=True) as reader:
-            return reader.data_label
+            return str(reader.data_label)
     if path.suffix in (".sav", ".xpt"):
         read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_xport
-        return read(path, metadataonly=True)[1].file_label or ""
+        return str(read(path, metadataonly=True)[1].file_label or "")
     return ""
