@@ -90,8 +90,11 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
+from .synthesis.checking import check_synthesizer as check_synthesizer
 from .synthesis.contract import (
     Blueprint as Blueprint,
+    ContractError as ContractError,
+    Prepared as Prepared,
     Synthesizer as Synthesizer,
     load_synthesizer as load_synthesizer,
     synthesizer_names as synthesizer_names,

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.interpolate import PchipInterpolator
-from scipy.stats import norm
 
 from riskweighted.common.checks import check_count, check_seed
 
@@ -170,6 +168,8 @@ def _person(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 def _income(score: np.ndarray, rng: np.random.Generator, calibration: Calibration) -> np.ndarray:
     """Incomes in the order of the score: the quantile function at stratified uniform numbers, then rounded as people do."""
+    from scipy.stats import norm
+
     n = len(score)
     ranks = score.argsort().argsort()
     # The middle of each stratum: the largest value of a sample then stays near the published one.
@@ -186,6 +186,9 @@ def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.nd
     Published: median, 90 % and 97.5 % quantile, the range at 0.5/6208 from either end, three incomes over a million (Tables 1, 3, 4).
     Ours: the lower half, and that one in a thousand loses money and two in a thousand have none.
     """
+    from scipy.interpolate import PchipInterpolator
+    from scipy.stats import norm
+
     ends = 0.5 / CE_RECORDS
     shares = {
         ends: -7_000.0,

@@ -25,7 +25,7 @@ from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 from scipy.spatial.distance import cdist
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.frames import kind_of_values, require_columns, require_finite
 from riskweighted.intruder.patterns import cells, known_patterns
 
 __all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "canonical_variates"]
@@ -104,7 +104,7 @@ def _values(frame: pd.DataFrame, names: Sequence[str], what: str) -> Array:
     require_columns(frame, names, what)
     other = [name for name in names if not _is_number(frame[name].dtype)]
     if other:
-        raise InputError(f"{what}: {listing(other)} must be numeric, got {listing(dict.fromkeys(frame[o].dtype for o in other))}")
+        raise InputError(f"{what}: {listing(other)} must be numeric, got {listing(dict.fromkeys(kind_of_values(frame[o]) for o in other))}")
     numbers = pd.DataFrame({name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names})
     for name in names:
         require_finite(numbers[name], what)
@@ -257,8 +257,8 @@ def canonical_disclosure_by(confidential: pd.DataFrame, masked: pd.DataFrame, by
         except InputError as error:  # all values were checked above: what is left concerns this subset alone
             measures = (np.nan, np.nan, np.nan, np.nan, str(error))
         rows.append((int(inside.sum()), *measures))
-    first = np.unique(codes, return_index=True)[1]
-    return pd.concat([confidential[by].iloc[first].reset_index(drop=True), pd.DataFrame(rows, columns=columns)], axis=1)
+    levels = confidential[by].iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
+    return pd.concat([levels.where(levels.notna(), np.nan), pd.DataFrame(rows, columns=columns)], axis=1)
 
 
 # Why the bounds hold, for normal data at the true lambda. Let x_j = k_j / k_true of the n - 1 wrong records: P = 1 / (1 + sum x_j).

@@ -25,7 +25,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
 from riskweighted.common.settings import to_table
-from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate_world
+from riskweighted.evaluation.evaluate import evaluate_world
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.checked import study_weights
@@ -228,12 +229,13 @@ class _Work:
         seed = seed_for(study.seed, "evaluate", "")
         world, settings = self._world(study), study.evaluation.measures
         analysis = checked_regression(self.confidential, settings.regression, settings.coefficient, study.variables)
-        result = evaluate_world(world, {name: frames}, settings, analysis, random_seed=seed)
-        risk, utility = (table[table["label"] == label].drop(columns="label") for table in (result.risk, result.utility))
-        rows = [*risk.to_dict("records"), *utility.rename(columns={"estimate": "value"}).to_dict("records")]
+        against: dict[str, Any] = {}
         if self.baseline is not None:
-            rows += self._whack_a_mole(cell, world, result.records[label])
-        return Result(rows, self._convergence())
+            unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
+            against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
+        result = evaluate_world(world, {name: frames}, settings, analysis, random_seed=seed, **against)
+        rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
+        return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 
     def _world(self, study: Study) -> World:
         """The data under the cell's scenario; patterns are found once for all cells."""
@@ -248,18 +250,6 @@ class _Work:
             self._datasets[key] = fit.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
         return self._datasets[key]
 
-    def _whack_a_mole(self, cell: Cell, world: World, risk: pd.Series) -> list[dict[str, Any]]:
-        """Records whose risk rises over that of the unweighted synthesizer, as `evaluate` counts them."""
-        assert self.baseline is not None
-        frames = self._synthesize(self.baseline, UNWEIGHTED, cell.study)
-        increase = cell.study.evaluation.increase
-        rise = risk - identification_risks(world.pair(frames)).mean(axis=0)
-        what = f"IR({cell.label}) - IR({UNWEIGHTED})"
-        return [
-            _riskier("whack-a-mole records", float((rise >= increase).sum()), f"records with {what} >= {increase:g}"),
-            _riskier("largest rise", float(rise.max()), f"maximum over records of {what}"),
-        ]
-
     def _convergence(self) -> dict[str, Any]:
         table = self.fit.diagnostics if self.fit is not None else no_diagnostics()
         if len(table) == 0:
@@ -267,7 +257,3 @@ class _Work:
         worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
         verdict = {"divergences": int(table["divergences"].iloc[0]), "converged": bool(table["converged"].all())}
         return {"mean_weight": self.mean_weight, **worst, **verdict}
-
-
-def _riskier(measure: str, value: float, definition: str) -> dict[str, Any]:
-    return {"measure": measure, "value": value, "higher_is": "riskier", "definition": definition}

@@ -120,7 +120,7 @@ def test_estimates_stand_beside_the_published_ones(run):
     assert table.loc[("mean", "Marginal"), "from Data, % published"] == pytest.approx(100 * (76641.95 / 72075.60 - 1))
     assert table.loc[("coefficient Earner 2", "Marginal"), "from Data, % published"] > 0  # nearer to zero
     assert np.isnan(table.loc[("mean", "Pairwise"), "estimate published"])
-    ours = run.tables["utility"].set_index(["label", "measure"])["estimate"]
+    ours = run.tables["utility"].set_index(["label", "measure"])["value"]
     assert table.loc[("median", "Synthesizer"), "estimate"] == ours["unweighted", "median"]
     own = ours["confidential", "median"]
     expected = 100 * (ours["unweighted", "median"] - own) / own
@@ -129,7 +129,7 @@ def test_estimates_stand_beside_the_published_ones(run):
 
 def test_distances_and_risk_keep_their_labels(run):
     distances = tables.empirical_distances(run.tables["utility"]).set_index(["measure", "label"])
-    ours = run.tables["utility"].set_index(["label", "measure"])["estimate"]
+    ours = run.tables["utility"].set_index(["label", "measure"])["value"]
     assert distances.loc[("U_m", "Pairwise"), "value"] == ours["pairwise", "U_m"]
     assert distances.loc[("U_m", "Pairwise"), "value published"] == 0.0356
     risk = tables.risk_profile(run.tables["risk"]).set_index(["measure", "label"])

@@ -33,7 +33,7 @@ def records(n=300):
 def utility():
     rows = [(label, "income", MEASURE, 10.0 + k, 9.0 + k, 12.0 + k, "a rule") for k, label in enumerate(["confidential", *SCHEMES])]
     rows.append(("marginal", "income", "U_m", 0.1, np.nan, np.nan, np.nan))
-    return pd.DataFrame(rows, columns=["label", "variable", "measure", "estimate", "lower", "upper", "rule"])
+    return pd.DataFrame(rows, columns=["label", "variable", "measure", "value", "lower", "upper", "rule"])
 
 
 def summary():
