@@ -67,7 +67,13 @@ def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
 
 
 def _figure(
-    key: str, title: str, draw: Callable[[], Axes], alternative: str, tables: tuple[DataTable, ...], source: Source, terms: tuple = ()
+    key: str,
+    title: str,
+    draw: Callable[[], Axes],
+    alternative: str,
+    tables: tuple[DataTable, ...],
+    source: Source,
+    terms: tuple[Term, ...] = (),
 ) -> Figure:
     """A figure, or in words why there is none."""
     try:

@@ -124,20 +124,6 @@ def _insert(best: Best, place: int, cost: float, size: int) -> None:
 
 
 @kernel
-def _search_leaf(query: np.ndarray, profiles: Profiles, ends: np.ndarray, work: LeafWork, costs: CostTables, best: Best) -> None:
-    """Put the profiles of a leaf, at places [ends[0], ends[1]), among the best where they belong there."""
-    start, end = ends
-    values, total, limit, many = profiles.values, work.total, costs.limit, work.many
-    _leaf_costs(query, profiles, start, end, work, costs)
-    for place in range(start, end):
-        bound = min(limit, best.costs[KEEP - 1])
-        if total[place - start] <= bound:
-            cost = _add_others(query, values[place], many, costs, total[place - start], bound)
-            if cost <= limit:
-                _insert(best, place, cost, profiles.sizes[place])
-
-
-@kernel
 def _make_work(profiles: Profiles, tree: Tree, costs: CostTables) -> LeafWork:
     levels, stepped = profiles.levels, costs.kinds == STEPS
     largest = (tree.ends[:, 1] - tree.ends[:, 0])[tree.child < 0].max()
@@ -148,8 +134,8 @@ def _make_work(profiles: Profiles, tree: Tree, costs: CostTables) -> LeafWork:
 @kernel
 def search(queries: np.ndarray, profiles: Profiles, tree: Tree, costs: CostTables) -> tuple[np.ndarray, np.ndarray]:
     """Places of the six best profiles of each query (n, v), -1 for none, and their costs, inf for none; (n, 6) each."""
-    work, limit = _make_work(profiles, tree, costs), costs.limit
-    ends, child, low, high, missing = tree.ends, tree.child, tree.low, tree.high, tree.missing
+    work, values, sizes, limit = _make_work(profiles, tree, costs), profiles.values, profiles.sizes, costs.limit
+    ends, child, low, high, missing, total = tree.ends, tree.child, tree.low, tree.high, tree.missing, work.total
     places, least = np.full((len(queries), KEEP), -1, dtype=np.int64), np.full((len(queries), KEEP), np.inf)
     stack, stack_bound = np.empty(len(child) + 2, dtype=np.int64), np.empty(len(child) + 2)
     for number in range(len(queries)):
@@ -159,12 +145,18 @@ def search(queries: np.ndarray, profiles: Profiles, tree: Tree, costs: CostTable
         stack_bound[0] = _node_bound(query, low[0], high[0], missing[0], costs)
         while depth > 0:
             depth -= 1
-            node = stack[depth]
-            bound = min(limit, best.costs[KEEP - 1])
+            node, bound = stack[depth], min(limit, best.costs[KEEP - 1])
             if stack_bound[depth] > bound:
                 continue
             if child[node] < 0:
-                _search_leaf(query, profiles, ends[node], work, costs, best)
+                start, end = ends[node]
+                _leaf_costs(query, profiles, start, end, work, costs)
+                for place in range(start, end):
+                    bound = min(limit, best.costs[KEEP - 1])
+                    if total[place - start] <= bound:
+                        cost = _add_others(query, values[place], work.many, costs, total[place - start], bound)
+                        if cost <= limit:
+                            _insert(best, place, cost, sizes[place])
                 continue
             one, two = child[node], child[node] + 1
             bound_one = _node_bound(query, low[one], high[one], missing[one], costs)
