@@ -22,7 +22,8 @@ from riskweighted.plots.style import add_legend, add_note, finish, new_axes, sch
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.synthesis.contract import Synthesizer
-from riskweighted.synthesis.fitting import CompiledModel, Fit
+from riskweighted.synthesis.fitting import CompiledModel
+from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.schemes import scheme_weights
 
 __all__ = [

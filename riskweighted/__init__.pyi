@@ -106,11 +106,10 @@ from .synthesis.design import (
     response_values as response_values,
 )
 from .synthesis.fitting import (
-    Fit as Fit,
     compile_model as compile_model,
     fit as fit,
-    load_fit as load_fit,
 )
+from .synthesis.posterior import Fit as Fit, load_fit as load_fit
 from .synthesis.sampling import Sampling as Sampling
 from .synthesis.transforms import Transform as Transform
 from .utility.bootstrap import pooled_bootstrap as pooled_bootstrap

@@ -14,7 +14,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
 
 if TYPE_CHECKING:
-    from riskweighted.synthesis.fitting import Fit
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["plot_convergence", "rank_histogram"]
 

@@ -29,7 +29,7 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.data.io import read_label, read_table, write_table
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text, significant_digits
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.fitting import prepare_model
+from riskweighted.synthesis.posterior import prepare_model
 
 __all__ = ["ALLOWED", "Chance", "Secrets", "chance_of", "check_pack", "check_unaltered", "gather_secrets"]
 

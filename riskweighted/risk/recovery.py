@@ -15,7 +15,7 @@ from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.contract import Draw
-    from riskweighted.synthesis.fitting import Fit
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["recovery_probability"]
 

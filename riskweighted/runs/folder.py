@@ -19,7 +19,7 @@ from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
 
 if TYPE_CHECKING:  # at run time it would load PyMC
-    from riskweighted.synthesis.fitting import Fit
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["check_replaceable", "write_results"]
 

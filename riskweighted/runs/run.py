@@ -23,8 +23,9 @@ from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGH
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.fitting import CompiledModel, Fit
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]
 
@@ -123,11 +124,11 @@ def _fit_all(checked: CheckedStudy, partial: Path, reporter: Reporter) -> dict[s
             continue
         if compiled is None:
             with reporter.step(f"compiling {study.synthesizer.name}"):
-                compiled = checked.model.compile()
+                compiled = compile_prepared(checked.model)
         with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
             fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
         keep(kept, fits[scheme].to_bytes(), made_for)
-    return fits | {label: model.compile().sample(None) for label, model in checked.baselines.items()}
+    return fits | {label: compile_prepared(model).sample(None) for label, model in checked.baselines.items()}
 
 
 def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:

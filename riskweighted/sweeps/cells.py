@@ -33,9 +33,10 @@ from riskweighted.runs.checked import study_weights
 from riskweighted.runs.study import DataSettings, Study
 from riskweighted.sweeps.grid import Point
 from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.fitting import Fit, prepare_model
+from riskweighted.synthesis.fitting import compile_prepared
+from riskweighted.synthesis.posterior import Fit, prepare_model
 from riskweighted.utility.regression import checked_regression
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 
@@ -197,10 +198,10 @@ def _fit(group: Group, confidential: pd.DataFrame) -> tuple[Fit | None, float]:
     if label == CONFIDENTIAL:
         return None, np.nan
     if label in study.baselines:
-        return prepare_model(study.make_baseline(label), confidential).compile().sample(None), np.nan
+        return compile_prepared(prepare_model(study.make_baseline(label), confidential)).sample(None), np.nan
     alpha = study_weights(study, make_world(confidential, study.weighting_scenario()))[label]
     sampling = replace(study.sampling, cores=group.cores)
-    compiled = prepare_model(study.make_synthesizer(), confidential).compile()
+    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential))
     return compiled.sample(alpha, random_seed=seed_for(study.seed, "fit", label), sampling=sampling), float(alpha.mean())
 
 

@@ -30,8 +30,9 @@ from riskweighted.sweeps.cells import Cell, Group, Outcome, Result, describe, gr
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
 from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
-from riskweighted.synthesis.fitting import prepare_model
-from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
+from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["SweepResult", "sweep"]
 

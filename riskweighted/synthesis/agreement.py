@@ -13,8 +13,9 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from riskweighted.common.errors import listing
 from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.synthesis.drawing import draw_values
 
-__all__ = ["PLAIN", "WeightedSum", "check_agreement", "compile_weighted_sum", "record_terms"]
+__all__ = ["PLAIN", "WeightedSum", "check_agreement", "check_at_draws", "compile_weighted_sum", "record_terms"]
 
 # Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.
 PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"]))
@@ -95,6 +96,39 @@ def check_agreement(
             found, near = weighted_sum(theta, alpha), _TOLERANCE * (np.abs(parts).sum() + 1e-3)
             if not abs(found - parts.sum()) <= near:
                 raise ContractError(f"{name}: {_difference(label, found, parts.sum(), weighted_sum(theta, np.ones(n)), near)}")
+
+
+def check_at_draws(
+    synthesizer: Synthesizer, prepared: Any, alpha: np.ndarray, thetas: Sequence[Draw], weighted_sum: WeightedSum | None
+) -> None:
+    """What every fit is asked: graph and log_likelihood agree, alpha acts, and n finite values are drawn.
+
+    Parameters
+    ----------
+    synthesizer, prepared
+    alpha : array (n,), that of the fit
+    thetas : a few posterior draws
+    weighted_sum : callable or None
+        None where nothing is estimated.
+
+    Raises
+    ------
+    ContractError
+    """
+    n = len(alpha)
+    if weighted_sum is not None:
+        other = np.random.default_rng(0).uniform(0.1, 1.0, n)
+        check_agreement(
+            synthesizer, prepared, weighted_sum, thetas, {"alpha = 1": np.ones(n), "the given alpha": alpha, "another alpha": other}
+        )
+    for theta in thetas:
+        values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
+        unusable = int((~np.isfinite(values)).sum())
+        if unusable:
+            raise ContractError(
+                f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
+                "check the model, the transform and the weights"
+            )
 
 
 def _difference(label: str, found: float, expected: float, unweighted: float, near: float) -> str:

@@ -20,7 +20,7 @@ from scipy import stats
 import riskweighted
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.fitting import Fit
+from riskweighted.synthesis.posterior import Fit
 
 N = 150
 # The rewrites of the sampled model, run in plain Python; fusion is for compiled code (in Python it loses digits).

@@ -18,7 +18,7 @@ from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
 from riskweighted.synthesis.convergence import diagnose
-from riskweighted.synthesis.fitting import Fit
+from riskweighted.synthesis.posterior import Fit
 
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
 ODD = ["x" * 150 + "y" * 150, "שיטה משוקללת", '$a^2$ \N{GRINNING FACE} 漢 <b>"q"</b>', "_hidden"]

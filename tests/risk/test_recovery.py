@@ -12,7 +12,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.recovery import recovery_probability
 from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.fitting import Fit
+from riskweighted.synthesis.posterior import Fit
 
 
 class Values(NamedTuple):

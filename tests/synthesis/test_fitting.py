@@ -17,7 +17,8 @@ from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.synthesis import fitting
 from riskweighted.synthesis.contract import load_synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose as diagnose_quantities
-from riskweighted.synthesis.fitting import Fit, compile_model, fit, load_fit
+from riskweighted.synthesis.fitting import compile_model, fit
+from riskweighted.synthesis.posterior import Fit, load_fit
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.synthesis.saving import read_sealed
 
