@@ -12,7 +12,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, di
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.utility import plot_density, plot_ecdf, plot_intervals
 from riskweighted.plots.weights import plot_weights
-from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
+from riskweighted.reports.blocks import DataTable, Figure, Section, Term, make_table, picture
 from riskweighted.reports.disclosure import number, withheld_note
 from riskweighted.reports.source import Source
 
