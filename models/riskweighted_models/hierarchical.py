@@ -60,7 +60,7 @@ def _codes(frame: pd.DataFrame, keys: pd.DataFrame) -> np.ndarray:
     pattern = known_patterns(both, keys.columns).codes
     place = np.full(pattern.max() + 1, -1)
     place[pattern[: len(keys)]] = np.arange(len(keys))
-    codes = place[pattern[len(keys) :]]
+    codes: np.ndarray = place[pattern[len(keys) :]]
     unseen = int((codes < 0).sum())
     if unseen:
         raise InputError(f"frame: {unseen} of {len(frame)} records have groups of {listing(keys.columns)} that the confidential data lack")
@@ -157,7 +157,8 @@ class Hierarchical:
 
     def log_likelihood(self, theta: Draw, prepared: GroupedResponse) -> np.ndarray:
         """log p(z_i | theta) on the transformed scale, (n,)."""
-        return norm.logpdf(prepared.z, self._mean(theta, prepared), self._sd(theta, prepared))
+        each: np.ndarray = norm.logpdf(prepared.z, self._mean(theta, prepared), self._sd(theta, prepared))
+        return each
 
     def mass(self, theta: Draw, prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
@@ -171,11 +172,12 @@ class Hierarchical:
 
     @staticmethod
     def _mean(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
-        mean = theta["intercept"][prepared.group]
+        mean: np.ndarray = theta["intercept"][prepared.group]
         if "slope" in theta:
             mean = mean + (theta["slope"][prepared.group] * prepared.predictors).sum(axis=1)
         return mean
 
     @staticmethod
     def _sd(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
-        return 1 / np.sqrt(theta["precision"][prepared.scale_group])
+        sd: np.ndarray = 1 / np.sqrt(theta["precision"][prepared.scale_group])
+        return sd

@@ -60,7 +60,8 @@ class LinearRegression(StandardUnits):
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        return norm.logpdf(prepared.z, self._columns(prepared) @ theta["coefficient"], theta["sigma"])
+        each: np.ndarray = norm.logpdf(prepared.z, self._columns(prepared) @ theta["coefficient"], theta["sigma"])
+        return each
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""

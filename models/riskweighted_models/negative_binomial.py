@@ -135,8 +135,9 @@ class NegativeBinomial:
         by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
         by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
         with np.errstate(divide="ignore"):
-            distinct = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
-        return distinct[prepared.which]
+            distinct: np.ndarray = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
+        each: np.ndarray = distinct[prepared.which]
+        return each
 
     def mass(self, theta: Draw, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta), (n,); bounds may be any numbers and infinite."""
@@ -146,7 +147,8 @@ class NegativeBinomial:
         cdf_below, sf_below = _tails(below, mean, phi)
         cdf_last, sf_last = _tails(last, mean, phi)
         by_component = np.where(cdf_below < 0.5, cdf_last - cdf_below, sf_below - sf_last)  # of the tails that are near
-        return np.maximum(by_component, 0.0) @ weights_of(theta)
+        mass: np.ndarray = np.maximum(by_component, 0.0) @ weights_of(theta)
+        return mass
 
     def draw(self, theta: Draw, prepared: DistinctCounts, rng: np.random.Generator) -> np.ndarray:
         """New counts, (n,): a gamma rate, then Poisson."""
@@ -154,11 +156,13 @@ class NegativeBinomial:
         component = draw_component(theta, n, rng)
         mean, phi = self._mean(theta, prepared.whitened)[prepared.which, component], 1 / theta["inverse_phi"][component]
         rate = rng.gamma(phi, mean / phi)
-        return np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
+        count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
+        return count
 
     def _mean(self, theta: Draw, whitened: np.ndarray) -> np.ndarray:
         """Component means of every distinct row, (m, K)."""
-        return np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
+        mean: np.ndarray = np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
+        return mean
 
 
 def _tails(count: np.ndarray, mean: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

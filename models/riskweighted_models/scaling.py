@@ -41,7 +41,8 @@ def normal_mass(lower: np.ndarray, upper: np.ndarray, mean: np.ndarray, sd: np.n
     """P(lower <= z <= upper) for z ~ N(mean, sd): a difference of the tails that are near, so that small masses keep their digits."""
     low, high = (lower - mean) / sd, (upper - mean) / sd
     above = low > 0
-    return np.maximum(ndtr(np.where(above, -low, high)) - ndtr(np.where(above, -high, low)), 0.0)
+    mass: np.ndarray = np.maximum(ndtr(np.where(above, -low, high)) - ndtr(np.where(above, -high, low)), 0.0)
+    return mass
 
 
 @dataclass(frozen=True)

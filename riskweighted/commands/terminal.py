@@ -61,7 +61,7 @@ def number(value: object) -> str:
 
     if isinstance(value, str):
         return value
-    if value is None or pd.isna(value):  # type: ignore[call-overload]
+    if value is None or pd.isna(value):
         return "-"
     number = float(value)  # type: ignore[arg-type]
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"

@@ -1,7 +1,7 @@
 """Compiled functions, typed as what they compute."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -15,5 +15,4 @@ def kernel(function: _Function) -> _Function:
 
     It releases the interpreter's lock, so that it may run in threads. Its arguments are numbers, arrays and NamedTuples of them.
     """
-    compiled: _Function = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return cast(_Function, numba.njit(cache=True, nogil=True)(function))

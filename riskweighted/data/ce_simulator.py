@@ -141,7 +141,8 @@ def _kind(labels: tuple[str, ...] | tuple[int, ...]) -> type:
 def _draw(percent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One code per row of shares (n, K)."""
     cumulative = percent.cumsum(axis=1) / percent.sum(axis=1, keepdims=True)
-    return (rng.random((len(percent), 1)) > cumulative[:, :-1]).sum(axis=1)
+    codes: np.ndarray = (rng.random((len(percent), 1)) > cumulative[:, :-1]).sum(axis=1)
+    return codes
 
 
 def _place(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -175,7 +176,8 @@ def _income(score: np.ndarray, rng: np.random.Generator, calibration: Calibratio
     income = _quantile_function(calibration)(norm.ppf((ranks + rng.uniform(0.45, 0.55, n)) / n))
     unit = rng.choice([1, 100, 1000], size=n, p=[0.45, 0.25, 0.3])
     unit = np.where(income < 1_000, 1, np.where(income < 10_000, np.minimum(unit, 100), unit))
-    return np.round(income / unit) * unit + 0.0
+    rounded: np.ndarray = np.round(income / unit) * unit + 0.0
+    return rounded
 
 
 def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.ndarray]:

@@ -233,13 +233,14 @@ def read_label(path: Path) -> str:
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        return (pq.read_schema(path).metadata or {}).get(_LABEL.encode(), b"").decode()
+        metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
+        return metadata.get(_LABEL.encode(), b"").decode()
     if path.suffix == ".dta":
         with pd.read_stata(path, iterator=True) as reader:
-            return reader.data_label
+            return str(reader.data_label)
     if path.suffix in (".sav", ".xpt"):
         import pyreadstat
 
         read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_xport
-        return read(path, metadataonly=True)[1].file_label or ""
+        return str(read(path, metadataonly=True)[1].file_label or "")
     return ""

@@ -29,7 +29,8 @@ class Boxes:
     @property
     def own_inside(self) -> np.ndarray:
         """Whether the candidate paired with the record lies in its box, (n,)."""
-        return np.logical_and.reduce([runs.own_inside for runs in self.runs])
+        inside: np.ndarray = np.logical_and.reduce([runs.own_inside for runs in self.runs])
+        return inside
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sum over the candidates in each record's box of their weights (n,); exact for integers, else float64."""

@@ -28,7 +28,8 @@ class Runs:
     @property
     def within(self) -> np.ndarray:
         """Number of candidates in each record's ball, (n,)."""
-        return self.last - self.first
+        number: np.ndarray = self.last - self.first
+        return number
 
     @cached_property
     def place(self) -> np.ndarray:
@@ -44,14 +45,16 @@ class Runs:
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Differences of prefix sums, (n,)."""
-        total = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
-        return total[self.last] - total[self.first]
+        before = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
+        total: np.ndarray = before[self.last] - before[self.first]
+        return total
 
     def covering(self) -> np.ndarray:
         """A difference array over the sorted places, summed, (n,)."""
         n = len(self.order)
         opened, closed = np.bincount(self.first, minlength=n + 1), np.bincount(self.last, minlength=n + 1)
-        return np.cumsum(opened - closed)[self.place]
+        number: np.ndarray = np.cumsum(opened - closed)[self.place]
+        return number
 
 
 def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Runs:

@@ -153,7 +153,7 @@ def numbers(column: pd.Series, what: str) -> np.ndarray:
     """The finite numbers of a column, or a refusal that counts what is not."""
     if not pd.api.types.is_numeric_dtype(column.dtype):
         raise InputError(f"{what} must be numbers, got dtype {column.dtype}")
-    values = column.to_numpy(dtype=float, na_value=np.nan)
+    values: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
     unusable = int((~np.isfinite(values)).sum())
     if unusable:
         raise InputError(f"{what} must be finite: {unusable} of {len(values)} are missing or infinite")

@@ -211,7 +211,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     """The checked files: one release, or one for every synthetic dataset of a run."""
 
     def checked(
-        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: dict[str, Kind], pufid: Names, eifid: Names
+        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: Mapping[str, Kind], pufid: Names, eifid: Names
     ) -> LinkedFiles:
         kept = {"strata": study.strata, "empty_strata": study.empty_strata}
         return link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, **kept)  # type: ignore[arg-type]

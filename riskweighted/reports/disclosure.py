@@ -81,7 +81,7 @@ def number(value: object, digits: int = 4) -> str:
     """A number to some significant digits, without powers of ten where it can be read so."""
     if isinstance(value, str):
         return value
-    if value is None or pd.isna(value):  # type: ignore[call-overload]
+    if value is None or pd.isna(value):
         return MISSING
     rounded = float(f"{float(value):.{max(digits, 1) - 1}e}")  # type: ignore[arg-type]
     return f"{rounded:.0f}" if rounded.is_integer() and abs(rounded) < 1e9 else f"{rounded:.{digits}g}"
@@ -138,7 +138,7 @@ class View:
             return str(value) if value in ("yes", "NO") else MISSING
         if rule is None or rule is Disclosure.LEFT_OUT or isinstance(value, str):
             return WITHHELD
-        if value is None or pd.isna(value):  # type: ignore[call-overload]
+        if value is None or pd.isna(value):
             return MISSING
         figure = float(value)  # type: ignore[arg-type]
         if rule is Disclosure.COUNT:

@@ -94,7 +94,7 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, str):
         return plain(value)
-    if pd.isna(value):  # type: ignore[call-overload]
+    if pd.isna(value):
         return "-"
     number = float(value)  # type: ignore[arg-type]
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"

@@ -12,7 +12,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, di
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.utility import plot_density, plot_ecdf, plot_intervals
 from riskweighted.plots.weights import plot_weights
-from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
+from riskweighted.reports.blocks import DataTable, Figure, Section, Term, make_table, picture
 from riskweighted.reports.disclosure import number, withheld_note
 from riskweighted.reports.source import Source
 
@@ -67,7 +67,13 @@ def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
 
 
 def _figure(
-    key: str, title: str, draw: Callable[[], Axes], alternative: str, tables: tuple[DataTable, ...], source: Source, terms: tuple = ()
+    key: str,
+    title: str,
+    draw: Callable[[], Axes],
+    alternative: str,
+    tables: tuple[DataTable, ...],
+    source: Source,
+    terms: tuple[Term, ...] = (),
 ) -> Figure:
     """A figure, or in words why there is none."""
     try:

@@ -108,7 +108,7 @@ def _values(frame: pd.DataFrame, names: Sequence[str], what: str) -> Array:
     numbers = pd.DataFrame({name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names})
     for name in names:
         require_finite(numbers[name], what)
-    return numbers.to_numpy()
+    return np.asarray(numbers, dtype=float)
 
 
 def _standardise(values: Array, names: Sequence[str], what: str) -> tuple[Array, Array]:
@@ -157,7 +157,7 @@ def _r2(columns: Array, masked: Array) -> Array:
     """R^2 (c,) of centred columns (n, c) on the masked ones (n, k)."""
     q, _ = np.linalg.qr(masked)
     residual = columns - q @ (q.T @ columns)
-    return np.maximum(1.0 - (residual**2).sum(axis=0) / (columns**2).sum(axis=0), 0.0)  # below 0 by rounding only
+    return np.asarray(np.maximum(1.0 - (residual**2).sum(axis=0) / (columns**2).sum(axis=0), 0.0))  # below 0 by rounding only
 
 
 def combination_r2(confidential: pd.DataFrame, masked: pd.DataFrame, weights: Weights, variables: Names = None) -> pd.Series:
@@ -297,4 +297,4 @@ def idp_bounds(squared_correlations: Sequence[float] | Array, canonical_scores: 
         raise InputError(f"canonical_scores must be finite, of shape (m, {len(squared)}), got shape {u.shape}")
     with np.errstate(divide="ignore", over="ignore"):  # lambda = 1, or a score far out: BC = 0
         log_bc = (0.5 * np.log1p(-squared) - np.log1p(-squared / 2)).sum() - 0.5 * ((u * np.sqrt(squared / (2 - squared))) ** 2).sum(axis=1)
-    return np.exp((n - 1) * np.log1p(-0.5 * np.exp(log_bc)))
+    return np.asarray(np.exp((n - 1) * np.log1p(-0.5 * np.exp(log_bc))))

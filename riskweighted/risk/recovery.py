@@ -128,7 +128,8 @@ def _recover(alpha: float, likelihood: np.ndarray, release: np.ndarray, log_prio
 
 def _effective(log_terms: np.ndarray) -> np.ndarray:
     """Effective number of terms, (sum t)^2 / sum t^2, over the last axis."""
-    return np.exp(2 * logsumexp(log_terms, axis=-1) - logsumexp(2 * log_terms, axis=-1))
+    size: np.ndarray = np.exp(2 * logsumexp(log_terms, axis=-1) - logsumexp(2 * log_terms, axis=-1))
+    return size
 
 
 def _released(fit: "Fit", frames: Frames, scenario: Scenario) -> list[np.ndarray]:
@@ -181,7 +182,8 @@ def _log_prior(candidates: np.ndarray, prior: Callable[[np.ndarray], np.ndarray]
     if impossible:
         raise InputError(f"prior gives no weight to any candidate of {impossible} of {weight.shape[1]} records")
     with np.errstate(divide="ignore"):
-        return np.log(weight / weight.sum(axis=0))
+        log_weight: np.ndarray = np.log(weight / weight.sum(axis=0))
+    return log_weight
 
 
 def _on_confidential_scale(fit: "Fit", truth: np.ndarray, theta: "Draw") -> Callable[[np.ndarray, Sequence["Draw"]], Iterator[np.ndarray]]:

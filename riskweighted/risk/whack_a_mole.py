@@ -12,9 +12,11 @@ _Risk = TypeVar("_Risk", np.ndarray, pd.Series)
 
 def risk_rise(risk: _Risk, baseline: _Risk) -> _Risk:
     """D, (n,): the risk of every record minus its risk under the unweighted synthesizer."""
-    return risk - baseline
+    rise: _Risk = risk - baseline
+    return rise
 
 
 def whacked(risk: _Risk, baseline: _Risk, increase: float = 0.25) -> _Risk:
     """Which records are flagged, boolean (n,): D >= `increase`, a rise of exactly that included."""
-    return risk_rise(risk, baseline) >= increase
+    flagged: _Risk = risk_rise(risk, baseline) >= increase
+    return flagged

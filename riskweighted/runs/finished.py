@@ -127,7 +127,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{str(folder)!r} is not the result of a run: it has no manifest.json")
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         settings, files = manifest["settings"], manifest["files"]
         complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
         texts = [*files, *files.values(), *settings["weights"]["schemes"]]

@@ -50,7 +50,7 @@ class Blueprint(NamedTuple):
     """
 
     model: "pm.Model"
-    weighted_log_likelihood: "TensorVariable"
+    weighted_log_likelihood: "TensorVariable[Any, Any]"
     weigh: Callable[[np.ndarray], dict[str, np.ndarray]]
     monitored: tuple[str, ...]
     density_terms: int
@@ -126,4 +126,5 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise InputError(f"unknown synthesizer {name!r}; installed are {listing(synthesizer_names())}")
-    return found[0].load()
+    make: Callable[..., Synthesizer] = found[0].load()
+    return make

@@ -90,7 +90,8 @@ def response_values(formula: str, data: pd.DataFrame, what: str = "confidential 
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
     require_finite(column, what)
-    return column.to_numpy(dtype=float)
+    values: np.ndarray = column.to_numpy(dtype=float)
+    return values
 
 
 def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:

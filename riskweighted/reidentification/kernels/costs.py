@@ -37,34 +37,43 @@ class CostTables(NamedTuple):
 
 
 @kernel
+def _logistic(difference: float) -> float:
+    share: np.float64 = 2 / (1 + np.exp(-min(difference, 6.0))) - 1
+    return share * share
+
+
+@kernel
 def pair_cost(costs: CostTables, variable: int, one: float, two: float) -> float:
     """Cost of two values that are there."""
     kind = costs.kinds[variable]
     if kind == EQUAL:
         return 0.0 if one == two else 1.0
     if kind == LOGISTIC:
-        part: float = 2 / (1 + np.exp(-min(abs(one - two), 6.0))) - 1
-        return part * part
+        return _logistic(abs(one - two))
+    cost: float
     if kind == STEPS:
         start, end = costs.break_starts[variable], costs.break_starts[variable + 1]
-        return costs.steps[costs.step_starts[variable] + np.searchsorted(costs.breaks[start:end], abs(one - two))]
-    return costs.tables[costs.table_starts[variable] + int(one) * costs.widths[variable] + int(two)]
+        cost = costs.steps[costs.step_starts[variable] + np.searchsorted(costs.breaks[start:end], abs(one - two))]
+    else:
+        cost = costs.tables[costs.table_starts[variable] + int(one) * costs.widths[variable] + int(two)]
+    return cost
 
 
 @kernel
 def least_cost(costs: CostTables, variable: int, one: float, low: float, high: float) -> float:
     """The least cost of a value with any value from `low` to `high`."""
-    kind = costs.kinds[variable]
-    if kind == TABLE:
-        if high - low > 8:
-            return costs.row_least[costs.row_starts[variable] + int(one)]
-        row = costs.table_starts[variable] + int(one) * costs.widths[variable]
-        return costs.tables[row + int(low) : row + int(high) + 1].min()
-    away = max(low - one, one - high, 0.0)
+    kind, away = costs.kinds[variable], max(low - one, one - high, 0.0)
     if kind == EQUAL:
         return 0.0 if away == 0 else 1.0
     if kind == LOGISTIC:
-        part: float = 2 / (1 + np.exp(-min(away, 6.0))) - 1
-        return part * part
-    start, end = costs.break_starts[variable], costs.break_starts[variable + 1]
-    return costs.least[costs.step_starts[variable] + np.searchsorted(costs.breaks[start:end], away)]
+        return _logistic(away)
+    cost: float
+    if kind == STEPS:
+        start, end = costs.break_starts[variable], costs.break_starts[variable + 1]
+        cost = costs.least[costs.step_starts[variable] + np.searchsorted(costs.breaks[start:end], away)]
+    elif high - low > 8:
+        cost = costs.row_least[costs.row_starts[variable] + int(one)]
+    else:
+        row = costs.table_starts[variable] + int(one) * costs.widths[variable]
+        cost = costs.tables[row + int(low) : row + int(high) + 1].min()
+    return cost

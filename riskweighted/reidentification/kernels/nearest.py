@@ -49,9 +49,8 @@ class Best(NamedTuple):
 
 
 @kernel
-def _node_bound(query: np.ndarray, tree: Tree, node: int, costs: CostTables) -> float:
-    """The least cost of the query with any profile of a node."""
-    low, high, missing = tree.low[node], tree.high[node], tree.missing[node]
+def _node_bound(query: np.ndarray, low: np.ndarray, high: np.ndarray, missing: np.ndarray, costs: CostTables) -> float:
+    """The least cost of the query with any profile of a node, whose bounds are (v,) each."""
     total = 0.0
     for variable in range(len(query)):
         if np.isnan(query[variable]) or low[variable] > high[variable]:
@@ -125,19 +124,6 @@ def _insert(best: Best, place: int, cost: float, size: int) -> None:
 
 
 @kernel
-def _search_leaf(query: np.ndarray, profiles: Profiles, ends: np.ndarray, work: LeafWork, costs: CostTables, best: Best) -> None:
-    """Put the profiles of a leaf, at places [ends[0], ends[1]), among the best where they belong there."""
-    start, end = ends
-    _leaf_costs(query, profiles, start, end, work, costs)
-    for place in range(start, end):
-        bound = min(costs.limit, best.costs[KEEP - 1])
-        if work.total[place - start] <= bound:
-            cost = _add_others(query, profiles.values[place], work.many, costs, work.total[place - start], bound)
-            if cost <= costs.limit:
-                _insert(best, place, cost, profiles.sizes[place])
-
-
-@kernel
 def _make_work(profiles: Profiles, tree: Tree, costs: CostTables) -> LeafWork:
     levels, stepped = profiles.levels, costs.kinds == STEPS
     largest = (tree.ends[:, 1] - tree.ends[:, 0])[tree.child < 0].max()
@@ -148,25 +134,33 @@ def _make_work(profiles: Profiles, tree: Tree, costs: CostTables) -> LeafWork:
 @kernel
 def search(queries: np.ndarray, profiles: Profiles, tree: Tree, costs: CostTables) -> tuple[np.ndarray, np.ndarray]:
     """Places of the six best profiles of each query (n, v), -1 for none, and their costs, inf for none; (n, 6) each."""
-    work = _make_work(profiles, tree, costs)
+    work, values, sizes, limit = _make_work(profiles, tree, costs), profiles.values, profiles.sizes, costs.limit
+    ends, child, low, high, missing, total = tree.ends, tree.child, tree.low, tree.high, tree.missing, work.total
     places, least = np.full((len(queries), KEEP), -1, dtype=np.int64), np.full((len(queries), KEEP), np.inf)
-    stack, stack_bound = np.empty(len(tree.child) + 2, dtype=np.int64), np.empty(len(tree.child) + 2)
+    stack, stack_bound = np.empty(len(child) + 2, dtype=np.int64), np.empty(len(child) + 2)
     for number in range(len(queries)):
         query, best = queries[number], Best(places[number], least[number])
         _look_up(query, profiles.levels, costs, work.looked_up)
         depth, stack[0] = 1, 0
-        stack_bound[0] = _node_bound(query, tree, 0, costs)
+        stack_bound[0] = _node_bound(query, low[0], high[0], missing[0], costs)
         while depth > 0:
             depth -= 1
-            node = stack[depth]
-            bound = min(costs.limit, best.costs[KEEP - 1])
+            node, bound = stack[depth], min(limit, best.costs[KEEP - 1])
             if stack_bound[depth] > bound:
                 continue
-            if tree.child[node] < 0:
-                _search_leaf(query, profiles, tree.ends[node], work, costs, best)
+            if child[node] < 0:
+                start, end = ends[node]
+                _leaf_costs(query, profiles, start, end, work, costs)
+                for place in range(start, end):
+                    bound = min(limit, best.costs[KEEP - 1])
+                    if total[place - start] <= bound:
+                        cost = _add_others(query, values[place], work.many, costs, total[place - start], bound)
+                        if cost <= limit:
+                            _insert(best, place, cost, sizes[place])
                 continue
-            one, two = tree.child[node], tree.child[node] + 1
-            bound_one, bound_two = _node_bound(query, tree, one, costs), _node_bound(query, tree, two, costs)
+            one, two = child[node], child[node] + 1
+            bound_one = _node_bound(query, low[one], high[one], missing[one], costs)
+            bound_two = _node_bound(query, low[two], high[two], missing[two], costs)
             if bound_one < bound_two:  # the nearer one on top
                 one, two, bound_one, bound_two = two, one, bound_two, bound_one
             for next_node, next_bound in ((one, bound_one), (two, bound_two)):

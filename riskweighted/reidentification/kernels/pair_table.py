@@ -6,7 +6,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["PairTable", "empty_table", "kept_pairs", "remember"]
+__all__ = ["PairTable", "empty_table", "grown", "kept_pairs", "remember"]
 
 _MULTIPLIER = np.int64(-7046029254386353131)  # 2^64 / golden ratio: spreads consecutive keys over a hash table
 
@@ -21,12 +21,13 @@ class PairTable(NamedTuple):
 
 @kernel
 def empty_table(size: int) -> PairTable:
-    """A table of `size` places, a power of two; it grows as needed."""
+    """A table of `size` places, a power of two."""
     return PairTable(np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 @kernel
-def _put(table: PairTable, pair: int, found: int) -> None:
+def remember(table: PairTable, pair: int, found: int) -> None:
+    """Keep the smaller of `found` and what is known of a pair. The table must not be full: more than half full, it is to be `grown`."""
     pairs, best = table.pairs, table.best
     mask = len(pairs) - 1
     place = ((pair * _MULTIPLIER) >> 20) & mask
@@ -40,15 +41,12 @@ def _put(table: PairTable, pair: int, found: int) -> None:
 
 
 @kernel
-def remember(table: PairTable, pair: int, found: int) -> PairTable:
-    """Keep the smaller of `found` and what is known of a pair; the table, or a larger one where it was half full."""
-    _put(table, pair, found)
-    if 2 * table.held[0] <= len(table.pairs):
-        return table
+def grown(table: PairTable) -> PairTable:
+    """The same pairs in a table of twice the size."""
     larger = empty_table(2 * len(table.pairs))
     for place in range(len(table.pairs)):
         if table.pairs[place] != -1:
-            _put(larger, table.pairs[place], table.best[place])
+            remember(larger, table.pairs[place], table.best[place])
     return larger
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 from riskweighted.reidentification.kernels.files import CodedFiles
-from riskweighted.reidentification.kernels.pair_table import PairTable, empty_table, kept_pairs, remember
+from riskweighted.reidentification.kernels.pair_table import PairTable, empty_table, grown, kept_pairs, remember
 from riskweighted.reidentification.kernels.small_cells import SMALL_CELL, SmallCell, solve_cell
 
 __all__ = ["MOST_VARIABLES", "search_branch"]
@@ -80,7 +80,8 @@ def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, varia
             code = eif_column[row]
             if code >= 0 and p_count[code] > 0:
                 e_count[code] += 1
-        for code in used[:met]:
+        for place in range(met):
+            code = used[place]
             if e_count[code] > 0:
                 tally.puf_next[code], tally.eif_next[code] = p_end, e_end
                 p_end += p_count[code]
@@ -89,9 +90,9 @@ def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, varia
                 new_starts[kept, 0], new_starts[kept, 1] = p_end, e_end
         _scatter(puf_column, puf_rows, e_count, tally.puf_next, new_puf)
         _scatter(eif_column, eif_rows, p_count, tally.eif_next, new_eif)
-        for code in used[:met]:
-            p_count[code] = 0
-            e_count[code] = 0
+        for place in range(met):
+            p_count[used[place]] = 0
+            e_count[used[place]] = 0
     descent.n_cells[depth + 1], descent.chosen[depth + 1] = kept, variable
     descent.members[depth + 1] = descent.members[depth] | files.bits[variable]
 
@@ -121,7 +122,9 @@ def _take_pairs(files: CodedFiles, descent: Descent, depth: int, room: SmallCell
             starts[large, 0], starts[large, 1] = p_end, e_end
         for place in range(number):
             key = ((np.int64(depth) + solved[place, 3]) << MOST_VARIABLES) | (everything - (members | solved[place, 2]))
-            table = remember(table, solved[place, 0] * m + solved[place, 1], key)
+            remember(table, solved[place, 0] * m + solved[place, 1], key)
+            if 2 * table.held[0] > len(table.pairs):
+                table = grown(table)
     descent.n_cells[depth] = large
     return table
 
