@@ -21,8 +21,8 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import whacked
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
-from riskweighted.runs.run import UNWEIGHTED
 from riskweighted.synthesis.fitting import load_fit
+from riskweighted.weights.labels import UNWEIGHTED
 
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.labels import UNWEIGHTED
 
 __all__ = ["Source", "gather"]
 

@@ -6,7 +6,7 @@ from riskweighted.evaluation.measures import Kind
 from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.labels import UNWEIGHTED
 
 __all__ = ["capital", "define", "define_confidential", "main_columns", "main_table", "rules", "scale"]
 

@@ -14,7 +14,8 @@ from riskweighted.synthesis.design import build_design
 from riskweighted.synthesis.fitting import PreparedModel, prepare_model
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.adjust import adjust_weights
-from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
+from riskweighted.weights.labels import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_weights"]
 

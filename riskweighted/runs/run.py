@@ -24,7 +24,7 @@ from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.fitting import CompiledModel, Fit
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.labels import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]
 

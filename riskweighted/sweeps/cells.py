@@ -35,7 +35,7 @@ from riskweighted.sweeps.grid import Point
 from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.fitting import Fit, prepare_model
 from riskweighted.utility.regression import checked_regression
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.labels import UNWEIGHTED
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 

@@ -31,7 +31,8 @@ from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
 from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
 from riskweighted.synthesis.fitting import prepare_model
-from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
+from riskweighted.weights.labels import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["SweepResult", "sweep"]
 
