@@ -16,11 +16,14 @@ from matplotlib.axes import Axes
 from riskweighted import Sampling, Scenario, adjust_weights, compile_model, evaluate
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.world import make_world
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
 from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.synthesis.contract import Synthesizer
-from riskweighted.synthesis.fitting import CompiledModel, Fit
+from riskweighted.synthesis.fitting import CompiledModel
+from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.schemes import scheme_weights
 
 __all__ = [
@@ -40,7 +43,8 @@ __all__ = [
 UNIFORM = "uniform"
 SCHEMES = (UNIFORM, "marginal", "pairwise", "3-way")
 SCALES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-MEAN_WEIGHT = "mean weight"
+MEAN_WEIGHT = MEASURES["mean-weight"].label
+_RISES = [MEASURES[key].label for key in ("whack-a-mole", "largest-rise")]
 _BASELINE = "unweighted"
 _KEY = ["scheme", "scale", "repetition"]
 
@@ -145,13 +149,13 @@ def _measure(
     labels = {key: _BASELINE if key == unweighted else f"weights {place}" for place, key in enumerate(frames)}
     named = {labels[key]: datasets for key, datasets in frames.items()}
     result = evaluate(confidential, named, scenario, baseline=_BASELINE, random_seed=seed, **measures)
-    overlap = result.utility.dropna(subset="overlap")
+    overlap, wanted = result.utility.dropna(subset="overlap"), ["label", "measure", "value"]
     everything = pd.concat(
         [
-            result.risk[["label", "measure", "value"]],
-            result.utility[["label", "measure", "estimate"]].rename(columns={"estimate": "value"}),
+            result.risk[wanted],
+            result.utility[wanted],
             overlap[["label", "measure"]].assign(measure=overlap["measure"] + " overlap", value=overlap["overlap"]),
-            pd.DataFrame({"label": _BASELINE, "measure": ["whack-a-mole records", "largest rise"], "value": 0.0}),  # over itself
+            pd.DataFrame({"label": _BASELINE, "measure": _RISES, "value": 0.0}),  # over itself
         ],
         ignore_index=True,
     )
@@ -267,8 +271,8 @@ def whacked_records(
     for label, fitted in {"unweighted again": plain, **others}.items():
         frames = fitted.synthesize(L, random_seed=random_seed + 1)
         risk = identification_risks(world.pair(frames)).mean(axis=0)
-        rise = risk - baseline
-        rises = {f"rise >= {least:g}": int((rise >= least).sum()) for least in increases}
+        rise = risk_rise(risk, baseline)
+        rises = {f"rise >= {least:g}": int(whacked(risk, baseline, least).sum()) for least in increases}
         falls = {f"fall >= {least:g}": int((rise <= -least).sum()) for least in increases}
         rows.append({"label": label, "mean risk": risk.mean(), "largest rise": rise.max(), **rises, **falls, "converged": fitted.converged})
     return pd.DataFrame(rows)

@@ -90,8 +90,11 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
+from .synthesis.checking import check_synthesizer as check_synthesizer
 from .synthesis.contract import (
     Blueprint as Blueprint,
+    ContractError as ContractError,
+    Prepared as Prepared,
     Synthesizer as Synthesizer,
     load_synthesizer as load_synthesizer,
     synthesizer_names as synthesizer_names,
@@ -103,11 +106,10 @@ from .synthesis.design import (
     response_values as response_values,
 )
 from .synthesis.fitting import (
-    Fit as Fit,
     compile_model as compile_model,
     fit as fit,
-    load_fit as load_fit,
 )
+from .synthesis.posterior import Fit as Fit, load_fit as load_fit
 from .synthesis.sampling import Sampling as Sampling
 from .synthesis.transforms import Transform as Transform
 from .utility.bootstrap import pooled_bootstrap as pooled_bootstrap

@@ -19,9 +19,10 @@ from experiments.ce.tables import NAMES, as_markdown
 from riskweighted.common.seeds import seed_for
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.whack_a_mole import whacked
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
-from riskweighted.runs.run import UNWEIGHTED
-from riskweighted.synthesis.fitting import load_fit
+from riskweighted.synthesis.posterior import load_fit
+from riskweighted.weights.names import UNWEIGHTED
 
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:
@@ -39,8 +40,8 @@ def rises(risks: Mapping[str, np.ndarray], increase: float) -> pd.DataFrame:
     """Records whose risk exceeds that of the unweighted synthesizer by `increase`: one set against another, and the means of all sets."""
     rows, base = [], risks[UNWEIGHTED]
     for scheme, risk in risks.items():
-        counts = [int((risk[i] - base[j] >= increase).sum()) for i, j in permutations(range(len(risk)), 2)]
-        pooled = int((risk.mean(axis=0) - base.mean(axis=0) >= increase).sum())
+        counts = [int(whacked(risk[i], base[j], increase).sum()) for i, j in permutations(range(len(risk)), 2)]
+        pooled = int(whacked(risk.mean(axis=0), base.mean(axis=0), increase).sum())
         row = {"label": NAMES[scheme], "rises, mean of pairs": float(np.mean(counts)), "fewest": min(counts), "most": max(counts)}
         rows.append({**row, "rises, all sets together": pooled, "maximum risk, all sets together": float(risk.mean(axis=0).max())})
     return pd.DataFrame(rows)

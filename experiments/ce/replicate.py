@@ -7,7 +7,6 @@ public-use file of BLS instead. OUT/run is the run, OUT/report holds tables and 
 
 import argparse
 import dataclasses
-import shutil
 import sys
 from pathlib import Path
 
@@ -16,11 +15,14 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from riskweighted import load_study, run_study
+from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
+from riskweighted.common.folders import opened
 from riskweighted.common.progress import reporter_for
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.io import write_table
 from riskweighted.evaluation.ce_facts import ce_facts
+from riskweighted.evaluation.summary import MEAN_WEIGHT
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_intervals
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
@@ -62,18 +64,14 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
 
 def write_report(run: FinishedRun, confidential: pd.DataFrame, folder: Path) -> Path:
     """Tables as csv and Markdown, figures as png, in a folder that appears when it is complete."""
-    working = folder.with_name(f"{folder.name}.partial")
-    shutil.rmtree(working, ignore_errors=True)
-    working.mkdir(parents=True)
-    tables = make_tables(run, confidential)
-    for name, (_, table, _) in tables.items():
-        write_table(table, working / f"{name}.csv")
-    parts = [f"## {title}\n\n{as_markdown(table, digits)}" for title, table, digits in tables.values()]
-    (working / "tables.md").write_text("\n".join(parts), encoding="utf-8")
-    for name, figure in make_figures(run).items():
-        figure.savefig(working / f"{name}.png", dpi=90, bbox_inches="tight")
-    shutil.rmtree(folder, ignore_errors=True)
-    working.rename(folder)
+    with opened(folder, "a report", check_replaceable=lambda out: None, force=True) as working:
+        tables = make_tables(run, confidential)
+        for name, (_, table, _) in tables.items():
+            write_table(table, working.result / f"{name}.csv")
+        parts = [f"## {title}\n\n{as_markdown(table, digits)}" for title, table, digits in tables.values()]
+        write_file(working.result / "tables.md", "\n".join(parts))
+        for name, figure in make_figures(run).items():
+            figure.savefig(working.result / f"{name}.png", dpi=90, bbox_inches="tight")
     return folder
 
 
@@ -81,7 +79,7 @@ def make_tables(run: FinishedRun, confidential: pd.DataFrame) -> dict[str, tuple
     """By file name: title, table, digits shown after the point (None: four significant ones)."""
     risk, utility, convergence = (run.tables[name] for name in ("risk", "utility", "convergence"))
     worst = convergence.groupby("label", sort=False).agg({"r_hat": "max", "ess_bulk": "min", "divergences": "max"}).reset_index()
-    weights = run.tables["summary"][["label", "mean weight"]]
+    weights = run.tables["summary"][["label", MEAN_WEIGHT.name]]
     fits = weights.merge(worst, on="label").assign(label=lambda table: table["label"].map(NAMES))
     income = confidential["income"]
     return {

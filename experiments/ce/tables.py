@@ -48,7 +48,7 @@ def record_risks(income: pd.Series, records: pd.DataFrame, table: str) -> pd.Dat
 
 def estimates(utility: pd.DataFrame) -> pd.DataFrame:
     """Table 4: estimate and interval of every label, and how far the estimate lies from that of its own data, in percent."""
-    rows = with_intervals(utility)
+    rows = with_intervals(utility).rename(columns={"value": "estimate"})
     rows["label"] = rows["label"].map(NAMES)
     table = rows[["measure", "label", "estimate", "lower", "upper"]].merge(
         published("table_4"), on=["measure", "label"], how="left", suffixes=("", " published")
@@ -64,19 +64,18 @@ def estimates(utility: pd.DataFrame) -> pd.DataFrame:
 def with_intervals(utility: pd.DataFrame) -> pd.DataFrame:
     """The rows of Table 4 and Figure 10, the coefficient under the paper's name."""
     rows = utility[utility["lower"].notna()]
-    return rows.assign(measure=rows["measure"].where(~rows["measure"].str.startswith("coefficient"), _EARNER_2))
+    return rows.assign(measure=rows["measure"].where(rows["key"] != "coefficient", _EARNER_2))
 
 
 def empirical_distances(utility: pd.DataFrame) -> pd.DataFrame:
     """Table 7: maximum and mean square difference of the distribution functions."""
-    ours = utility[utility["measure"].isin(["U_m", "U_a"])].rename(columns={"estimate": "value"})
-    return _beside(ours, "table_7")
+    return _beside(utility[utility["key"].isin(["ecdf-maximum", "ecdf-mean-square"])], "table_7")
 
 
 def risk_profile(risk: pd.DataFrame) -> pd.DataFrame:
     """Figures 2, 3, 8 and 9 in numbers; the paper prints only two interquartile ranges."""
-    wanted = ["mean risk", "risk interquartile range", "risk 95 % quantile", "maximum risk", "records over 0.5", "whack-a-mole records"]
-    return _beside(risk[risk["measure"].isin(wanted)], "risk")
+    wanted = ["mean-risk", "risk-interquartile-range", "risk-quantile-95", "maximum-risk", "records-over", "whack-a-mole"]
+    return _beside(risk[risk["key"].isin(wanted)], "risk")
 
 
 def _beside(ours: pd.DataFrame, table: str) -> pd.DataFrame:

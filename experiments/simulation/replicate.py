@@ -75,8 +75,10 @@ def our_values(results: pd.DataFrame) -> pd.DataFrame:
     Weights do not enter the unweighted synthesizer and the confidential data, so their radius is empty; nor does L
     enter the confidential data.
     """
-    at_twenty = results[(results["L"] == 20) & results["measure"].isin(["U_m", "U_a"])].assign(table=5, statistic="value")
-    intervals = results[(results["radius"] == 0.2) & results["measure"].isin(["mean", "median"])]
+    distances = results["key"].isin(["ecdf-maximum", "ecdf-mean-square"])
+    at_twenty = results[(results["L"] == 20) & distances].assign(table=5, statistic="value")
+    mean_or_median = (results["key"] == "mean") | ((results["key"] == "quantile") & (results["parameter"] == 0.5))
+    intervals = results[(results["radius"] == 0.2) & mean_or_median]
     intervals = intervals.assign(table=6, length=intervals["upper"] - intervals["lower"])
     names = [name for name in _PLACE if name != "statistic"] + ["repetition"]
     long = intervals.melt(names, ["value", "lower", "upper", "length"], var_name="statistic", value_name="number")

@@ -1,9 +1,8 @@
-"""The synthesizers that come with riskweighted, one file each; models/README.md is their catalogue."""
+"""The synthesizers that come with riskweighted, one file each; models/README.md is their catalogue.
 
-from riskweighted_models.hierarchical import Hierarchical
-from riskweighted_models.linear_regression import LinearRegression
-from riskweighted_models.negative_binomial import NegativeBinomial
-from riskweighted_models.normal_mixture import NormalMixture
-from riskweighted_models.top_coding import TopCoding
+Each is loaded when first used, so that finding one of them does not wait for PyMC.
+"""
 
-__all__ = ["Hierarchical", "LinearRegression", "NegativeBinomial", "NormalMixture", "TopCoding"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,23 +9,62 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.stats import norm
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.synthesis.design import Design, build_design, response_name, response_values
 from riskweighted.synthesis.transforms import Transform
+from riskweighted_models.scaling import normal_mass, transformed
 
 __all__ = ["GroupedResponse", "Hierarchical"]
 
 
 class GroupedResponse(NamedTuple):
-    """``z`` (n,): transformed response; ``predictors`` (n, p); ``group``, ``scale_group`` (n,): codes of the groups."""
+    """``z`` (n,): transformed response; ``predictors`` (n, p); ``group``, ``scale_group`` (n,): codes of the groups.
+
+    ``groups`` (G rows), ``scale_groups`` (H rows): the values that make each group, in the order of the codes.
+    """
 
     z: np.ndarray
     predictors: np.ndarray
     group: np.ndarray
     scale_group: np.ndarray
+    groups: pd.DataFrame
+    scale_groups: pd.DataFrame
+    design: Design
+    transform: Transform
+
+    def at(self, frame: pd.DataFrame) -> "GroupedResponse":
+        """Other rows on the confidential transform and design, with the confidential codes; an unseen group is refused."""
+        design = self.design.at(frame)
+        return self._replace(
+            z=transformed(design, frame, self.transform),
+            predictors=design.centred + design.centre,
+            group=_codes(frame, self.groups),
+            scale_group=_codes(frame, self.scale_groups),
+            design=design,
+        )
+
+
+def _keys(data: pd.DataFrame, names: tuple[str, ...], codes: np.ndarray) -> pd.DataFrame:
+    """The values of each group, one row a group, in the order of the codes."""
+    _, first = np.unique(codes, return_index=True)
+    return data[list(names)].iloc[first].reset_index(drop=True)
+
+
+def _codes(frame: pd.DataFrame, keys: pd.DataFrame) -> np.ndarray:
+    """The code of each row's group, (m,): its place among the keys; a missing value is a level."""
+    require_columns(frame, list(keys.columns), "frame")
+    both = pd.concat([part[list(keys.columns)].astype(object) for part in (keys, frame)], ignore_index=True)
+    pattern = known_patterns(both, keys.columns).codes
+    place = np.full(pattern.max() + 1, -1)
+    place[pattern[: len(keys)]] = np.arange(len(keys))
+    codes: np.ndarray = place[pattern[len(keys) :]]
+    unseen = int((codes < 0).sum())
+    if unseen:
+        raise InputError(f"frame: {unseen} of {len(frame)} records have groups of {listing(keys.columns)} that the confidential data lack")
+    return codes
 
 
 @dataclass(frozen=True)
@@ -79,10 +118,12 @@ class Hierarchical:
     def prepare(self, data: pd.DataFrame) -> GroupedResponse:
         """Transform the response, evaluate the predictors, code the groups."""
         require_columns(data, (*self.groups, *self.scale_groups), "confidential data")
-        z = Transform(self.transform, self.transform_constant).forward(response_values(self.formula, data), self.target)
+        transform = Transform(self.transform, self.transform_constant)
+        z = transform.forward(response_values(self.formula, data), self.target)
         design = build_design(self.formula, data)
         group, scale_group = (known_patterns(data, names).codes for names in (self.groups, self.scale_groups))
-        return GroupedResponse(z, design.centred + design.centre, group, scale_group)
+        keys, scale_keys = _keys(data, self.groups, group), _keys(data, self.scale_groups, scale_group)
+        return GroupedResponse(z, design.centred + design.centre, group, scale_group, keys, scale_keys, design, transform)
 
     def build(self, prepared: GroupedResponse) -> Blueprint:
         """Priors and weighted likelihood, record by record."""
@@ -116,20 +157,27 @@ class Hierarchical:
 
     def log_likelihood(self, theta: Draw, prepared: GroupedResponse) -> np.ndarray:
         """log p(z_i | theta) on the transformed scale, (n,)."""
-        return norm.logpdf(prepared.z, self._mean(theta, prepared), self._sd(theta, prepared))
+        each: np.ndarray = norm.logpdf(prepared.z, self._mean(theta, prepared), self._sd(theta, prepared))
+        return each
+
+    def mass(self, theta: Draw, prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
+        low, high = (prepared.transform.bound(np.broadcast_to(bound, prepared.z.shape)) for bound in (lower, upper))
+        return normal_mass(low, high, self._mean(theta, prepared), self._sd(theta, prepared))
 
     def draw(self, theta: Draw, prepared: GroupedResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, (n,)."""
         z = rng.normal(self._mean(theta, prepared), self._sd(theta, prepared))
-        return Transform(self.transform, self.transform_constant).inverse(z)
+        return prepared.transform.inverse(z)
 
     @staticmethod
     def _mean(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
-        mean = theta["intercept"][prepared.group]
+        mean: np.ndarray = theta["intercept"][prepared.group]
         if "slope" in theta:
             mean = mean + (theta["slope"][prepared.group] * prepared.predictors).sum(axis=1)
         return mean
 
     @staticmethod
     def _sd(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
-        return 1 / np.sqrt(theta["precision"][prepared.scale_group])
+        sd: np.ndarray = 1 / np.sqrt(theta["precision"][prepared.scale_group])
+        return sd

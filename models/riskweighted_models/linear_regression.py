@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 from scipy.stats import norm
 
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted_models.scaling import ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledResponse, StandardUnits, normal_mass
 
 __all__ = ["LinearRegression"]
 
@@ -60,7 +60,13 @@ class LinearRegression(StandardUnits):
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        return norm.logpdf(prepared.z, self._columns(prepared) @ theta["coefficient"], theta["sigma"])
+        each: np.ndarray = norm.logpdf(prepared.z, self._columns(prepared) @ theta["coefficient"], theta["sigma"])
+        return each
+
+    def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
+        mean = self._columns(prepared) @ theta["coefficient"]
+        return normal_mass(self._standard(lower, prepared), self._standard(upper, prepared), mean, theta["sigma"])
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, (n,)."""

@@ -1,15 +1,21 @@
 """What the two finite mixtures share: component weights, and slopes shrunk towards common ones."""
 
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Draw
 
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
 __all__ = ["check_mixture", "component_slopes", "component_weights", "draw_component", "slopes_of", "weights_of"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def check_mixture(components: int, concentration: float | str, slope_spread: float) -> None:
@@ -22,7 +28,7 @@ def check_mixture(components: int, concentration: float | str, slope_spread: flo
         raise InputError(f"slope_spread must be a positive number, got {slope_spread!r}")
 
 
-def component_weights(components: int, concentration: float | str) -> TensorVariable:
+def component_weights(components: int, concentration: float | str) -> Tensor:
     """Weights (K,): Dirichlet(c, ..., c), or Dirichlet(a/K, ..., a/K) with a ~ Gamma(1, 1) for ``"gamma"``."""
     if components == 1:
         return pt.ones(1)
@@ -30,19 +36,22 @@ def component_weights(components: int, concentration: float | str) -> TensorVari
         each = pm.Gamma("total_concentration", 1.0, 1.0) / components * pt.ones(components)
     else:
         each = np.full(components, float(concentration))
-    return pm.Dirichlet("weight", each)
+    weight: Tensor = pm.Dirichlet("weight", each)
+    return weight
 
 
-def component_slopes(components: int, predictors: int, slope_spread: float, prior_sd: TensorVariable | float) -> TensorVariable:
+def component_slopes(components: int, predictors: int, slope_spread: float, prior_sd: "Tensor | float") -> Tensor:
     """Slopes (K, p) on the whitened predictors: beta + tau delta_k; beta ~ N(0, prior_sd), delta ~ N(0, 1), tau ~ N+(slope_spread)."""
     if predictors == 0:
         return pt.zeros((components, 0))
     common = pm.Normal("slope", 0.0, prior_sd, shape=predictors)
+    slopes: Tensor = common[None, :]
     if components == 1:
-        return common[None, :]
+        return slopes
     spread = pm.HalfNormal("slope_spread", slope_spread)
     deviation = pm.Normal("slope_deviation", 0.0, 1.0, shape=(components, predictors))
-    return common + spread * deviation
+    slopes = slopes + spread * deviation
+    return slopes
 
 
 def weights_of(theta: Draw) -> np.ndarray:
@@ -54,7 +63,7 @@ def slopes_of(theta: Draw, components: int) -> np.ndarray:
     """Component slopes of one posterior draw, (K, p)."""
     common = np.asarray(theta.get("slope", np.zeros(0)))
     if "slope_deviation" in theta:
-        return common + theta["slope_spread"] * theta["slope_deviation"]
+        return np.asarray(common + theta["slope_spread"] * theta["slope_deviation"])
     return np.broadcast_to(common, (components, len(common)))
 
 

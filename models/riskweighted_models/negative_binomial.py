@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.synthesis.design import Design, build_design, response_name, response_values
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,
@@ -30,6 +30,30 @@ class DistinctCounts(NamedTuple):
     counts: np.ndarray
     whitened: np.ndarray
     which: np.ndarray
+    design: Design
+
+    def at(self, frame: pd.DataFrame) -> "DistinctCounts":
+        """Other rows on the confidential design; without the response every row stands alone, with the count NaN."""
+        design = self.design.at(frame)
+        if response_name(design.formula) in frame.columns:
+            return _distinct(_checked_counts(design.formula, design.response(frame)), design)
+        return DistinctCounts(design.response(frame), design.whitened, np.arange(len(frame)), design)
+
+
+def _checked_counts(formula: str, values: np.ndarray) -> np.ndarray:
+    """The values (n,), once they are whole and not negative."""
+    negative, fractional = int((values < 0).sum()), int((values != np.rint(values)).sum())
+    if negative or fractional:
+        raise InputError(
+            f"{response_name(formula)!r} must hold whole counts >= 0: "
+            f"{negative} of {len(values)} records are negative, {fractional} fractional"
+        )
+    return values
+
+
+def _distinct(values: np.ndarray, design: Design) -> DistinctCounts:
+    rows, which = np.unique(np.column_stack([values, design.centred]), axis=0, return_inverse=True)
+    return DistinctCounts(rows[:, 0], rows[:, 1:] @ design.turn, which.reshape(-1), design)
 
 
 @dataclass(frozen=True)
@@ -76,15 +100,8 @@ class NegativeBinomial:
 
     def prepare(self, data: pd.DataFrame) -> DistinctCounts:
         """Check the counts and find the distinct pairs of count and predictors."""
-        values = response_values(self.formula, data)
-        negative, fractional = int((values < 0).sum()), int((values != np.rint(values)).sum())
-        if negative or fractional:
-            raise InputError(
-                f"{self.target!r} must hold whole counts >= 0: {negative} of {len(values)} records are negative, {fractional} fractional"
-            )
-        design = build_design(self.formula, data)
-        rows, which = np.unique(np.column_stack([values, design.centred]), axis=0, return_inverse=True)
-        return DistinctCounts(rows[:, 0], rows[:, 1:] @ design.turn, which.reshape(-1))
+        values = _checked_counts(self.formula, response_values(self.formula, data))
+        return _distinct(values, build_design(self.formula, data))
 
     def build(self, prepared: DistinctCounts) -> Blueprint:
         """Priors and weighted likelihood; a mixture is judged on its predictive mean and standard deviation."""
@@ -118,8 +135,20 @@ class NegativeBinomial:
         by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
         by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
         with np.errstate(divide="ignore"):
-            distinct = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
-        return distinct[prepared.which]
+            distinct: np.ndarray = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
+        each: np.ndarray = distinct[prepared.which]
+        return each
+
+    def mass(self, theta: Draw, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta), (n,); bounds may be any numbers and infinite."""
+        n = len(prepared.which)
+        below, last = (np.broadcast_to(bound, n)[:, None] for bound in (np.ceil(lower) - 1, np.floor(upper)))
+        mean, phi = self._mean(theta, prepared.whitened)[prepared.which], 1 / theta["inverse_phi"]
+        cdf_below, sf_below = _tails(below, mean, phi)
+        cdf_last, sf_last = _tails(last, mean, phi)
+        by_component = np.where(cdf_below < 0.5, cdf_last - cdf_below, sf_below - sf_last)  # of the tails that are near
+        mass: np.ndarray = np.maximum(by_component, 0.0) @ weights_of(theta)
+        return mass
 
     def draw(self, theta: Draw, prepared: DistinctCounts, rng: np.random.Generator) -> np.ndarray:
         """New counts, (n,): a gamma rate, then Poisson."""
@@ -127,8 +156,20 @@ class NegativeBinomial:
         component = draw_component(theta, n, rng)
         mean, phi = self._mean(theta, prepared.whitened)[prepared.which, component], 1 / theta["inverse_phi"][component]
         rate = rng.gamma(phi, mean / phi)
-        return np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
+        count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
+        return count
 
     def _mean(self, theta: Draw, whitened: np.ndarray) -> np.ndarray:
         """Component means of every distinct row, (m, K)."""
-        return np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
+        mean: np.ndarray = np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
+        return mean
+
+
+def _tails(count: np.ndarray, mean: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P(y <= count) and P(y > count) of NB(mean, phi): incomplete beta functions of the smaller of mean and phi, as shares."""
+    inside = np.isfinite(count) & (count >= 0)
+    k = np.where(inside, count, 0.0) + 1
+    success, failure = phi / (mean + phi), mean / (mean + phi)
+    cdf = np.where(success < 0.5, betainc(phi, k, success), betaincc(k, phi, failure))
+    sf = np.where(success < 0.5, betaincc(phi, k, success), betainc(k, phi, failure))
+    return np.where(inside, cdf, count > 0), np.where(inside, sf, count < 0)

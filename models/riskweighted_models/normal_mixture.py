@@ -17,7 +17,7 @@ from riskweighted_models.mixture import (
     slopes_of,
     weights_of,
 )
-from riskweighted_models.scaling import ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledResponse, StandardUnits, normal_mass
 
 __all__ = ["NormalMixture"]
 
@@ -98,7 +98,15 @@ class NormalMixture(StandardUnits):
         mean = theta["centre"] + prepared.design.whitened @ slopes_of(theta, self.components).T
         by_component = norm.logpdf(prepared.z[:, None], mean, theta["sigma"])
         with np.errstate(divide="ignore"):
-            return logsumexp(by_component + np.log(weights_of(theta)), axis=1)
+            each: np.ndarray = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
+        return each
+
+    def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
+        mean = theta["centre"] + prepared.design.whitened @ slopes_of(theta, self.components).T
+        low, high = self._standard(lower, prepared)[:, None], self._standard(upper, prepared)[:, None]
+        mass: np.ndarray = normal_mass(low, high, mean, theta["sigma"]) @ weights_of(theta)
+        return mass
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, (n,)."""

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.design import Design, build_design, response_name, response_values
 from riskweighted.synthesis.transforms import Transform
 
-__all__ = ["ScaledResponse", "StandardUnits"]
+__all__ = ["ScaledResponse", "StandardUnits", "normal_mass", "transformed"]
 
 
 class ScaledResponse(NamedTuple):
@@ -21,6 +22,27 @@ class ScaledResponse(NamedTuple):
     design: Design
     location: float
     scale: float
+    transform: Transform
+
+    def at(self, frame: pd.DataFrame) -> "ScaledResponse":
+        """Other rows on the confidential scale, location and design; z is NaN where the frame lacks the response."""
+        design = self.design.at(frame)
+        z = (transformed(design, frame, self.transform) - self.location) / self.scale
+        return self._replace(z=z, design=design)
+
+
+def transformed(design: Design, frame: pd.DataFrame, transform: Transform) -> np.ndarray:
+    """The response of a frame on the model's scale, (m,); NaN where the frame has none."""
+    name = response_name(design.formula)
+    return transform.forward(design.response(frame), name) if name in frame.columns else np.full(len(frame), np.nan)
+
+
+def normal_mass(lower: np.ndarray, upper: np.ndarray, mean: np.ndarray, sd: np.ndarray | float) -> np.ndarray:
+    """P(lower <= z <= upper) for z ~ N(mean, sd): a difference of the tails that are near, so that small masses keep their digits."""
+    low, high = (lower - mean) / sd, (upper - mean) / sd
+    above = low > 0
+    mass: np.ndarray = np.maximum(ndtr(np.where(above, -low, high)) - ndtr(np.where(above, -high, low)), 0.0)
+    return mass
 
 
 @dataclass(frozen=True)
@@ -66,11 +88,15 @@ class StandardUnits:
             raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
         location = float(values.mean()) if self.location is None else float(self.location)
         scale = float(values.std()) if self.scale is None else float(self.scale)
-        return ScaledResponse((values - location) / scale, build_design(self.formula, data), location, scale)
+        return ScaledResponse((values - location) / scale, build_design(self.formula, data), location, scale, self._transform)
 
     @property
     def _transform(self) -> Transform:
         return Transform(self.transform, self.transform_constant)
+
+    def _standard(self, bounds: np.ndarray | float, prepared: ScaledResponse) -> np.ndarray:
+        """Bounds on the original scale in standard units, (n,)."""
+        return (self._transform.bound(np.broadcast_to(bounds, prepared.z.shape)) - prepared.location) / prepared.scale
 
     def _original(self, z: np.ndarray, prepared: ScaledResponse) -> np.ndarray:
         """From standard units back to the original scale."""

@@ -1,6 +1,7 @@
 """Top-coding, the practice that S003 compares with: values above a bound are set to it."""
 
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,19 @@ from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Draw
 from riskweighted.synthesis.design import response_name, response_values
 
-__all__ = ["TopCoding"]
+__all__ = ["TopCoded", "TopCoding"]
+
+
+class TopCoded(NamedTuple):
+    """``values`` (n,): min(y, bound)."""
+
+    values: np.ndarray
+    bound: float
+    formula: str
+
+    def at(self, frame: pd.DataFrame) -> "TopCoded":
+        """Other rows cut at the confidential bound; they need the column, which top-coding changes and does not draw."""
+        return self._replace(values=np.minimum(response_values(self.formula, frame, "frame"), self.bound))
 
 
 @dataclass(frozen=True)
@@ -26,6 +39,8 @@ class TopCoding:
     value : float, optional
         ... or this constant, in the units of the response.
     """
+
+    keeps_true_values: ClassVar[bool] = True
 
     formula: str
     quantile: float = 0.97
@@ -43,19 +58,19 @@ class TopCoding:
         """The top-coded column."""
         return response_name(self.formula)
 
-    def prepare(self, data: pd.DataFrame) -> np.ndarray:
-        """The top-coded values, (n,)."""
+    def prepare(self, data: pd.DataFrame) -> TopCoded:
+        """The top-coded values and their bound."""
         values = response_values(self.formula, data)
         bound = np.quantile(values, self.quantile) if self.value is None else self.value
-        return np.minimum(values, bound)
+        return TopCoded(np.minimum(values, bound), float(bound), self.formula)
 
-    def build(self, prepared: np.ndarray) -> None:
+    def build(self, prepared: TopCoded) -> None:
         """Nothing to estimate."""
 
-    def log_likelihood(self, theta: Draw, prepared: np.ndarray) -> np.ndarray:
+    def log_likelihood(self, theta: Draw, prepared: TopCoded) -> np.ndarray:
         """Top-coding is not a probability model."""
         raise InputError("top-coding has no likelihood")
 
-    def draw(self, theta: Draw, prepared: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, theta: Draw, prepared: TopCoded, rng: np.random.Generator) -> np.ndarray:
         """The top-coded values, the same every time."""
-        return prepared.copy()
+        return prepared.values.copy()

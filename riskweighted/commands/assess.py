@@ -1,16 +1,18 @@
 """``riskweighted assess``."""
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import errors, number, output, print_table, scenario_of, split
-from riskweighted.common.errors import InputError
+from riskweighted.common.folders import opened
 from riskweighted.common.progress import reporter_for
-from riskweighted.data.io import read_table, write_table
-from riskweighted.intruder.scenario import Scenario
+
+if TYPE_CHECKING:
+    from riskweighted.evaluation.assess import Assessment
+    from riskweighted.intruder.scenario import Scenario
 
 
 def assess(
@@ -29,18 +31,19 @@ def assess(
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables; must not exist.")] = None,
 ) -> None:
     """Measure the disclosure risk of synthetic data made by any tool, beside the yardsticks of no and full protection."""
-    if out is not None and out.exists():
-        raise InputError(f"{str(out)!r} exists; choose another folder")
-    reporter = reporter_for(errors)
-    with reporter.step("loading"):
-        from riskweighted.evaluation.assess import assess as run_assessment
+    with ExitStack() as stack:
+        working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
+        reporter = reporter_for(errors)
+        with reporter.step("loading"):
+            from riskweighted.data.io import read_table
+            from riskweighted.evaluation.assess import assess as run_assessment
 
-    scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
-    with reporter.step("measuring") as advance:
-        frames = [read_table(path) for path in synthetic]
-        result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
-    if out is not None:
-        _write_assessment(result, out)
+        scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
+        with reporter.step("measuring") as advance:
+            frames = [read_table(path) for path in synthetic]
+            result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
+        if working is not None:
+            _write_assessment(result, working.result)
     if as_json:
         output.print(result.measures.to_json(orient="records", indent=2))
         return
@@ -49,27 +52,30 @@ def assess(
         output.print(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
-def _write_assessment(result, out: Path) -> None:  # type: ignore[no-untyped-def]
-    """All tables at once: a folder beside the final one, then renamed."""
-    unfinished = out.with_name(out.name + ".partial")
-    write_table(result.measures, unfinished / "measures.csv")
-    write_table(result.contributions, unfinished / "confidential" / "contributions.csv")
-    write_table(result.riskiest, unfinished / "confidential" / "riskiest.csv", index=True)
-    unfinished.rename(out)
+def _write_assessment(result: "Assessment", folder: Path) -> None:
+    """The measures, and what never leaves in a folder of its own."""
+    from riskweighted.data.io import write_table
+
+    write_table(result.measures, folder / "measures.csv")
+    write_table(result.contributions, folder / "confidential" / "contributions.csv", private=True)
+    write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
 
 
-def _print_assessment(result, scenario: Scenario, *, internal: bool) -> None:  # type: ignore[no-untyped-def]
+def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: bool) -> None:
     """The three releases side by side, the synthetic one with its interval."""
+    import pandas as pd
+
     measures = result.measures
-    side_by_side = measures.pivot(index="measure", columns="release", values="value").reindex(measures["measure"].unique())
-    synthetic = measures[measures["release"] == "synthetic"].set_index("measure")
+    side_by_side = measures.pivot(index="key", columns="label", values="value").reindex(measures["key"].unique())
+    synthetic = measures[measures["label"] == "synthetic"].set_index("key")
     interval = [f"{number(low)} to {number(high)}" if pd.notna(low) else "-" for low, high in synthetic[["lower", "upper"]].to_numpy()]
     side_by_side.insert(0, "higher is", synthetic["higher_is"])
     side_by_side.insert(1, "synthetic ", synthetic["value"])
     side_by_side.insert(2, "95 % interval", pd.Series(interval, synthetic.index))
+    side_by_side.index = pd.Index(synthetic["measure"].reindex(side_by_side.index), name="measure")
     print_table(side_by_side.drop(columns="synthetic").rename(columns=str.strip), f"Disclosure risk ({scenario.boundary} balls)")
-    for measure, row in synthetic.iterrows():
-        output.print(f"{measure}: {row['definition']} [{row['rule']}]")
+    for _, row in synthetic.iterrows():
+        output.print(f"{row['measure']}: {row['definition']} [{row['rule']}]")
     if internal:
         print_table(result.contributions.set_index("known_variable"), "What each known variable adds (confidential)")
         print_table(result.riskiest, "Riskiest records (confidential)")

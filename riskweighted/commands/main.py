@@ -54,6 +54,9 @@ def main() -> None:
     warnings.showwarning = _show_warning(set())
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if arguments == ["--version"]:  # typer would load pydantic to read it
+        output.print(__version__)
+        return
     try:
         code = app(arguments, standalone_mode=False) or 0
         if code == 130:  # typer's own answer to Ctrl-C

@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import errors, output, print_table, split
@@ -23,6 +22,8 @@ def release(
     unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable.")] = None,
 ) -> None:
     """Make the pack that may leave the agency, after every file of it was read and nothing confidential was found."""
+    import pandas as pd
+
     reporter = reporter_for(errors)
     with reporter.step("making and checking the pack"):
         from riskweighted.release.codebook import parse_units

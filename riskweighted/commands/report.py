@@ -1,12 +1,12 @@
 """``riskweighted report``."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from riskweighted.commands.terminal import errors, output
+from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.progress import reporter_for
 
@@ -25,12 +25,12 @@ def report(
     name = run.absolute().name
     file = out or run.absolute().parent / (f"{name}-report-CONFIDENTIAL.html" if internal else f"{name}-report.html")
     _check(file, run, force)
-    with reporter_for(errors).step("making the report"):
+    with whole_file(file, private=internal, replace=force) as unfinished, reporter_for(errors).step("making the report"):
         from riskweighted.reports.render import render_report
         from riskweighted.runs.finished import load_run
 
         text = render_report(load_run(run), internal=internal, confidential=confidential, minimum_count=minimum_count)
-        _write(file, text, private=internal)
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
     verdict = "CONFIDENTIAL - do not release" if internal else f"releasable: nothing in it rests on fewer than {minimum_count} records"
     output.print(f"Written to {file} ({verdict})")
 
@@ -45,15 +45,3 @@ def _check(file: Path, run: Path, force: bool) -> None:
         raise InputError(f"--out {str(file)!r} must be a file in a folder that exists")
     if file.exists() and not force:
         raise InputError(f"{str(file)!r} exists; choose another file or allow replacing it (--force)")
-
-
-def _write(file: Path, text: str, private: bool) -> None:
-    """At once, and with --internal readable by its owner only."""
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    try:
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)

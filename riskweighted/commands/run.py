@@ -2,12 +2,15 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, output, print_table
 from riskweighted.common.progress import reporter_for
+
+if TYPE_CHECKING:
+    from riskweighted.runs.study import Study
 
 
 def run(
@@ -37,7 +40,7 @@ def demo(
     _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
 
 
-def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:  # type: ignore[no-untyped-def]
+def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
         from riskweighted.runs.checked import plan_study
@@ -65,6 +68,7 @@ def _run(study, out: Path, *, force: bool, dry_run: bool, seed: int | None, core
         "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "
         "IR (eq. 1) of synthetic data, higher is riskier."
     )
-    output.print("whack-a-mole: records whose IR rises by 0.25 or more over unweighted." if "unweighted" in finished.summary.index else "")
+    rise = f"whack-a-mole: records whose IR rises by {study.evaluation.increase:g} or more over unweighted."
+    output.print(rise if "unweighted" in finished.summary.index else "")
     output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
     output.print(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")

@@ -1,14 +1,15 @@
 """What the commands share: the two consoles, options that mean the same everywhere, tables and numbers in print."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from riskweighted.intruder.scenario import Scenario
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskweighted.intruder.scenario import Scenario
 
 errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 output = Console(highlight=False, markup=False, soft_wrap=True)
@@ -21,8 +22,10 @@ Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Chains sample
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the study's seed.")]
 
 
-def scenario_of(known: str, synthesized: str, radius: float, absolute: bool, boundary: str, **others: Any) -> Scenario:
+def scenario_of(known: str, synthesized: str, radius: float, absolute: bool, boundary: str, **others: Any) -> "Scenario":
     """The scenario that the options of a command describe; `Scenario` checks them."""
+    from riskweighted.intruder.scenario import Scenario
+
     return Scenario(
         known=split(known),
         synthetic=split(synthesized),
@@ -41,7 +44,9 @@ def minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def print_table(table: pd.DataFrame, title: str) -> None:
+def print_table(table: "pd.DataFrame", title: str) -> None:
+    from rich.table import Table
+
     shown = Table(title=title, title_justify="left")
     shown.add_column(str(table.index.name or ""))
     for name in table.columns:
@@ -52,9 +57,11 @@ def print_table(table: pd.DataFrame, title: str) -> None:
 
 
 def number(value: object) -> str:
+    import pandas as pd
+
     if isinstance(value, str):
         return value
-    if value is None or pd.isna(value):  # type: ignore[call-overload]
+    if value is None or pd.isna(value):
         return "-"
     number = float(value)  # type: ignore[arg-type]
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"

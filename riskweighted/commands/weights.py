@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from riskweighted.commands.terminal import output, print_table, scenario_of
+from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError, listing
-from riskweighted.data.io import FORMATS, read_table, write_table
-from riskweighted.weights.adjust import adjust_weights
-from riskweighted.weights.schemes import scheme_weights
+from riskweighted.data.formats import FORMATS
 
 
 def weights(
@@ -36,12 +34,16 @@ def weights(
         raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
     if out.is_dir() or out.resolve() == data.resolve():
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
+    import pandas as pd
+
+    from riskweighted.data.io import read_table, write_table
+    from riskweighted.weights.adjust import adjust_weights
+    from riskweighted.weights.schemes import scheme_weights
+
     scenario = scenario_of(known, synthesized, radius, absolute, boundary, singletons=singletons)
-    confidential = read_table(data)
-    alpha = adjust_weights(scheme_weights(scheme, confidential, scenario), scale, shift)
-    unfinished = out.with_name(f".{out.stem}.unfinished{out.suffix}")
-    write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True)
-    unfinished.replace(out)
+    with whole_file(out, private=True, replace=force) as unfinished:
+        alpha = adjust_weights(scheme_weights(scheme, read_table(data), scenario), scale, shift)
+        write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True, private=True)
     shares = alpha.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
     distribution = pd.DataFrame(
         {"records": [len(alpha)], "mean": [alpha.mean()], **{f"{q:.0%}": [v] for q, v in shares.items()}}, index=[scheme]

@@ -52,7 +52,7 @@ def check_number(value: object, what: str, least: float | None = None) -> float:
 
 def check_share(value: object, what: str) -> float:
     """Refuse what is not a number strictly between 0 and 1."""
-    if not isinstance(value, Real) or not is_number(value) or not 0 < value < 1:
+    if not isinstance(value, Real) or not is_number(value) or not 0 < float(value) < 1:
         raise InputError(f"{what} must lie between 0 and 1, got {value!r}")
     return float(value)
 

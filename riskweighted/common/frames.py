@@ -7,7 +7,12 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 
-__all__ = ["check_weights", "require_columns", "require_finite"]
+__all__ = ["check_weights", "kind_of_values", "require_columns", "require_finite"]
+
+
+def kind_of_values(column: pd.Series) -> str:
+    """The dtype for a message, or what a column of objects holds: pandas 2 keeps text as objects."""
+    return pd.api.types.infer_dtype(column) if pd.api.types.is_object_dtype(column.dtype) else str(column.dtype)
 
 
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Quiet", "Reporter", "TerminalBars", "reporter_for"]
 
@@ -31,12 +31,14 @@ class Quiet:
 class TerminalBars:
     """One bar per step, with elapsed time and an estimate of what is left."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: "Console") -> None:
         self.console = console
 
     @contextmanager
     def step(self, description: str) -> Iterator[Advance]:
         """Show a bar while the step runs; it pulses until the first report."""
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -52,6 +54,6 @@ class TerminalBars:
             bars.update(task, completed=total, total=total)
 
 
-def reporter_for(console: Console) -> Reporter:
+def reporter_for(console: "Console") -> Reporter:
     """Bars on a terminal, silence in a pipe or a file."""
     return TerminalBars(console) if console.is_terminal else Quiet()

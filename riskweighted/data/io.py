@@ -7,16 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pyreadstat
 
+from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError, listing
+from riskweighted.data.formats import FORMATS, WRITABLE
 
-__all__ = ["FORMATS", "WRITABLE", "read_label", "read_table", "write_table"]
+__all__ = ["read_label", "read_table", "write_table"]
 
-FORMATS = (".csv", ".parquet", ".dta", ".sav", ".xpt", ".sas7bdat")
-WRITABLE = FORMATS[:-1]  # SAS's own format has no free writer; SAS reads .xpt
 _LABEL = "label"  # key of a parquet file's metadata
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
 _TEXT_BYTES = {".dta": 2045, ".sav": 32767, ".xpt": 200}
@@ -90,14 +87,20 @@ def _read_stata(path: Path) -> pd.DataFrame:
 
 
 def _read_spss(path: Path) -> pd.DataFrame:
+    import pyreadstat
+
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_sav(path)[0]))
 
 
 def _read_xport(path: Path) -> pd.DataFrame:
+    import pyreadstat
+
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_xport(path)[0]))
 
 
 def _read_sas(path: Path) -> pd.DataFrame:
+    import pyreadstat
+
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_sas7bdat(path)[0]))
 
 
@@ -123,8 +126,8 @@ def _with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(whole, "int64"))
 
 
-def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "") -> None:
-    """Write a table in the format that the ending of the name says; the same table gives the same bytes.
+def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "", private: bool = False) -> None:
+    """Write a table in the format that the ending of the name says, all or nothing; the same table gives the same bytes.
 
     Parameters
     ----------
@@ -135,6 +138,8 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
         Whether the index is written too, as first column(s).
     label : str
         Stands in the metadata of the file (a csv has none): at most 80 characters for Stata, 64 for SPSS, 40 for SAS.
+    private : bool
+        Whether the file, and every folder made for it, is its owner's only from the first byte (0600, 0700).
 
     Raises
     ------
@@ -144,18 +149,25 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
     """
     if path.suffix not in WRITABLE:
         raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".csv":
-        table.to_csv(path, index=index, lineterminator="\n")
-    elif path.suffix == ".parquet":
-        arrow = pa.Table.from_pandas(table, preserve_index=index)
-        described = {_LABEL: label} if label else {}
-        pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **described}), path)
-    else:
-        _write_foreign(table.reset_index() if index else table, path, label)
+    with whole_file(path, private=private) as unfinished:
+        if path.suffix == ".csv":
+            table.to_csv(unfinished, index=index, lineterminator="\n")
+        elif path.suffix == ".parquet":
+            _write_parquet(table, unfinished, index, label)
+        else:
+            _write_foreign(table.reset_index() if index else table, unfinished, label, path.name)
 
 
-def _write_foreign(table: pd.DataFrame, path: Path, label: str) -> None:
+def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrow = pa.Table.from_pandas(table, preserve_index=index)
+    described = {_LABEL: label} if label else {}
+    pq.write_table(arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **described}), path)
+
+
+def _write_foreign(table: pd.DataFrame, path: Path, label: str, name: str) -> None:
     """Write a Stata, SPSS or SAS file, with a fixed date inside so that the same table gives the same bytes."""
     plain = _plain_columns(table, path.suffix)
     try:
@@ -163,10 +175,14 @@ def _write_foreign(table: pd.DataFrame, path: Path, label: str) -> None:
             epoch = datetime.datetime(1970, 1, 1)
             plain.to_stata(path, write_index=False, version=118, data_label=label or None, time_stamp=epoch)
             return
+        import pyreadstat
+
         write = pyreadstat.write_sav if path.suffix == ".sav" else pyreadstat.write_xport
         write(plain, path, file_label=label)
+    except OSError:
+        raise
     except Exception as error:  # its own message may quote the data
-        raise InputError(f"{path.name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
+        raise InputError(f"{name!r} cannot be written ({type(error).__name__}); choose csv or parquet") from None
     length, stamp, fixed = _DATES[path.suffix]
     content = path.read_bytes()
     path.write_bytes(re.sub(stamp, fixed, content[:length]) + content[length:])
@@ -215,11 +231,16 @@ def _plain_column(column: pd.Series, ending: str) -> pd.Series:
 def read_label(path: Path) -> str:
     """The label in the metadata of a file that `write_table` wrote; empty for csv."""
     if path.suffix == ".parquet":
-        return (pq.read_schema(path).metadata or {}).get(_LABEL.encode(), b"").decode()
+        import pyarrow.parquet as pq
+
+        metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
+        return metadata.get(_LABEL.encode(), b"").decode()
     if path.suffix == ".dta":
         with pd.read_stata(path, iterator=True) as reader:
-            return reader.data_label
+            return str(reader.data_label)
     if path.suffix in (".sav", ".xpt"):
+        import pyreadstat
+
         read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_xport
-        return read(path, metadataonly=True)[1].file_label or ""
+        return str(read(path, metadataonly=True)[1].file_label or "")
     return ""

@@ -6,13 +6,14 @@ values are drawn independently of the known variables (the synthetic records' ow
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
+from riskweighted.evaluation.tables import Statistic, as_table, measured
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, make_world
@@ -37,8 +38,9 @@ class Assessment:
     Attributes
     ----------
     measures : DataFrame
-        One row per (release, measure): value, interval and the rule that made it, the boundary rule of the balls, whether
-        higher is riskier or safer, the definition in one line.
+        One row per (release, measure), in the columns of `riskweighted.evaluation.tables.COLUMNS` (as the tables of `Evaluation`):
+        value, interval and the rule that made it, whether higher is riskier or safer, the definition in one line; besides
+        ``release``, which is the label, and ``boundary``, the boundary rule of the balls.
     contributions : DataFrame
         One row per known variable: mean identification risk and expected match risk ("matches") if the intruder did not know it,
         and the changes. For the internal reader.
@@ -51,16 +53,22 @@ class Assessment:
     riskiest: pd.DataFrame = field(repr=False)
 
 
+_NONE = (np.nan, np.nan)
+_THRESHOLD = 0.5  # of the identification risk over which records are counted
+
+
 class _Row(NamedTuple):
-    measure: str
+    """One measure of a release; `definition` is that of the registry unless given."""
+
+    statistic: Statistic
     value: float
     interval: tuple[float, float]
     rule: str
-    higher_is: str
-    definition: str
+    definition: str | None = None
 
-
-_NONE = (np.nan, np.nan)
+    def under(self, label: str) -> dict[str, Any]:
+        definition = self.statistic.define() if self.definition is None else self.definition
+        return measured(label, self.statistic, self.value, definition, interval=self.interval, rule=self.rule)
 
 
 def assess(
@@ -107,14 +115,12 @@ def assess(
     releases = dict(zip(RELEASES, (paired, world.pair(own), _independent(paired, random_seed)), strict=True))
     rows = []
     for done, (release, released) in enumerate(releases.items()):
-        rows += [{"release": release, **row._asdict()} for row in _measures(released, level)]
+        rows += [row.under(release) for row in _measures(released, level)]
         if progress is not None:
             progress(done + 1, len(releases))
-    table = pd.DataFrame(rows)
-    bounds = pd.DataFrame(table.pop("interval").tolist(), columns=["lower", "upper"])
-    for place, name in enumerate(("lower", "upper")):
-        table.insert(3 + place, name, bounds[name])
-    table.insert(6, "boundary", scenario.boundary)
+    table = as_table(rows)
+    table.insert(1, "release", table["label"])
+    table.insert(table.columns.get_loc("rule") + 1, "boundary", scenario.boundary)
     return Assessment(table, _contributions(paired), _riskiest(paired, top))
 
 
@@ -131,68 +137,50 @@ def _measures(paired: Paired, level: float) -> Iterator[_Row]:
     """Every measure that applies, in the order of the table."""
     yield from _identification(paired, level)
     yield from _matching(paired, level)
-    numeric = paired.world.numeric
-    if len(numeric) == 1:
+    if len(paired.world.numeric) == 1:
         between = rank_shares(paired).to_numpy()
-        what = "mean over records of the share of the pattern's synthetic values between true and own synthetic value (S001)"
-        yield _Row("rank measure", between.mean(), mean_interval(between, level=level), _BY_RECORD, "safer", what)
+        yield _Row(Statistic("rank"), between.mean(), mean_interval(between, level=level), _BY_RECORD)
     if paired.world.scenario.known:
         yield from _attribution(paired, level)
-    if numeric:
+    if paired.world.numeric:
         yield from _canonical(paired, level)
 
 
 def _identification(paired: Paired, level: float) -> Iterator[_Row]:
     risk = identification_risks(paired).mean(axis=0)
-    what = "mean over records of IR, averaged over datasets (S003 eq. 1)"
-    yield _Row("identification risk", risk.mean(), mean_interval(risk, level=level), _BY_RECORD, "riskier", what)
-    share = float((risk > 0.5).mean())
-    interval = proportion_interval(share, len(risk), level=level)
-    yield _Row("share at identification risk over 0.5", share, interval, _SHARE, "riskier", "share of records with IR > 0.5 (S003 eq. 1)")
-    alone = float(paired.world.patterns.singletons)
-    what = "known patterns of one record, which the pattern alone identifies (eq. 1 gives it 0)"
-    yield _Row("singleton patterns", alone, _NONE, "a count", "riskier", what)
+    yield _Row(Statistic("identification-risk"), risk.mean(), mean_interval(risk, level=level), _BY_RECORD)
+    share = float((risk > _THRESHOLD).mean())
+    yield _Row(Statistic("share-over", parameter=_THRESHOLD), share, proportion_interval(share, len(risk), level=level), _SHARE)
+    alone, statistic = float(paired.world.patterns.singletons), Statistic("singleton-patterns")
+    yield _Row(statistic, alone, _NONE, "a count", f"{statistic.define()} (eq. 1 gives it 0)")
 
 
 def _matching(paired: Paired, level: float) -> Iterator[_Row]:
-    found = match(paired)
-    n = len(paired.world.confidential)
-    interval = tuple(n * bound for bound in mean_interval(found.expected_by_target, level=level))
-    what = "sum over records of T/c, mean over datasets (S000)"
-    yield _Row("expected match risk", found.expected_match_risk, interval, _BY_RECORD, "riskier", what)  # type: ignore[arg-type]
+    found, n = match(paired), len(paired.world.confidential)
+    lower, upper = mean_interval(found.expected_by_target, level=level)
+    yield _Row(Statistic("expected-match"), found.expected_match_risk, (n * lower, n * upper), _BY_RECORD)
     interval = proportion_interval(found.true_match_rate, n, level=level)
-    what = "share of records whose unique match is the true one, mean over datasets (S000)"
-    yield _Row("true match rate", found.true_match_rate, interval, _SHARE, "riskier", what)
+    yield _Row(Statistic("true-match-rate"), found.true_match_rate, interval, _SHARE)
     interval = proportion_interval(found.false_match_rate, found.unique_matches, level=level)
-    what = "share of false ones among the unique matches, mean over datasets (S000); undefined without a unique match"
-    yield _Row("false match rate", found.false_match_rate, interval, "Wilson interval over unique matches", "safer", what)
-    what = "records with exactly one match, mean over datasets (S000)"
-    yield _Row("unique matches", found.unique_matches, _NONE, "a count", "riskier", what)
+    yield _Row(Statistic("false-match-rate"), found.false_match_rate, interval, "Wilson interval over unique matches")
+    yield _Row(Statistic("unique-matches"), found.unique_matches, _NONE, "a count")
 
 
 def _attribution(paired: Paired, level: float) -> Iterator[_Row]:
     confidential, frames, scenario = paired.world.confidential, paired.frames, paired.world.scenario
     found = correct_attribution(confidential, frames, scenario)
-    cap = found.cap.to_numpy()
-    what = "mean over records of CAP, the share of the key's synthetic records that match the target"
-    yield _Row(
-        "DCAP, absent keys 0", found.dcap_zero, mean_interval(cap, level=level), _BY_RECORD, "riskier", f"{what}; an absent key counts 0"
-    )
+    yield _Row(Statistic("dcap-zero"), found.dcap_zero, mean_interval(found.cap.to_numpy(), level=level), _BY_RECORD)
     present = correct_attribution(confidential, frames, scenario, "drop").cap.dropna().to_numpy()
-    dropped = f"{what}; records of absent keys left out"
-    yield _Row("DCAP, absent keys dropped", found.dcap_drop, mean_interval(present, level=level), _BY_RECORD, "riskier", dropped)
-    what = "mean of CAP over the records whose key has one single synthetic target (Taub & Elliot); undefined without such a key"
-    yield _Row(
-        "TCAP", found.tcap, proportion_interval(found.tcap, found.targeted, level=level), "Wilson, targeted records", "riskier", what
-    )
-    what = "mean share of confidential records that match the target: a guess without a key, to compare DCAP and TCAP with"
-    yield _Row("CAP baseline", found.baseline, _NONE, "exact", "riskier", what)
+    yield _Row(Statistic("dcap-drop"), found.dcap_drop, mean_interval(present, level=level), _BY_RECORD)
+    interval = proportion_interval(found.tcap, found.targeted, level=level)
+    yield _Row(Statistic("tcap"), found.tcap, interval, "Wilson, targeted records")
+    yield _Row(Statistic("cap-baseline"), found.baseline, _NONE, "exact")
     uniques = replicated_uniques(confidential, frames, scenario)
     which = uniques.known if uniques.joint is None else uniques.joint
     on = "known variables" if uniques.joint is None else "known and synthetic variables"
     interval = proportion_interval(which.share, len(confidential), level=level)
-    what = f"share of records unique on the {on} in the confidential and in the synthetic data (repU)"
-    yield _Row("replicated uniques", which.share, interval, _SHARE, "riskier", what)
+    statistic = Statistic("replicated-uniques")
+    yield _Row(statistic, which.share, interval, _SHARE, statistic.define(variables=on))
 
 
 def _canonical(paired: Paired, level: float) -> Iterator[_Row]:
@@ -200,20 +188,14 @@ def _canonical(paired: Paired, level: float) -> Iterator[_Row]:
     try:
         found = canonical_disclosure(paired.world.confidential, paired.frames[0], list(paired.world.numeric))
     except InputError as error:
-        yield _Row("largest canonical R^2", np.nan, _NONE, "none", "riskier", f"undefined: {error}")
+        yield _Row(Statistic("canonical-r2"), np.nan, _NONE, "none", f"undefined: {error}")
         return
-    first = "first dataset (S002)"
-    what = f"lambda_1, the largest R^2 of a linear combination of confidential variables on the synthetic ones, {first}"
-    yield _Row("largest canonical R^2", found.largest, _NONE, "exact", "riskier", what)
-    probability = found.probability.to_numpy()
-    what = f"mean over records of Fuller's P at the true record, {first}"
-    interval = mean_interval(probability, level=level)
-    yield _Row("mean identification probability", found.mean_probability, interval, _BY_RECORD, "riskier", what)
-    interval = proportion_interval(found.reidentified, len(probability), level=level)
-    what = f"share of records linked to their own synthetic record by the canonical distance, {first}"
-    yield _Row("re-identified by canonical distance", found.reidentified, interval, _SHARE, "riskier", what)
-    what = f"lower bound of the mean identification probability for normal data, {first}"
-    yield _Row("MIDP bound", found.midp_bound, _NONE, "a bound", "riskier", what)
+    yield _Row(Statistic("canonical-r2"), found.largest, _NONE, "exact")
+    interval = mean_interval(found.probability.to_numpy(), level=level)
+    yield _Row(Statistic("identification-probability"), found.mean_probability, interval, _BY_RECORD)
+    interval = proportion_interval(found.reidentified, len(found.probability), level=level)
+    yield _Row(Statistic("canonical-reidentified"), found.reidentified, interval, _SHARE)
+    yield _Row(Statistic("midp-bound"), found.midp_bound, _NONE, "a bound")
 
 
 def _contributions(paired: Paired) -> pd.DataFrame:

@@ -1,28 +1,30 @@
 """What each way of synthesizing costs: risk and utility of L synthetic datasets per label, as tidy tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance
-from riskweighted.utility.intervals import Interval, combine_partially_synthetic, interval_overlap
-from riskweighted.utility.regression import Regression, checked_regression
+from riskweighted.utility.intervals import Interval, interval_overlap
+from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
 
-__all__ = ["CONFIDENTIAL", "Evaluation", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "evaluate", "evaluate_world"]
 
-CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 Frames = Sequence[pd.DataFrame]
 
 
@@ -33,12 +35,13 @@ class Evaluation:
     Attributes
     ----------
     risk : DataFrame
-        One row per (label, measure): value, whether higher is riskier, definition.
+        One row per (label, measure) of the records' risk.
     utility : DataFrame
-        One row per (label, variable, measure): estimate, interval, its overlap with the confidential interval, the
-        rule that made the interval, definition.
+        One row per (label, variable, measure): value, interval, the rule that made it, its overlap with the confidential one.
     records : DataFrame (n, labels)
         Identification risk of every record. Confidential.
+
+    `risk` and `utility` have the columns of `riskweighted.evaluation.tables.COLUMNS`, as `Assessment.measures` has.
     """
 
     risk: pd.DataFrame
@@ -47,16 +50,11 @@ class Evaluation:
 
     def summary(self) -> pd.DataFrame:
         """The main table: one row per label, the risk and utility figures side by side."""
-        risk = self.risk.pivot(index="label", columns="measure", values="value")
-        over = [name for name in risk if name.startswith("records over")]
-        table = risk.reindex(columns=["mean risk", "maximum risk", *over, *(name for name in ["whack-a-mole records"] if name in risk)])
-        for variable, rows in self.utility.groupby("variable", sort=False):
-            for measure, group in rows.groupby("measure", sort=False):
-                name = f"{measure} of {variable}"
-                table[name] = group.set_index("label")["estimate"]
-                if group["overlap"].notna().any():
-                    table[f"{name}: overlap"] = group.set_index("label")["overlap"]
-        return table.reindex(self.risk["label"].unique())
+        return build_summary(self.risk, self.utility)
+
+    def columns(self) -> tuple[SummaryColumn, ...]:
+        """What each column of the main table is, in order."""
+        return summary_columns(self.risk, self.utility)
 
 
 def evaluate(
@@ -65,6 +63,7 @@ def evaluate(
     scenario: Scenario,
     *,
     baseline: str | None = None,
+    baseline_risk: pd.Series | None = None,
     quantiles: Sequence[float] = EvaluationSettings.quantiles,
     regression: str | None = EvaluationSettings.regression,
     coefficient: str | None = EvaluationSettings.coefficient,
@@ -85,6 +84,8 @@ def evaluate(
     scenario : Scenario
     baseline : str, optional
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
+    baseline_risk : Series (n,), optional
+        Risk of every record under it, where `synthetic` does not hold it.
     quantiles, regression, coefficient, resamples, level, threshold, increase
         See `EvaluationSettings`.
     random_seed : int, optional
@@ -112,7 +113,16 @@ def evaluate(
     )
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
-    return evaluate_world(world, synthetic, settings, analysis, baseline=baseline, random_seed=random_seed, progress=progress)
+    return evaluate_world(
+        world,
+        synthetic,
+        settings,
+        analysis,
+        baseline=baseline,
+        baseline_risk=baseline_risk,
+        random_seed=random_seed,
+        progress=progress,
+    )
 
 
 def evaluate_world(
@@ -122,115 +132,120 @@ def evaluate_world(
     analysis: Regression | None,
     *,
     baseline: str | None = None,
+    baseline_risk: pd.Series | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """`evaluate` of checked confidential data and a checked regression."""
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
+    _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
+    check_seed(random_seed)
+    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
+    every = {CONFIDENTIAL: [world.confidential], **labelled}
+    seeds = np.random.SeedSequence(random_seed).spawn(len(every))
+    utility: list[dict[str, Any]] = []
+    for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
+        if label != CONFIDENTIAL:
+            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
+        utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
+        if progress is not None:
+            progress(done + 1, len(every))
+    against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
+    risk: list[dict[str, Any]] = []
+    for label in records:
+        risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+        if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
+            risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
+    return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records)
+
+
+def _check_labels(labelled: Mapping[str, Frames], baseline: str | None, baseline_risk: pd.Series | None, n: int) -> None:
     if not labelled:
         raise InputError("no synthetic data was given: pass {label: list of DataFrames}")
     if CONFIDENTIAL in labelled:
         raise InputError(f"the label {CONFIDENTIAL!r} is taken by the confidential data; choose another")
-    if baseline is not None and baseline not in labelled:
-        raise InputError(f"baseline {baseline!r} is no label of the synthetic data; valid are {listing(labelled)}")
-    check_seed(random_seed)
-    confidential = world.confidential
-    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
-    every = {CONFIDENTIAL: [confidential], **labelled}
-    seeds = np.random.SeedSequence(random_seed).spawn(len(every))
-    statistics: list[dict[str, object]] = []
-    for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
+    if baseline_risk is None:
+        if baseline is not None and baseline not in labelled:
+            raise InputError(f"baseline {baseline!r} is no label of the synthetic data; valid are {listing(labelled)}")
+        return
+    if baseline is None or baseline in labelled:
+        raise InputError("baseline_risk is that of a baseline which synthetic does not hold: name it in baseline")
+    if len(baseline_risk) != n:
+        raise InputError(f"baseline_risk must hold the risk of each of the {n} records, got {len(baseline_risk)}")
+
+
+def _risk_rows(label: str, risk: pd.Series, singletons: int, threshold: float) -> Iterator[dict[str, Any]]:
+    """Summaries of the risk of the records under one label."""
+    q25, q50, q75, q95 = risk.quantile([0.25, 0.5, 0.75, 0.95])
+    over = Statistic("records-over", parameter=float(threshold))
+    values = {
+        Statistic("mean-risk"): risk.mean(),
+        Statistic("median-risk"): q50,
+        Statistic("risk-interquartile-range"): q75 - q25,
+        Statistic("risk-quantile-95"): q95,
+        Statistic("maximum-risk"): risk.max(),
+        over: float((risk > threshold).sum()),
+        Statistic("singleton-patterns"): float(singletons),
+    }
+    for statistic, value in values.items():
+        yield measured(label, statistic, value, statistic.define_risk(label))
+
+
+def _rise_rows(label: str, risk: np.ndarray, baseline: str, against: np.ndarray, increase: float) -> Iterator[dict[str, Any]]:
+    """Whose risk rose over the baseline, and the largest rise."""
+    values = {
+        Statistic("whack-a-mole", parameter=float(increase)): float(whacked(risk, against, increase).sum()),
+        Statistic("largest-rise"): risk_rise(risk, against).max(),
+    }
+    for statistic, value in values.items():
+        yield measured(label, statistic, value, statistic.define_risk(label, baseline))
+
+
+def _utility_rows(
+    label: str, world: World, frames: Frames, settings: EvaluationSettings, analysis: Regression | None, rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Every numeric synthetic variable, then the regression."""
+    for name in world.numeric:
+        values = [frame[name].to_numpy(dtype=float) for frame in frames]
         if label != CONFIDENTIAL:
-            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
-        rng = np.random.default_rng(seed)
-        for name in world.numeric:
-            values = [frame[name].to_numpy(dtype=float) for frame in frames]
-            statistics += _univariate(label, name, confidential[name].to_numpy(dtype=float), values, settings, rng)
-        if analysis is not None:
-            statistics.append(_coefficient_row(label, frames, analysis, settings.level))
-        if progress is not None:
-            progress(done + 1, len(every))
-    risk = _risk_table(records, world.patterns.singletons, baseline, settings.threshold, settings.increase)
-    return Evaluation(risk, _with_overlap(pd.DataFrame(statistics)), records)
+            yield from _distance_rows(label, name, world.confidential[name].to_numpy(dtype=float), values)
+        yield from _estimate_rows(label, name, values, settings, rng)
+    if analysis is not None:
+        statistic = Statistic("coefficient", analysis.response, term=analysis.coefficient)
+        interval = coefficient_interval(analysis, frames, synthetic=label != CONFIDENTIAL, level=settings.level)
+        yield _interval_row(label, statistic, interval, formula=analysis.formula)
 
 
-def _risk_table(records: pd.DataFrame, singletons: int, baseline: str | None, threshold: float, increase: float) -> pd.DataFrame:
-    """Summaries of the per-record risk of every label."""
-    rows = []
-    for label, risk in records.items():
-        what = "IR^c, S003 eq. 2" if label == CONFIDENTIAL else "IR, S003 eq. 1 averaged over datasets"
-        q25, q50, q75, q95 = risk.quantile([0.25, 0.5, 0.75, 0.95])
-        measures: list[tuple[str, float, str]] = [
-            ("mean risk", risk.mean(), f"mean over records of {what}"),
-            ("median risk", q50, f"median over records of {what}"),
-            ("risk interquartile range", q75 - q25, f"75 % minus 25 % quantile over records of {what}"),
-            ("risk 95 % quantile", q95, f"95 % quantile over records of {what}"),
-            ("maximum risk", risk.max(), f"maximum over records of {what}"),
-            (f"records over {threshold:g}", float((risk > threshold).sum()), f"records with {what} > {threshold:g}"),
-            ("singleton patterns", float(singletons), "known patterns of one record, which the pattern alone identifies"),
-        ]
-        if baseline is not None and label not in (CONFIDENTIAL, baseline):
-            rise = risk - records[baseline]
-            what = f"IR({label}) - IR({baseline})"
-            measures += [
-                ("whack-a-mole records", float((rise >= increase).sum()), f"records with {what} >= {increase:g}"),
-                ("largest rise", rise.max(), f"maximum over records of {what}"),
-            ]
-        rows += [{"label": label, "measure": m, "value": v, "higher_is": "riskier", "definition": d} for m, v, d in measures]
-    return pd.DataFrame(rows)
+def _distance_rows(label: str, variable: str, confidential: np.ndarray, values: list[np.ndarray]) -> Iterator[dict[str, Any]]:
+    """Distances of the empirical distribution functions of one variable."""
+    distance = mean_ecdf_distance(confidential, values)
+    for key, value in (("ecdf-maximum", distance.maximum), ("ecdf-mean-square", distance.mean_square)):
+        statistic = Statistic(key, variable)
+        yield measured(label, statistic, value, statistic.define())
 
 
-def _univariate(
-    label: str,
-    name: str,
-    confidential: np.ndarray,
-    values: list[np.ndarray],
-    settings: EvaluationSettings,
-    rng: np.random.Generator,
-) -> list[dict[str, object]]:
-    """ECDF distances, mean and quantiles of one numeric variable."""
-    rows = []
-    if label != CONFIDENTIAL:
-        distance = mean_ecdf_distance(confidential, values)
-        both = (("U_m", distance.maximum, "maximum"), ("U_a", distance.mean_square, "mean square"))
-        for measure, value, how in both:
-            definition = f"{how} of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
-            rows.append({"label": label, "variable": name, "measure": measure, "estimate": value, "definition": definition})
-    for quantile in (None, *settings.quantiles):
-        measure = "mean" if quantile is None else "median" if quantile == 0.5 else f"{quantile!r} quantile"
-        interval = pooled_bootstrap(values, quantile, rng, resamples=settings.resamples, level=settings.level)
-        rows.append(_interval_row(label, name, measure, interval, "mean over datasets of the bootstrap estimates"))
-    return rows
+def _estimate_rows(
+    label: str, variable: str, values: list[np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Mean and quantiles of one variable."""
+    for quantile in (None, *map(float, settings.quantiles)):
+        statistic = Statistic("mean", variable) if quantile is None else Statistic("quantile", variable, quantile)
+        yield _interval_row(label, statistic, pooled_bootstrap(values, quantile, rng, resamples=settings.resamples, level=settings.level))
 
 
-def _interval_row(label: str, variable: str, measure: str, interval: Interval, definition: str) -> dict[str, object]:
-    bounds = {"estimate": interval.estimate, "lower": interval.lower, "upper": interval.upper}
-    return {"label": label, "variable": variable, "measure": measure, **bounds, "rule": interval.rule, "definition": definition}
+def _interval_row(label: str, statistic: Statistic, interval: Interval, **context: str) -> dict[str, Any]:
+    bounds = (interval.lower, interval.upper)
+    return measured(label, statistic, interval.estimate, statistic.define(**context), interval=bounds, rule=interval.rule)
 
 
-def _with_overlap(table: pd.DataFrame) -> pd.DataFrame:
-    """Add each interval's overlap with the confidential one of the same measure."""
-    columns = ["label", "variable", "measure", "estimate", "lower", "upper", "overlap", "rule", "definition"]
-    table = table.reindex(columns=columns)
-    table["overlap"] = np.nan
-    reference = table[table["label"] == CONFIDENTIAL].set_index(["variable", "measure"])
-    for place, row in table.iterrows():
-        if row["label"] != CONFIDENTIAL and np.isfinite(row["lower"]):
-            own = reference.loc[(row["variable"], row["measure"])]
-            if own["lower"] < own["upper"] and row["lower"] < row["upper"]:
-                table.loc[place, "overlap"] = interval_overlap((own["lower"], own["upper"]), (row["lower"], row["upper"]))
-    return table
+def _with_overlap(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Each interval's overlap with the confidential one of the same statistic; none where either has no length."""
 
+    def which(row: dict[str, Any]) -> tuple[object, ...]:
+        return tuple(row[name] for name in ("key", "variable", "parameter", "term"))
 
-def _coefficient_row(label: str, frames: Frames, analysis: Regression, level: float) -> dict[str, object]:
-    estimates, variances, freedom = zip(*(analysis.fit(frame) for frame in frames), strict=True)
-    if len(frames) > 1:
-        interval = combine_partially_synthetic(estimates, variances, level=level)
-    else:
-        half = stats.t.ppf(0.5 + level / 2, freedom[0]) * np.sqrt(variances[0])
-        rule = "one dataset: t interval of least squares"
-        if label != CONFIDENTIAL:
-            rule += " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
-        interval = Interval(estimates[0], estimates[0] - half, estimates[0] + half, variances[0], freedom[0], rule)
-    definition = f"least-squares coefficient in {analysis.formula}"
-    return _interval_row(label, analysis.response, f"coefficient {analysis.coefficient}", interval, definition)
+    own = {which(row): (row["lower"], row["upper"]) for row in rows if row["label"] == CONFIDENTIAL}
+    for row in rows:
+        theirs, reference = (row["lower"], row["upper"]), own.get(which(row), (np.nan, np.nan))
+        compared = row["label"] != CONFIDENTIAL and theirs[0] < theirs[1] and reference[0] < reference[1]
+        yield {**row, "overlap": interval_overlap(reference, theirs) if compared else np.nan}

@@ -6,8 +6,9 @@ Candidates are sorted by cell and value once; two binary searches find each ball
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
+
+from riskweighted.intruder.kernels.runs import BallsOfCells, find_places
 
 __all__ = ["Runs", "find_runs"]
 
@@ -27,7 +28,8 @@ class Runs:
     @property
     def within(self) -> np.ndarray:
         """Number of candidates in each record's ball, (n,)."""
-        return self.last - self.first
+        number: np.ndarray = self.last - self.first
+        return number
 
     @cached_property
     def place(self) -> np.ndarray:
@@ -43,39 +45,16 @@ class Runs:
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Differences of prefix sums, (n,)."""
-        total = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
-        return total[self.last] - total[self.first]
+        before = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
+        total: np.ndarray = before[self.last] - before[self.first]
+        return total
 
     def covering(self) -> np.ndarray:
         """A difference array over the sorted places, summed, (n,)."""
         n = len(self.order)
         opened, closed = np.bincount(self.first, minlength=n + 1), np.bincount(self.last, minlength=n + 1)
-        return np.cumsum(opened - closed)[self.place]
-
-
-@numba.njit(cache=True)
-def _search(values, begin, end, lower, upper):  # pragma: no cover - compiled
-    """First place with value >= lower and first place with value > upper inside [begin, end), per record."""
-    n = len(lower)
-    first, last = np.empty(n, np.int64), np.empty(n, np.int64)
-    for i in range(n):
-        low, high = begin[i], end[i]
-        while low < high:
-            middle = (low + high) // 2
-            if values[middle] < lower[i]:
-                low = middle + 1
-            else:
-                high = middle
-        first[i] = low
-        high = end[i]
-        while low < high:
-            middle = (low + high) // 2
-            if values[middle] <= upper[i]:
-                low = middle + 1
-            else:
-                high = middle
-        last[i] = low
-    return first, last
+        number: np.ndarray = np.cumsum(opened - closed)[self.place]
+        return number
 
 
 def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Runs:
@@ -83,5 +62,5 @@ def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, low
     order = np.lexsort((values, cell))
     end = np.cumsum(np.bincount(cell, minlength=max(cell.max(), centre_cell.max()) + 1))
     begin = np.concatenate([[0], end])
-    first, last = _search(values[order], begin[centre_cell], end[centre_cell], lower, upper)
+    first, last = find_places(values[order], BallsOfCells(begin[centre_cell], end[centre_cell], lower, upper))
     return Runs(order, first, last)

@@ -28,7 +28,8 @@ class Neighbourhood(NamedTuple):
     @property
     def risk(self) -> np.ndarray:
         """Share of the pattern outside the ball (S003 eq. 2), (n,)."""
-        return (self.in_pattern - self.within) / self.in_pattern
+        outside: np.ndarray = (self.in_pattern - self.within) / self.in_pattern
+        return outside
 
 
 class Neighbours(Protocol):

@@ -86,7 +86,7 @@ def _comparable(column: pd.Series, like: pd.Series) -> pd.Series:
         if int(as_numbers.isna().sum()) > int(like.isna().sum()):
             raise InputError(f"{column.name!r} is text in the confidential data and numeric in the synthetic data: not comparable")
         spelling = dict(zip(as_numbers.dropna(), like.dropna(), strict=True))
-        converted = column.map(spelling).where(column.isin(spelling), column.astype(object).astype(str))
+        converted = column.map(spelling).where(column.isin(spelling), column.astype(object).map(str, na_action="ignore"))
     warnings.warn(
         f"{listing([column.name])} is {like.dtype} in the confidential and {column.dtype} in the synthetic data: compared as numbers",
         RiskWeightedWarning,

@@ -18,13 +18,15 @@ class Patterns(NamedTuple):
     @property
     def in_pattern(self) -> np.ndarray:
         """How many records share each record's pattern, itself included; (n,)."""
-        return self.sizes[self.codes]
+        in_pattern: np.ndarray = self.sizes[self.codes]
+        return in_pattern
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sum of values (n,) over each record's pattern, (n,); exact for integers."""
-        total = np.zeros(len(self.sizes), dtype=values.dtype)
-        np.add.at(total, self.codes, values)
-        return total[self.codes]
+        by_pattern = np.zeros(len(self.sizes), dtype=values.dtype)
+        np.add.at(by_pattern, self.codes, values)
+        total: np.ndarray = by_pattern[self.codes]
+        return total
 
     @property
     def singletons(self) -> int:
@@ -34,8 +36,8 @@ class Patterns(NamedTuple):
 
 def _levels(column: pd.Series) -> np.ndarray:
     """Integer code of each value; every kind of missing value shares one code of its own."""
-    codes, _ = pd.factorize(column)
-    return codes + 1
+    codes: np.ndarray = pd.factorize(column)[0] + 1
+    return codes
 
 
 def cells(columns: Iterable[pd.Series], start: np.ndarray) -> np.ndarray:

@@ -173,7 +173,7 @@ def protected(counts: np.ndarray | pd.Series, minimum_count: int = 10) -> np.nda
     whole = np.asarray(counts)
     if whole.ndim != 1 or not np.issubdtype(whole.dtype, np.number) or not (np.isfinite(whole) & (whole >= 0) & (whole % 1 == 0)).all():
         raise InputError("counts must be whole numbers >= 0 in one dimension")
-    shown = (whole == 0) | (whole >= minimum_count)
+    shown: np.ndarray = (whole == 0) | (whole >= minimum_count)
     while not shown.all() and shown[whole > 0].any() and ((~shown).sum() < 2 or whole[~shown].sum() < minimum_count):
         shown[_smallest(whole, shown & (whole > 0))] = False
     return shown

@@ -14,7 +14,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
 
 if TYPE_CHECKING:
-    from riskweighted.synthesis.fitting import Fit
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["plot_convergence", "rank_histogram"]
 
@@ -36,7 +36,8 @@ def rank_histogram(values: np.ndarray, bins: int = 20) -> np.ndarray:
     """
     ranks = rankdata(values, axis=None).reshape(values.shape)
     edges = np.linspace(0.5, values.size + 0.5, bins + 1)
-    return np.array([np.histogram(chain, edges)[0] for chain in ranks]) * bins / values.shape[1]
+    heights: np.ndarray = np.array([np.histogram(chain, edges)[0] for chain in ranks]) * bins / values.shape[1]
+    return heights
 
 
 def plot_convergence(

@@ -25,6 +25,7 @@ from riskweighted.plots.style import (
     scheme_styles,
     short_names,
 )
+from riskweighted.risk.whack_a_mole import whacked
 
 __all__ = ["plot_risk_violins", "plot_whack_a_mole"]
 
@@ -170,7 +171,7 @@ def plot_whack_a_mole(
 
 def _scatter(ax: Axes, x: np.ndarray, y: np.ndarray, increase: float, style: SchemeStyle) -> None:
     """Records as points; those whose risk rose much are larger and of another shape."""
-    rose = y - x >= increase
+    rose = whacked(y, x, increase)
     ax.scatter(
         x[~rose],
         y[~rose],

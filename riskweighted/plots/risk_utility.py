@@ -8,12 +8,14 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.summary import direction_of
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 
 Better = Literal["lower", "higher"]
+_BETTER: dict[str, Better] = {"more useful": "higher", "less useful": "lower"}  # by what a higher value is
 
 
 def pareto_front(risk: np.ndarray, loss: np.ndarray) -> np.ndarray:
@@ -62,7 +64,7 @@ def plot_risk_utility(
     require_columns(table, [risk, utility], "summary")
     if not table.index.is_unique:
         raise InputError(f"summary has label {listing(table.index[table.index.duplicated()].unique())} more than once")
-    direction = _direction(utility) if better is None else better
+    direction = _BETTER.get(str(direction_of(utility))) if better is None else better
     if direction not in ("lower", "higher"):
         raise InputError(f"set better to 'lower' or 'higher': whether more of {utility!r} is better is not known, got {better!r}")
     points = table[[risk, utility]].drop(index=CONFIDENTIAL, errors="ignore").dropna()
@@ -89,9 +91,3 @@ def plot_risk_utility(
     )
     add_legend(ax, "beside", labelspacing=0.9)
     return ax
-
-
-def _direction(utility: str) -> Better | None:
-    if utility.endswith(": overlap"):
-        return "higher"
-    return "lower" if utility.startswith(("U_m", "U_a")) else None

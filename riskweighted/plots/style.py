@@ -16,7 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.synthesis.contract import baseline_names
 
 __all__ = [
@@ -153,7 +153,7 @@ def numbers(column: pd.Series, what: str) -> np.ndarray:
     """The finite numbers of a column, or a refusal that counts what is not."""
     if not pd.api.types.is_numeric_dtype(column.dtype):
         raise InputError(f"{what} must be numbers, got dtype {column.dtype}")
-    values = column.to_numpy(dtype=float, na_value=np.nan)
+    values: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
     unusable = int((~np.isfinite(values)).sum())
     if unusable:
         raise InputError(f"{what} must be finite: {unusable} of {len(values)} are missing or infinite")

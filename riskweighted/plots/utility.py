@@ -10,7 +10,7 @@ from scipy.stats import gaussian_kde
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.pairing import Frames, as_frames
 from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
 from riskweighted.plots.style import (
@@ -46,7 +46,7 @@ def plot_intervals(
     Parameters
     ----------
     utility : DataFrame
-        `Evaluation.utility`, or ``tables/utility.csv`` of a run: label, variable, measure, estimate, lower, upper.
+        `Evaluation.utility`, or ``tables/utility.csv`` of a run: label, variable, measure, value, lower, upper.
     measure : str
         One that has intervals, for example "mean".
     variable : str, optional
@@ -64,7 +64,7 @@ def plot_intervals(
     InputError
         If a column is absent, the measure or variable is unknown, or an interval is not finite.
     """
-    require_columns(utility, ["label", "variable", "measure", "estimate", "lower", "upper"], "utility")
+    require_columns(utility, ["label", "variable", "measure", "value", "lower", "upper"], "utility")
     with_interval = utility[utility["lower"].notna()]
     known = list(dict.fromkeys(with_interval["measure"]))
     if measure not in known:
@@ -78,7 +78,7 @@ def plot_intervals(
     rows = rows[rows["variable"] == (variables[0] if variable is None else variable)]
     if rows["label"].duplicated().any():
         raise InputError(f"utility has label {listing(rows['label'][rows['label'].duplicated()].unique())} more than once for {measure!r}")
-    bounds = pd.DataFrame({name: numbers(rows[name], name) for name in ("estimate", "lower", "upper")}, index=rows["label"])
+    bounds = pd.DataFrame({name: numbers(rows[name], name) for name in ("value", "lower", "upper")}, index=rows["label"])
     if list(bounds.index) == [CONFIDENTIAL] or CONFIDENTIAL not in bounds.index:
         raise InputError(f"intervals are compared with that of {CONFIDENTIAL!r}: need it and another, got {listing(bounds.index)}")
     ax = new_axes(ax, figsize, (max(7.5, 2.5 + 1.2 * len(bounds)), 4.5))
@@ -94,7 +94,7 @@ def plot_intervals(
 def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, SchemeStyle]) -> None:
     own = bounds.loc[CONFIDENTIAL]
     ax.axhspan(own["lower"], own["upper"], color=CONFIDENTIAL_COLOUR, alpha=0.12, linewidth=0)
-    ax.axhline(own["estimate"], color=CONFIDENTIAL_COLOUR, linewidth=2, label="confidential estimate")
+    ax.axhline(own["value"], color=CONFIDENTIAL_COLOUR, linewidth=2, label="confidential estimate")
     for edge in ("lower", "upper"):
         ax.axhline(
             own[edge],
@@ -105,9 +105,9 @@ def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, Sche
         )
     for place, (label, row) in enumerate(bounds.drop(index=CONFIDENTIAL).iterrows()):
         style = styles[label]
-        length = np.abs([[row["estimate"] - row["lower"]], [row["upper"] - row["estimate"]]])
-        ax.errorbar(place, row["estimate"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
-        ax.plot(place, row["estimate"], marker=style.marker, markersize=10, color=style.colour, markeredgecolor="black", zorder=4)
+        length = np.abs([[row["value"] - row["lower"]], [row["upper"] - row["value"]]])
+        ax.errorbar(place, row["value"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
+        ax.plot(place, row["value"], marker=style.marker, markersize=10, color=style.colour, markeredgecolor="black", zorder=4)
     add_legend(ax, "beside")
 
 

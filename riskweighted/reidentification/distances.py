@@ -46,7 +46,8 @@ class DistanceMetric:
     def passes(self, rounded: np.ndarray) -> np.ndarray:
         """Whether rounded scores are strictly better than the threshold."""
         limit = np.round(self.threshold, _DIGITS)
-        return rounded < limit if self.low_is_better else rounded > limit
+        better: np.ndarray = rounded < limit if self.low_is_better else rounded > limit
+        return better
 
 
 class RankedPairs(NamedTuple):

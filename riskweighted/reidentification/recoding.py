@@ -12,7 +12,8 @@ __all__ = ["cut_points", "quintile_codes", "standardized"]
 
 def cut_points(values: np.ndarray) -> np.ndarray:
     """The 20, 40, 60 and 80 % quantiles of the non-missing values, linear interpolation; (4,)."""
-    return np.quantile(values[~np.isnan(values)], [0.2, 0.4, 0.6, 0.8])
+    points: np.ndarray = np.quantile(values[~np.isnan(values)], [0.2, 0.4, 0.6, 0.8])
+    return points
 
 
 def quintile_codes(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:

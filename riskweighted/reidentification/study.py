@@ -5,7 +5,6 @@ row i of one is row i of the other.
 """
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +13,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.checks import check_choice, check_names, check_number, check_path, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.common.folders import opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.settings import from_table, read_toml, to_table
 from riskweighted.data.io import read_table, write_table
@@ -164,37 +165,35 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     Raises
     ------
     InputError
-        If `out` exists, or anything in the study or its files is not valid. Nothing is left then.
+        If `out` exists, another study is at work there, or anything in the study or its files is not valid. Nothing is left then.
     """
-    out, reporter = Path(out), reporter or Quiet()
-    partial = out.absolute().with_name(out.name + ".partial")
-    for folder in (out, partial):
-        if folder.exists():
-            raise InputError(f"{str(folder)!r} exists; choose another folder or move it away")
-    scores = {name: read_scores(path) for name, path in study.scores.items()}
-    settings = AttackSettings(study.alpha, study.normalization, scores or None, study.threshold, study.seed)
-    found = []
-    try:
-        for release in _releases(study):
-            for metric in study.metrics:
-                with reporter.step(f"{release.label} {release.dataset or ''} {metric}".strip().replace("  ", " ")) as advance:
-                    result = attack(release.files, metric, settings, progress=advance)
-                found.append((release, result))
-                name = f"{metric}.csv" if study.run is None else f"{release.label}_{release.dataset:02d}_{metric}.csv"
-                write_table(result.links, partial / "confidential" / name)
+    with opened(Path(out), "a re-identification study") as working:
+        found = _attack_all(study, working.result / "confidential", reporter or Quiet())
         tables = {name: _stacked(found, name) for name in ("rates", "ranks", "interactions")}
-        summary = StudyResult(out, **tables)
+        summary = StudyResult(working.out, **tables)
         tables["comparison"] = summary.comparison().reset_index()
         tables["definitions"] = pd.DataFrame({r.metric: r.definition for _, r in found}.items(), columns=["metric", "definition"])
         for name, table in tables.items():
-            write_table(table, partial / "tables" / f"{name}.csv")
-        _write_figures(tables["rates"], partial / "figures")
-        _write_manifest(study, partial)
-        partial.rename(out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+            write_table(table, working.result / "tables" / f"{name}.csv")
+        _write_figures(tables["rates"], working.result / "figures")
+        _write_manifest(study, working.result)
     return summary
+
+
+def _attack_all(study: ReidentificationStudy, secret: Path, reporter: Reporter) -> list[tuple[_Release, Reidentification]]:
+    """Every release attacked with every metric; the suspected pairs go to the folder `secret` as they are found."""
+    scores = {name: read_scores(path) for name, path in study.scores.items()}
+    settings = AttackSettings(study.alpha, study.normalization, scores or None, study.threshold, study.seed)
+    found = []
+    make_folder(secret, private=True)
+    for release in _releases(study):
+        for metric in study.metrics:
+            with reporter.step(f"{release.label} {release.dataset or ''} {metric}".strip().replace("  ", " ")) as advance:
+                result = attack(release.files, metric, settings, progress=advance)
+            found.append((release, result))
+            name = f"{metric}.csv" if study.run is None else f"{release.label}_{release.dataset:02d}_{metric}.csv"
+            write_table(result.links, secret / name, private=True)
+    return found
 
 
 def _stacked(found: list[tuple[_Release, Reidentification]], name: str) -> pd.DataFrame:
@@ -212,7 +211,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     """The checked files: one release, or one for every synthetic dataset of a run."""
 
     def checked(
-        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: dict[str, Kind], pufid: Names, eifid: Names
+        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: Mapping[str, Kind], pufid: Names, eifid: Names
     ) -> LinkedFiles:
         kept = {"strata": study.strata, "empty_strata": study.empty_strata}
         return link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, **kept)  # type: ignore[arg-type]
@@ -276,5 +275,4 @@ def _write_manifest(study: ReidentificationStudy, folder: Path) -> None:
     settings["scores"] = {name: path.name for name, path in study.scores.items()}
     files = {path.relative_to(folder).as_posix(): file_hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     manifest = {"settings": settings, "versions": versions(), "inputs": inputs, "files": files}
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "confidential").chmod(0o700)
+    write_file(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -10,6 +10,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from riskweighted.common.text import escape_markdown, plain
+from riskweighted.evaluation.tables import Statistic, rows_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.design import build_design
 
@@ -74,18 +75,19 @@ def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
     if run.study.release.L < 2:
         return None
     table = run.tables["utility"]
-    rows = table[(table["label"] == scheme)].set_index("measure")
+    rows = table[table["label"] == scheme]
     design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme][0])
     if design is None:
-        return Analysis(f"mean of {target}", target, (), 0, settings.level, _published(rows.loc["mean"]), False)
+        row = rows_of(rows, Statistic("mean", target)).iloc[0]
+        return Analysis(f"mean of {target}", target, (), 0, settings.level, _published(row), False)
     names, predictors = design
-    row = rows.loc[f"coefficient {settings.coefficient}"]
+    row = rows[(rows["key"] == "coefficient") & (rows["term"] == settings.coefficient)].iloc[0]
     what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
     return Analysis(plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True)
 
 
 def _published(row: pd.Series) -> tuple[float, float, float]:
-    return float(row["estimate"]), float(row["lower"]), float(row["upper"])
+    return float(row["value"]), float(row["lower"]), float(row["upper"])
 
 
 def _main_effects(formula: str, frame: pd.DataFrame) -> tuple[list[str | None], tuple[Predictor, ...]] | None:

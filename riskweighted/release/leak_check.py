@@ -29,7 +29,7 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.data.io import read_label, read_table, write_table
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text, significant_digits
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.fitting import prepare_model
+from riskweighted.synthesis.posterior import prepare_model
 
 __all__ = ["ALLOWED", "Chance", "Secrets", "chance_of", "check_pack", "check_unaltered", "gather_secrets"]
 
@@ -124,7 +124,8 @@ def _most(counts: np.ndarray, n: int) -> float:
 
 def _equal_rows(drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Which rows hold the same value, (n,), but for rounding."""
-    return np.abs(drawn - values) <= _CLOSE * np.abs(values)
+    equal: np.ndarray = np.abs(drawn - values) <= _CLOSE * np.abs(values)
+    return equal
 
 
 def _in_common(drawn: np.ndarray, values: np.ndarray) -> int:
@@ -158,7 +159,7 @@ def _copies(numbers: np.ndarray, values: np.ndarray) -> bool:
     once = ~pd.Series(values).duplicated(keep=False).to_numpy()
     long = np.array([significant_digits(value) >= 6 for value in values])
     repeated = int((_equal_rows(numbers, values) & once & long).sum())
-    return repeated > max(3, _COPIED * (once & long).sum())
+    return repeated > max(3, _COPIED * int((once & long).sum()))
 
 
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
@@ -277,7 +278,7 @@ def _same_column(found: pd.Series, own: pd.Series) -> bool:
         precision = 1e-6 if own.dtype == np.float32 else 1e-14  # as text, a number of half the precision reads as another
         return np.allclose(left, right, rtol=precision, atol=0, equal_nan=True)
     if pd.api.types.is_datetime64_any_dtype(own.dtype):
-        return pd.to_datetime(found, errors="coerce", utc=True).equals(pd.to_datetime(own, utc=True).reset_index(drop=True))
+        return bool(pd.to_datetime(found, errors="coerce", utc=True).equals(pd.to_datetime(own, utc=True).reset_index(drop=True)))
     return _as_text(found) == _as_text(own)
 
 

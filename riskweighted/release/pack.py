@@ -1,20 +1,23 @@
 """The pack that may leave: synthetic datasets, codebook, how to combine them, report, manifest, sign-off sheet.
 
-It is written to a hidden folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
+It is written to a private working folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
 """
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
+from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.data.io import WRITABLE, write_table
+from riskweighted.common.folders import opened
+from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import write_table
+from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.leak_check import check_pack, check_unaltered, gather_secrets
@@ -97,28 +100,17 @@ def release_run(
     Raises
     ------
     InputError
-        If the run is not whole, a scheme or format is unknown, a scheme did not converge, the confidential data is not that
-        of the run, or the check finds anything that must not leave.
+        If `out` exists or another release is at work there, the run is not whole, a scheme or format is unknown, a scheme
+        did not converge, the confidential data is not that of the run, or the check finds anything that must not leave.
     """
-    finished, out = run if isinstance(run, FinishedRun) else load_run(run), Path(out)
-    if out.exists():
-        raise InputError(f"{str(out)!r} exists; choose another folder")
-    contents = _Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), report)
-    data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-    check_unaltered(data, contents.target)
-    secrets = gather_secrets(finished, data, contents.schemes)
-    unfinished = out.absolute().parent / f".{out.name}.unfinished"
-    if unfinished.exists():
-        raise InputError(f"{str(unfinished)!r} exists: another release is being made there, or was broken off; remove it first")
-    try:
-        unfinished.mkdir(parents=True)
-        _write_pack(contents, unfinished)
-        check = check_pack(unfinished, secrets)
-        unfinished.rename(out)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
-    return ReleasePack(out, check)
+    with opened(Path(out), "a release") as working:
+        finished = run if isinstance(run, FinishedRun) else load_run(run)
+        contents = _Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), report)
+        data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+        check_unaltered(data, contents.target)
+        secrets = gather_secrets(finished, data, contents.schemes)
+        _write_pack(contents, working.result)
+        return ReleasePack(working.out, check_pack(working.result, secrets))
 
 
 def _checked_schemes(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...]:
@@ -129,7 +121,7 @@ def _checked_schemes(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...
     unknown = [scheme for scheme in chosen if scheme not in run.schemes]
     if unknown:
         raise InputError(f"the run has no scheme {listing(unknown)}; valid are {listing(run.schemes)}")
-    converged = run.tables["summary"].set_index("label")["converged"]
+    converged = run.tables["summary"].set_index("label")[CONVERGED.name]
     failed = [scheme for scheme in chosen if converged[scheme] != "yes"]
     if failed:
         raise InputError(f"the fit of {listing(failed)} did not converge, so it is not released; sample longer or simplify the model")
@@ -150,21 +142,16 @@ def _write_pack(contents: _Contents, folder: Path) -> None:
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
     book = codebook(datasets, [contents.target], contents.units)
     write_table(book, folder / "codebook.csv")
-    _write(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
+    write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
-        _write(folder / "report.html", contents.report(run))
+        write_file(folder / "report.html", contents.report(run))
     own = [str(name) for name in datasets[0] if name != contents.target and own_value_for_each(datasets[0][name])]
     source = file_hash(run.folder / "manifest.json")
     made_by = run.manifest["versions"]["riskweighted"]
-    _write(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
-    _write(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
+    write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
+    write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
     _write_manifest(contents, source, folder)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _write_datasets(contents: _Contents, scheme: str, folder: Path) -> dict[str, list[str]]:
@@ -176,7 +163,7 @@ def _write_datasets(contents: _Contents, scheme: str, folder: Path) -> dict[str,
         for name, paths in files.items():
             paths.append(f"data/{scheme}/synthetic_{scheme}_{number:0{width}d}.{name}")
             write_table(frame, folder / paths[-1], label=f"{_LABEL} {number} of {len(frames)}")
-    _write(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
+    write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
     return files
 
 
@@ -184,11 +171,11 @@ def _write_combining(contents: _Contents, scheme: str, files: dict[str, list[str
     """The page on combining, and its code in files of their own; whether there is any."""
     analysis, facts = find_analysis(contents.run, scheme), contents.facts()
     if analysis is None:
-        _write(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
+        write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
         return False
     codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files)
     for name, code in codes.values():
-        _write(folder / name, code)
+        write_file(folder / name, code)
     longest = max((len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0)
     page = render(
         "how_to_combine.md",
@@ -203,7 +190,7 @@ def _write_combining(contents: _Contents, scheme: str, files: dict[str, list[str
         missing=list(missing.items()),
         fence="`" * max(3, longest + 1),
     )
-    _write(folder / "how_to_combine.md", page)
+    write_file(folder / "how_to_combine.md", page)
     return bool(codes)
 
 
@@ -224,4 +211,4 @@ def _write_manifest(contents: _Contents, source: str, folder: Path) -> None:
         "run_manifest_sha256": source,
         "files": {path.relative_to(folder).as_posix(): file_hash(path) for path in files},
     }
-    _write(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    write_file(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

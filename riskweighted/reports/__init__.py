@@ -1,5 +1,1 @@
-"""A run as one HTML page that needs nothing but a browser: for inside the agency, or releasable."""
-
-from riskweighted.reports.render import render_report
-
-__all__ = ["render_report"]
+"""A run as one HTML page that needs nothing but a browser: for inside the agency, or releasable; and its main table as text."""

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 
 import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.text import plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
 from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
-from riskweighted.reports.disclosure import MISSING, number
+from riskweighted.reports.disclosure import MISSING, withheld_note
 from riskweighted.reports.glossary import ball_rule
 from riskweighted.reports.source import Source
 from riskweighted.reports.summary import summary_table
+from riskweighted.reports.wording import main_columns, main_table
 
 __all__ = ["about_section", "main_section"]
 
@@ -61,38 +62,19 @@ def _flat(settings: dict[str, object], above: str = "") -> Iterator[tuple[str, s
 
 def main_section(source: Source) -> Section:
     """A row per measure, a column per label."""
-    run, view = source.run, source.view
-    exact = summary_table(run)
-    summary = run.tables["summary"].set_index("label")
+    exact, values = summary_table(source.run), main_table(source.run)
     rows: list[tuple[str, ...]] = []
     terms: list[Term | None] = []
-    for name, (title, cells, definition) in zip(summary, exact.rows, strict=True):
-        if view.shows(str(name)):
-            shown = (
-                tuple(MISSING if cell == "-" else cell for cell in cells)
-                if view.internal
-                else tuple(_cell(source, str(name), value) for value in summary[name])
-            )
-            rows.append((title, *shown))
-            terms.append(source.glossary.summary(str(name), definition))
+    for column, (title, cells, _) in zip(main_columns(source.run), exact.rows, strict=True):
+        if source.view.internal:
+            shown = [MISSING if cell == "-" else cell for cell in cells]
+        else:
+            show = source.view.overlap if column.overlap else partial(source.view.show, column.statistic)
+            shown = [show(value) for value in values[column.name]]
+        rows.append((title, *shown))
+        terms.append(source.glossary.summary(column))
     columns = (Column("Measure"), *map(Column, exact.columns))
-    table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms))
+    note = withheld_note(source.withheld.get("summary", 0))
+    table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms), note)
     text = "One column per way to synthesize; the confidential data itself stands first, as the yardstick."
     return Section("main", "Main table", (text,), (table,))
-
-
-def _cell(source: Source, name: str, value: object) -> str:
-    """A cell of the main table in the releasable report."""
-    view, run = source.view, source.run
-    if isinstance(value, str) or pd.isna(value):  # type: ignore[call-overload]
-        return number(value)
-    figure = float(value)  # type: ignore[arg-type]
-    if name in set(run.tables["risk"]["measure"]):
-        return view.risk(name, figure)
-    if name.endswith(": overlap"):
-        return view.overlap(figure)
-    if name in ("mean weight", "largest R-hat"):
-        return f"{figure:.3f}"
-    keys = run.tables["utility"].loc[run.tables["utility"]["label"] != CONFIDENTIAL, ["variable", "measure"]].drop_duplicates()
-    variable, measure = next((v, m) for v, m in keys.itertuples(index=False, name=None) if f"{m} of {v}" == name)
-    return view.estimate(variable, measure, figure)

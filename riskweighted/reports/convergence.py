@@ -10,12 +10,12 @@ from riskweighted.reports.source import Source
 __all__ = ["convergence_section"]
 
 _TERMS = {
-    "Largest R-hat": "R-hat",
-    "R-hat": "R-hat",
-    "Least bulk ESS": "effective sample size",
-    "Least tail ESS": "effective sample size",
-    "Bulk ESS": "effective sample size",
-    "Tail ESS": "effective sample size",
+    "Largest R-hat": "r-hat",
+    "R-hat": "r-hat",
+    "Least bulk ESS": "ess",
+    "Least tail ESS": "ess",
+    "Bulk ESS": "ess",
+    "Tail ESS": "ess",
     "Divergences": "divergences",
 }
 
@@ -73,5 +73,5 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
     )
     key = f"card-{place}"
     shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))
-    terms = (source.glossary.fixed("R-hat"), source.glossary.fixed("effective sample size"))
+    terms = (source.glossary.fixed("r-hat"), source.glossary.fixed("ess"))
     return Figure(key, f"Convergence card: {scheme}", image, alternative, (shown,), terms)

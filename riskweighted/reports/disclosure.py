@@ -1,34 +1,87 @@
-"""How each number may be shown: as it is inside the agency, coarsened where the report may leave it.
+"""How each number may be shown: as it is inside the agency; outside only as the rule of its measure allows, or not at all.
 
-In the releasable report
+The releasable report is made from tables that hold nothing else (`releasable`): a row whose measure is not in the registry, or has
+no rule there, is counted and left out, and so are extremes (the largest risk, the largest rise). Of the rest
 
-- extremes (the largest risk, the largest rise) are left out;
 - counts of records below the minimum count m, or that leave fewer than m others, say only that; others are rounded to
   multiples of m, so that no small count is the difference of two;
 - quantiles have 3 significant digits, or fewer until m confidential records round to the same number;
 - overlaps and quantiles of risk have 2 decimals, since intervals could be computed back from finer ones.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, summary_columns
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 
-__all__ = ["MISSING", "View", "number", "quantile_digits"]
+__all__ = ["MISSING", "View", "check_single", "number", "quantile_digits", "releasable", "withheld_note"]
 
 MISSING = "n/a"
 WITHHELD = "not shown"
-_EXTREMES = ("maximum risk", "largest rise")
 _QUANTILE_DIGITS, _DIGITS = 3, 5
+_SIGNIFICANT = {Disclosure.THREE_DIGITS: 3, Disclosure.FIVE_DIGITS: _DIGITS}
+_DECIMALS = {Disclosure.TWO_DECIMALS: 2, Disclosure.THREE_DECIMALS: 3}
+
+
+def check_single(tables: Mapping[str, pd.DataFrame]) -> None:
+    """Refuse tables that give two values of one statistic for one label."""
+    for name in ("risk", "utility"):
+        rows = list(zip(tables[name]["label"], statistics_of(tables[name]), strict=True))
+        if len(set(rows)) < len(rows):
+            raise InputError(f"the table {name!r} of the run gives a measure of a label more than once")
+
+
+def releasable(
+    tables: Mapping[str, pd.DataFrame], labels: Collection[str], variables: Collection[str]
+) -> tuple[dict[str, pd.DataFrame], dict[str, int]]:
+    """The tables of a run as far as they may be shown outside, and how many measures of each are withheld for want of a rule.
+
+    Parameters
+    ----------
+    tables : mapping of name to DataFrame
+        "summary", "risk", "utility", "convergence".
+    labels, variables : collections of str
+        Those of the study; rows of others are left out.
+    """
+    kept = {name: table[table["label"].isin(list(labels))].reset_index(drop=True) for name, table in tables.items()}
+    withheld = {}
+    for name in ("risk", "utility"):
+        statistics = distinct(kept[name])
+        ruled = [one for one in statistics if _rule(one) is not None and (one.variable is None or one.variable in variables)]
+        withheld[name] = len(statistics) - len(ruled)
+        shown = {one for one in ruled if _rule(one) is not Disclosure.LEFT_OUT}
+        rows = kept[name][[one in shown for one in statistics_of(kept[name])]].reset_index(drop=True)
+        numbers = ["value", "lower", "upper", "overlap"]
+        kept[name] = rows.assign(**rows[numbers].apply(pd.to_numeric, errors="coerce"))
+    known = {column.name for column in summary_columns(tables["risk"], tables["utility"]) if column.measure.disclosure is not None}
+    fits = [column.name for column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)]
+    withheld["summary"] = sum(name not in {"label", *fits, *known} for name in tables["summary"])
+    kept["summary"] = kept["summary"][["label", *fits]]
+    return kept, withheld
+
+
+def _rule(statistic: Statistic) -> Disclosure | None:
+    return statistic.measure.disclosure
+
+
+def withheld_note(count: int) -> str:
+    """What a table says of the measures that it does not show."""
+    if not count:
+        return ""
+    return f"{count} measure{' is' if count == 1 else 's are'} withheld: no rule says how to show {'it' if count == 1 else 'them'} outside."
 
 
 def number(value: object, digits: int = 4) -> str:
     """A number to some significant digits, without powers of ten where it can be read so."""
     if isinstance(value, str):
         return value
-    if value is None or pd.isna(value):  # type: ignore[call-overload]
+    if value is None or pd.isna(value):
         return MISSING
     rounded = float(f"{float(value):.{max(digits, 1) - 1}e}")  # type: ignore[arg-type]
     return f"{rounded:.0f}" if rounded.is_integer() and abs(rounded) < 1e9 else f"{rounded:.{digits}g}"
@@ -50,22 +103,19 @@ class View:
         m, of records in anything that the releasable report shows.
     records : int
         n.
-    digits : dict of (variable, measure) to int
+    digits : dict of Statistic to int
         Significant digits of quantiles in the releasable report; 0 where they are not shown.
     """
 
     internal: bool
     minimum_count: int
     records: int
-    digits: dict[tuple[str, str], int]
+    digits: dict[Statistic, int]
 
     @property
     def binned(self) -> int | None:
         """What the figures take as `minimum_count`."""
         return None if self.internal else self.minimum_count
-
-    def shows(self, measure: str) -> bool:
-        return self.internal or measure not in _EXTREMES
 
     def count(self, value: float) -> str:
         """A number of records."""
@@ -78,44 +128,55 @@ class View:
             return f"fewer than {m}"
         return f"more than {n - m}" if value > n - m else f"about {m * round(value / m)}"
 
-    def risk(self, measure: str, value: float) -> str:
-        """A summary of the risk of records."""
-        if "records" in measure or measure == "singleton patterns":
-            return MISSING if pd.isna(value) else self.count(value)
-        if self.internal or pd.isna(value):
-            return number(value)
-        return f"{value:.3f}" if measure == "mean risk" else f"{value:.2f}"
-
-    def estimate(self, variable: str, measure: str, value: float) -> str:
-        """An estimate, or an end of its interval."""
-        digits = self._digits(variable, measure)
-        return number(value, digits) if digits else WITHHELD
+    def show(self, statistic: Statistic, value: object) -> str:
+        """A value of a statistic, or an end of its interval."""
+        if self.internal:
+            digits = 9 if statistic.measure.kind == "count" else 4 if statistic.variable is None else _DIGITS
+            return number(value, digits)
+        rule = _rule(statistic)
+        if rule is Disclosure.VERDICT:
+            return str(value) if value in ("yes", "NO") else MISSING
+        if rule is None or rule is Disclosure.LEFT_OUT or isinstance(value, str):
+            return WITHHELD
+        if value is None or pd.isna(value):
+            return MISSING
+        figure = float(value)  # type: ignore[arg-type]
+        if rule is Disclosure.COUNT:
+            return self.count(figure)
+        if rule in _DECIMALS:
+            return f"{figure:.{_DECIMALS[rule]}f}"
+        digits = self._digits(statistic)
+        return number(figure, digits) if digits else WITHHELD
 
     def overlap(self, value: float) -> str:
-        return MISSING if pd.isna(value) else f"{value:.{3 if self.internal else 2}f}"
+        if self.internal:
+            return MISSING if pd.isna(value) else f"{value:.3f}"
+        return self.show(Statistic(MEASURES["overlap"].key), value)
 
     def utility(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table of estimates with the digits that may be seen, for figures; what is not shown is left out."""
+        """The table of utility with the digits that may be seen, for figures; what is not shown is left out."""
         if self.internal:
             return table
-        digits = [self._digits(row["variable"], row["measure"]) for _, row in table.iterrows()]
+        digits = [self._digits(statistic) for statistic in statistics_of(table)]
         kept = table[np.array(digits) > 0].copy()
-        for name in ("estimate", "lower", "upper"):
+        for name in ("value", "lower", "upper"):
             kept[name] = [float(f"{value:.{d - 1}e}") for value, d in zip(kept[name], (d for d in digits if d), strict=True)]
         return kept
 
-    def _digits(self, variable: str, measure: str) -> int:
-        return _DIGITS if self.internal else self.digits.get((variable, measure), 3 if measure.startswith("U_") else _DIGITS)
+    def _digits(self, statistic: Statistic) -> int:
+        """Significant digits outside; 0: not shown."""
+        rule = _rule(statistic)
+        return self.digits.get(statistic, 0) if rule is Disclosure.SHARED_DIGITS else _SIGNIFICANT.get(rule, 0)  # type: ignore[arg-type]
 
 
-def quantile_digits(utility: pd.DataFrame, confidential: pd.DataFrame, minimum_count: int) -> dict[tuple[str, str], int]:
+def quantile_digits(utility: pd.DataFrame, confidential: pd.DataFrame, minimum_count: int) -> dict[Statistic, int]:
     """How many digits of a quantile, and of its interval, at least `minimum_count` confidential records share."""
     digits = {}
-    quantiles = utility[utility["measure"].str.fullmatch("median|.* quantile") & (utility["label"] == CONFIDENTIAL)]
-    for _, row in quantiles.iterrows():
+    own = utility[(utility["key"] == "quantile") & (utility["label"] == CONFIDENTIAL)]
+    for statistic, (_, row) in zip(statistics_of(own), own.iterrows(), strict=True):
         values = confidential[row["variable"]].to_numpy(dtype=float)
-        ends = row[["estimate", "lower", "upper"]].to_numpy(dtype=float)
-        digits[(row["variable"], row["measure"])] = min(_shared_digits(end, values, minimum_count) for end in ends)
+        ends = row[["value", "lower", "upper"]].to_numpy(dtype=float)
+        digits[statistic] = min(_shared_digits(end, values, minimum_count) for end in ends)
     return digits
 
 

@@ -4,20 +4,23 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.summary import SummaryColumn
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
-from riskweighted.plots.risk_utility import pareto_front, plot_risk_utility
+from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table, picture
-from riskweighted.reports.disclosure import number
+from riskweighted.reports.disclosure import number, withheld_note
 from riskweighted.reports.source import Source
+from riskweighted.reports.wording import main_columns, main_table
+from riskweighted.risk.whack_a_mole import risk_rise, whacked
 
 __all__ = ["map_section", "risk_section"]
 
 _UNIT = (0.0, 1.0)
 _RISKIEST = 20  # records listed per label
 _RISES = 50  # records listed per whack-a-mole figure
-_TERMS = {"Records": "records in a bin", "Risk": "identification risk", "Rise": "rise", "Weight": "weight"}
+_TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "weight"}
 
 
 def risk_section(source: Source) -> Section:
@@ -36,14 +39,14 @@ def risk_section(source: Source) -> Section:
 
 def _measures(source: Source) -> DataTable:
     """A row per measure of the risk table, a column per label."""
-    table = source.run.tables["risk"]
-    values = table.pivot(index="measure", columns="label", values="value")
-    measures = [measure for measure in dict.fromkeys(table["measure"]) if source.view.shows(measure)]
-    labels = [CONFIDENTIAL, *source.labels]
-    rows = tuple((plain(m), *(source.view.risk(m, values.loc[m, label]) for label in labels)) for m in measures)
-    terms = tuple(source.glossary.risk(measure) for measure in measures)
+    table, view = source.run.tables["risk"], source.view
+    statistics, labels = distinct(table), [CONFIDENTIAL, *source.labels]
+    values = {statistic: by_label(table, statistic).reindex(labels) for statistic in statistics}
+    rows = tuple((plain(statistic.label), *(view.show(statistic, value) for value in values[statistic])) for statistic in statistics)
+    terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
-    return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms)
+    note = withheld_note(source.withheld.get("risk", 0))
+    return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms, note)
 
 
 def _violins(source: Source) -> Figure:
@@ -61,7 +64,7 @@ def _violins(source: Source) -> Figure:
     note = "The last bin of a label includes 1."
     table = make_table("risk-histogram", "Records by identification risk", cells, source.glossary.columns(cells, _TERMS), note)
     image = picture(plot_risk_violins(records, minimum_count=view.binned))
-    terms = (source.glossary.fixed("identification risk"),)
+    terms = (source.glossary.fixed("risk"),)
     return Figure("violins", "Identification risk by label", image, plain(alternative), (table,), terms)
 
 
@@ -71,8 +74,8 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
     baseline = str(source.baseline)
     options = {"baseline": baseline, "increase": settings.increase, "threshold": settings.threshold}
     image = picture(plot_whack_a_mole(records, label, minimum_count=view.binned, **options))  # type: ignore[arg-type]
-    rise = records[label] - records[baseline]
-    flagged = int((rise >= settings.increase).sum())
+    rise = risk_rise(records[label], records[baseline])
+    flagged = int(whacked(records[label], records[baseline], settings.increase).sum())
     over = int((records[label] > settings.threshold).sum())
     alternative = (
         f"Identification risk under {label} against {baseline}, with the lines y = x, a rise of {settings.increase:g} and the threshold "
@@ -82,7 +85,7 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
     )
     key = f"whack-{place}"
     table = _cells(source, key, label) if view.binned else _rises(source, key, label, rise)
-    terms = (source.glossary.fixed("identification risk"), source.glossary.fixed("rise"))
+    terms = (source.glossary.fixed("risk"), source.glossary.fixed("rise"))
     return Figure(key, plain(f"Whack-a-mole: {label} against {baseline}"), image, plain(alternative), (table,), terms)
 
 
@@ -110,7 +113,7 @@ def _rises(source: Source, key: str, label: str, rise: pd.Series) -> DataTable:
     cells = pd.DataFrame({**columns, "Rise": top}, index=None)
     shown = cells.map(number) if len(cells) else cells
     shown["Row"] = [str(row) for row in top.index]
-    terms = source.glossary.columns(shown, {**_TERMS, str(source.baseline): "identification risk", label: "identification risk"})
+    terms = source.glossary.columns(shown, {**_TERMS, str(source.baseline): "risk", label: "risk"})
     return make_table(f"{key}-rises", f"The {len(top)} records of largest rise under {label}", shown, terms)
 
 
@@ -126,7 +129,7 @@ def _riskiest(source: Source) -> DataTable:
                 {**cells, "Confidential risk": number(records.loc[row, CONFIDENTIAL]), "Rise": number(rise), "Weight": number(weight)}
             )
     table = pd.DataFrame(rows)
-    terms = source.glossary.columns(table, {**_TERMS, "Confidential risk": "identification risk"})
+    terms = source.glossary.columns(table, {**_TERMS, "Confidential risk": "risk"})
     return make_table(
         "riskiest", f"The {_RISKIEST} riskiest records of each label", table, terms, "Row: number of the record in the data, from 0."
     )
@@ -134,18 +137,18 @@ def _riskiest(source: Source) -> DataTable:
 
 def map_section(source: Source) -> Section:
     """Risk against utility of the labels, in two measures of utility."""
-    summary = source.run.tables["summary"].set_index("label")
-    overlaps = [name for name in summary if str(name).endswith(": overlap")]
-    distances = [name for name in summary if str(name).startswith("U_m")]
-    names = [str(name) for name in (*distances[:1], *overlaps[:1]) if summary[name].drop(index=CONFIDENTIAL).notna().any()]
+    values, columns = main_table(source.run).drop(index=CONFIDENTIAL), main_columns(source.run)
+    distances = [column for column in columns if column.statistic.key == "ecdf-maximum"]
+    overlaps = [column for column in columns if column.overlap]
+    chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
     text = "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one."
-    return Section("map", "Risk against utility", (text,), tuple(_map(source, place, name) for place, name in enumerate(names, 1)))
+    return Section("map", "Risk against utility", (text,), tuple(_map(source, place, one) for place, one in enumerate(chosen, 1)))
 
 
-def _map(source: Source, place: int, utility: str) -> Figure:
-    risk, view = "mean risk", source.view
-    exact = source.run.tables["summary"].set_index("label")[[risk, utility]]
-    higher = utility.endswith(": overlap")
+def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
+    view, exact, utility = source.view, main_table(source.run), column.name
+    mean_risk = SummaryColumn(Statistic("mean-risk"))
+    risk, higher = mean_risk.name, column.overlap
     digits = 3 if higher else 4
     shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[utility].round(2 if higher and not view.internal else digits)})
     points = shown.drop(index=CONFIDENTIAL).dropna()
@@ -158,11 +161,11 @@ def _map(source: Source, place: int, utility: str) -> Figure:
             "On the front": np.where(front, "yes", "no"),
         }
     )
-    better = "higher" if higher else "lower"
+    better: Better = "higher" if higher else "lower"
     listed = "; ".join(f"{label}: risk {row.iloc[0]:.3f}, utility {number(row.iloc[1])}" for label, row in points.iterrows())
     alternative = f"Map of labels by mean risk (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
-    terms: dict[str, Term] = {"Mean risk": source.glossary.risk(risk), utility: source.glossary.summary(utility, "")}
+    terms: dict[str, Term] = {"Mean risk": source.glossary.summary(mean_risk), utility: source.glossary.summary(column)}
     table = make_table(f"map-{place}-table", f"Mean risk and {utility}", cells, terms)
-    image = picture(plot_risk_utility(shown, risk, utility))
+    image = picture(plot_risk_utility(shown, risk, utility, better=better))
     return Figure(f"map-{place}", plain(f"Risk-utility map: {utility}"), image, plain(alternative), (table,), tuple(terms.values()))

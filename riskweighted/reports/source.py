@@ -1,5 +1,6 @@
 """What a report is made from, put together once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,25 +9,30 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
-from riskweighted.reports.disclosure import View, quantile_digits
+from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Source", "gather"]
 
-_BASELINE = "unweighted"
 _LEAST_COUNT = 3  # with 2, each of two records of a cell learns about the other
 
 
 @dataclass(frozen=True)
 class Source:
-    """A run, its confidential data, who reads, and the glossary that fills as the report is made."""
+    """A run, its confidential data, who reads, and the glossary that fills as the report is made.
+
+    For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` counts by table the measures that no
+    rule allows.
+    """
 
     run: FinishedRun
     confidential: pd.DataFrame
     view: View
     glossary: Glossary
+    withheld: Mapping[str, int]
 
     @cached_property
     def target(self) -> str:
@@ -44,7 +50,7 @@ class Source:
 
     @property
     def baseline(self) -> str | None:
-        return _BASELINE if _BASELINE in self.labels else None
+        return UNWEIGHTED if UNWEIGHTED in self.labels else None
 
     @cached_property
     def weights(self) -> pd.DataFrame:
@@ -63,10 +69,14 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         raise InputError(f"the confidential data has {len(data)} records, and the run was made from {records}")
     if records < minimum_count and not internal:
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
+    check_single(run.tables)
+    withheld: Mapping[str, int] = {}
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
+        tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)
+        run = replace(run, tables=tables)
     digits = quantile_digits(run.tables["utility"], data, minimum_count)
-    return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run))
+    return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run), withheld)
 
 
 def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> FinishedRun:

@@ -1,29 +1,26 @@
 """The main table of a run for people: on a terminal, as Markdown and as LaTeX, with a definition for every row."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.reports.wording import capital, define, define_confidential, main_columns, main_table, rules, scale
 from riskweighted.runs.finished import FinishedRun, load_run
-from riskweighted.runs.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+    from riskweighted.runs.run import Run
 
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
-
-_OWN = {
-    "mean weight": ("Mean weight (0 to 1)", "mean over records of the weight alpha of the likelihood; 1 keeps all of it"),
-    "largest R-hat": ("Largest R-hat", "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged"),
-    "converged": ("Converged", "R-hat at most 1.02, bulk effective sample size at least 100, no divergence"),
-}
-_OVERLAP = "share of the scheme's interval and the confidential one that both hold; 1 is identical, higher is more useful"
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class SummaryTable:
         return tuple(dict.fromkeys(definition for _, _, definition in self.rows))
 
 
-def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, str] | None = None) -> SummaryTable:
+def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None) -> SummaryTable:
     """The main table of a run, transposed: a row per measure, a column per label.
 
     Parameters
@@ -62,59 +59,52 @@ def summary_table(run: FinishedRun | Run | str | Path, *, units: Mapping[str, st
     InputError
         If the folder is not a whole run, or `units` names no variable of the table.
     """
-    finished = run if isinstance(run, FinishedRun) else load_run(run.folder if isinstance(run, Run) else run)
-    summary = finished.tables["summary"].set_index("label")
-    utility = finished.tables["utility"]
+    finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
     units = dict(units or {})
-    unknown = [name for name in units if name not in set(utility["variable"])]
+    variables = list(dict.fromkeys(finished.tables["utility"]["variable"]))
+    unknown = [name for name in units if name not in variables]
     if unknown:
-        raise InputError(f"units names {listing(unknown)}; the table holds {listing(utility['variable'].unique())}")
-    known = {f"{row['measure']} of {row['variable']}": row for _, row in utility.iterrows() if row["label"] != CONFIDENTIAL}
-    records = finished.manifest["input"]["records"]
+        raise InputError(f"units names {listing(unknown)}; the table holds {listing(variables)}")
+    records, values = finished.manifest["input"]["records"], main_table(finished)
     rows = []
-    for name, column in summary.items():
-        title, definition = _described(str(name), finished.tables["risk"], known, units, records)
-        rows.append((plain(title), tuple(_cell(value) for value in column), plain(definition)))
+    for column in main_columns(finished):
+        unit = scale(column, records, units.get(str(column.statistic.variable), ""))
+        title = capital(f"overlap, {column.statistic.name}" if column.overlap else column.name)
+        cells = tuple(_cell(value) for value in values[column.name])
+        rows.append((plain(f"{title} ({unit})" if unit else title), cells, plain(_definition(finished, column))))
     variable = ", ".join(finished.study.variables)
     caption = f"Disclosure risk and utility of synthetic {variable}, {records} records, {finished.study.release.L} datasets per scheme"
-    return SummaryTable(plain(caption), tuple(plain(str(label)) for label in summary.index), tuple(rows))
+    return SummaryTable(plain(caption), tuple(plain(str(label)) for label in values.index), tuple(rows))
 
 
-def _described(name: str, risk: pd.DataFrame, utility: Mapping[str, pd.Series], units: Mapping[str, str], records: int) -> tuple[str, str]:
-    """Title with unit, and definition, of a column of the summary."""
-    if name in _OWN:
-        return _OWN[name]
-    base = name.removesuffix(": overlap")
-    if base != name and base in utility:
-        return f"Overlap, {base} (0 to 1)", _OVERLAP
-    if name in utility:
-        row = utility[name]
-        of_variable = not str(row["measure"]).startswith("coefficient")  # whose unit depends on the predictor
-        unit = "0 to 1" if row["measure"] in ("U_m", "U_a") else units.get(row["variable"], "") if of_variable else ""
-        rule = "" if pd.isna(row["rule"]) else f"; interval: {row['rule']}"
-        return _capital(f"{name} ({unit})" if unit else name), f"{row['definition']}{rule}"
-    definitions = risk.loc[(risk["measure"] == name) & (risk["label"] != CONFIDENTIAL), "definition"]
-    unit = f"of {records} records" if "records" in name else "0 to 1"
-    own = risk.loc[(risk["measure"] == name) & (risk["label"] == CONFIDENTIAL), "definition"]
-    parts = [re.sub(r"IR\([^)]*\) - ", "IR(scheme) - ", str(definitions.iloc[0])), *(f"confidential data: {text}" for text in own)]
-    return _capital(f"{name} ({unit})"), "; ".join(parts) + "; higher is riskier"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if not text.startswith(("U_m", "U_a")) else text
+def _definition(run: FinishedRun, column: SummaryColumn) -> str:
+    """With the confidential data's own definition where it differs, or the rule of the interval."""
+    statistic = column.statistic
+    if column.overlap:
+        return column.measure.definition
+    if statistic.variable is not None:
+        rule = next((rule for label, rule in reversed(rules(run, statistic).items()) if label != CONFIDENTIAL), "")
+        return define(run, statistic) + (f"; interval: {rule}" if rule else "")
+    if column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED):
+        return statistic.define()
+    own = define_confidential(run, statistic)
+    return "; ".join([define(run, statistic), *([f"confidential data: {own}"] if own else []), "higher is riskier"])
 
 
 def _cell(value: object) -> str:
     if isinstance(value, str):
         return plain(value)
-    if pd.isna(value):  # type: ignore[call-overload]
+    if pd.isna(value):
         return "-"
     number = float(value)  # type: ignore[arg-type]
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
 
 
-def to_terminal(table: SummaryTable) -> Group:
+def to_terminal(table: SummaryTable) -> "Group":
     """For `rich`: the table, then its footnotes."""
+    from rich.console import Group
+    from rich.table import Table
+
     shown = Table(title=_shown(table.caption), title_justify="left")
     shown.add_column("measure", overflow="fold", min_width=20)
     for label in table.columns:
@@ -124,7 +114,9 @@ def to_terminal(table: SummaryTable) -> Group:
     return Group(shown, *(_shown(f"[{number}] {definition}") for number, definition in enumerate(table.definitions, 1)))
 
 
-def _shown(text: str) -> Text:
+def _shown(text: str) -> "Text":
+    from rich.text import Text
+
     return Text(plain(text))
 
 

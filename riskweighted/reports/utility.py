@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct, rows_of, statistics_of
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.utility import plot_density, plot_ecdf, plot_intervals
 from riskweighted.plots.weights import plot_weights
-from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
-from riskweighted.reports.disclosure import number
+from riskweighted.reports.blocks import DataTable, Figure, Section, Term, make_table, picture
+from riskweighted.reports.disclosure import number, withheld_note
 from riskweighted.reports.source import Source
 
 __all__ = ["utility_section"]
@@ -24,9 +24,9 @@ _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interva
 
 def utility_section(source: Source) -> Section:
     table = source.run.tables["utility"]
-    keys = table.loc[table["lower"].notna(), ["variable", "measure"]].drop_duplicates()
+    estimated = distinct(table[table["lower"].notna()])
     blocks: list[DataTable | Figure] = [_distances(source)]
-    blocks += [_intervals(source, place, *key) for place, key in enumerate(keys.itertuples(index=False, name=None), 1)]
+    blocks += [_intervals(source, place, statistic) for place, statistic in enumerate(estimated, 1)]
     shares = _shares(source)
     blocks += [_density(source, shares), _ecdf(source, shares), _weights(source)]
     text = "How near the synthetic data comes to what the confidential data would have told."
@@ -37,41 +37,43 @@ def _distances(source: Source) -> DataTable:
     """Measures without interval, a row per variable, measure and label."""
     table = source.run.tables["utility"]
     rows = table[table["lower"].isna()]
-    cells = [(v, m, label, source.view.estimate(v, m, x)) for v, m, label, x in _columns(rows, "variable", "measure", "label", "estimate")]
-    terms = tuple(source.glossary.utility(v, m) for v, m, _, _ in cells)
+    found = list(zip(statistics_of(rows), rows["label"], rows["value"], strict=True))
+    cells = [(one.variable, one.label, label, source.view.show(one, value)) for one, label, value in found]
+    terms = tuple(source.glossary.utility(one) for one, _, _ in found)
     shown = make_table("distances", "Distance of distributions", pd.DataFrame(cells, columns=["Variable", "Measure", "Label", "Distance"]))
-    return DataTable(shown.key, shown.caption, shown.columns, shown.rows, terms)
+    return DataTable(shown.key, shown.caption, shown.columns, shown.rows, terms, withheld_note(source.withheld.get("utility", 0)))
 
 
-def _columns(table: pd.DataFrame, *names: str) -> list[tuple]:
-    return list(table[list(names)].itertuples(index=False, name=None))
-
-
-def _intervals(source: Source, place: int, variable: str, measure: str) -> Figure:
+def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
     view, utility = source.view, source.run.tables["utility"]
-    rows = utility[(utility["variable"] == variable) & (utility["measure"] == measure)]
-    estimates = {
-        name.capitalize(): [view.estimate(variable, measure, value) for value in rows[name]] for name in ("estimate", "lower", "upper")
-    }
+    rows = rows_of(utility, statistic)
+    ends = {"Estimate": "value", "Lower": "lower", "Upper": "upper"}
+    estimates = {heading: [view.show(statistic, value) for value in rows[name]] for heading, name in ends.items()}
     cells = pd.DataFrame(
         {"Label": rows["label"], **estimates, "Overlap": [view.overlap(value) for value in rows["overlap"]], "Rule": rows["rule"]}
     )
-    key, name = f"interval-{place}", plain(f"{measure} of {variable}")
+    key, name = f"interval-{place}", plain(statistic.name)
     table = make_table(f"{key}-table", f"Intervals: {name}", cells, source.glossary.columns(cells, _MEASURE_TERMS))
     listed = "; ".join(f"{row['Label']} {row['Estimate']} ({row['Lower']} to {row['Upper']})" for _, row in cells.iterrows())
     alternative = f"Estimate and interval of {name} for each label, over a band for the confidential interval: {listed}."
     coarse = view.utility(utility)
 
     def draw() -> Axes:
-        if measure not in set(coarse.loc[coarse["variable"] == variable, "measure"]):
+        if statistic not in distinct(coarse):
             raise InputError(f"fewer than {view.minimum_count} confidential records share the first digit of {name} or of its interval")
-        return plot_intervals(coarse, measure, variable=variable)
+        return plot_intervals(rows_of(coarse, statistic), statistic.label)
 
-    return _figure(key, f"Intervals: {name}", draw, alternative, (table,), source, (source.glossary.utility(variable, measure),))
+    return _figure(key, f"Intervals: {name}", draw, alternative, (table,), source, (source.glossary.utility(statistic),))
 
 
 def _figure(
-    key: str, title: str, draw: Callable[[], Axes], alternative: str, tables: tuple[DataTable, ...], source: Source, terms: tuple = ()
+    key: str,
+    title: str,
+    draw: Callable[[], Axes],
+    alternative: str,
+    tables: tuple[DataTable, ...],
+    source: Source,
+    terms: tuple[Term, ...] = (),
 ) -> Figure:
     """A figure, or in words why there is none."""
     try:
@@ -112,18 +114,20 @@ def _share_tables(source: Source, key: str, found: _Shares | None, cumulative: b
     histogram, shares = found
     columns = {name: [f"{share:.4f}" for share in (np.cumsum(values) if cumulative else values)] for name, values in shares.items()}
     cells = pd.DataFrame({**_bounds(histogram), "Records": [str(count) for count in histogram.counts], **columns})
-    terms = source.glossary.columns(cells, {"Records": "records in a bin", **dict.fromkeys(shares, "share of records")})
+    terms = source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(shares, "bin-share")})
     what = "below the upper edge" if cumulative else "in the bin"
     return (make_table(f"{key}-table", f"Share of records {what}, {source.target}", cells, terms),)
 
 
 def _means(source: Source) -> str:
     """Mean of the sensitive variable by label, in words."""
-    table = source.run.tables["utility"]
-    rows = table[(table["variable"] == source.target) & (table["measure"] == "mean")]
-    return ", ".join(
-        f"{label} {source.view.estimate(source.target, 'mean', value)}" for label, value in _columns(rows, "label", "estimate")
-    )
+    return _listed(source, Statistic("mean", source.target))
+
+
+def _listed(source: Source, statistic: Statistic) -> str:
+    """A statistic by label, in words."""
+    values = by_label(source.run.tables["utility"], statistic)
+    return ", ".join(f"{label} {source.view.show(statistic, value)}" for label, value in values.items())
 
 
 def _density(source: Source, shares: _Shares | None) -> Figure:
@@ -140,9 +144,7 @@ def _ecdf(source: Source, shares: _Shares | None) -> Figure:
     def draw() -> Axes:
         return plot_ecdf(source.confidential, source.run.synthetic, source.target, minimum_count=source.view.binned)
 
-    table = source.run.tables["utility"]
-    rows = table[(table["variable"] == source.target) & (table["measure"] == "U_m")]
-    gaps = ", ".join(f"{label} {source.view.estimate(source.target, 'U_m', value)}" for label, value in _columns(rows, "label", "estimate"))
+    gaps = _listed(source, Statistic("ecdf-maximum", source.target))
     alternative = f"Empirical distribution functions of {source.target}, confidential and synthetic. Largest differences: {gaps}."
     return _figure(
         "ecdf", f"Distribution function of {source.target}", draw, alternative, _share_tables(source, "ecdf", shares, True), source
@@ -161,7 +163,7 @@ def _weights(source: Source) -> Figure:
     if histogram is not None:
         means = {scheme: [f"{mean:.2f}" for mean in binned_means(values, alpha, m or 1).means] for scheme, alpha in weights.items()}
         cells = pd.DataFrame({**_bounds(histogram), "Records": [str(count) for count in histogram.counts], **means})
-        terms = source.glossary.columns(cells, {"Records": "records in a bin", **dict.fromkeys(means, "weight")})
+        terms = source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(means, "weight")})
         tables = (make_table("weights-table", f"Mean weight by {source.target}", cells, terms),)
     listed = ", ".join(f"{scheme} {alpha.mean():.2f}" for scheme, alpha in weights.items())
     alternative = f"Weight of the likelihood against {source.target}, by scheme; a lower weight protects more. Mean weights: {listed}."

@@ -195,7 +195,8 @@ def _matching_share(
         runs.append(find_runs(centre_cell, cell, pad(candidates[name].to_numpy(dtype=float)), pad(lower), pad(upper)))
     matches = (runs[0] if len(runs) == 1 else Boxes(tuple(runs))).within[:n]
     size = np.bincount(key, minlength=centre_key.max() + 1)[centre_key]
-    return np.divide(matches, size, out=np.full(n, np.nan), where=size > 0)
+    share: np.ndarray = np.divide(matches, size, out=np.full(n, np.nan), where=size > 0)
+    return share
 
 
 class Uniques(NamedTuple):

@@ -25,7 +25,7 @@ from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 from scipy.spatial.distance import cdist
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.frames import kind_of_values, require_columns, require_finite
 from riskweighted.intruder.patterns import cells, known_patterns
 
 __all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "canonical_variates"]
@@ -104,11 +104,11 @@ def _values(frame: pd.DataFrame, names: Sequence[str], what: str) -> Array:
     require_columns(frame, names, what)
     other = [name for name in names if not _is_number(frame[name].dtype)]
     if other:
-        raise InputError(f"{what}: {listing(other)} must be numeric, got {listing(dict.fromkeys(frame[o].dtype for o in other))}")
+        raise InputError(f"{what}: {listing(other)} must be numeric, got {listing(dict.fromkeys(kind_of_values(frame[o]) for o in other))}")
     numbers = pd.DataFrame({name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names})
     for name in names:
         require_finite(numbers[name], what)
-    return numbers.to_numpy()
+    return np.asarray(numbers, dtype=float)
 
 
 def _standardise(values: Array, names: Sequence[str], what: str) -> tuple[Array, Array]:
@@ -157,7 +157,7 @@ def _r2(columns: Array, masked: Array) -> Array:
     """R^2 (c,) of centred columns (n, c) on the masked ones (n, k)."""
     q, _ = np.linalg.qr(masked)
     residual = columns - q @ (q.T @ columns)
-    return np.maximum(1.0 - (residual**2).sum(axis=0) / (columns**2).sum(axis=0), 0.0)  # below 0 by rounding only
+    return np.asarray(np.maximum(1.0 - (residual**2).sum(axis=0) / (columns**2).sum(axis=0), 0.0))  # below 0 by rounding only
 
 
 def combination_r2(confidential: pd.DataFrame, masked: pd.DataFrame, weights: Weights, variables: Names = None) -> pd.Series:
@@ -257,8 +257,8 @@ def canonical_disclosure_by(confidential: pd.DataFrame, masked: pd.DataFrame, by
         except InputError as error:  # all values were checked above: what is left concerns this subset alone
             measures = (np.nan, np.nan, np.nan, np.nan, str(error))
         rows.append((int(inside.sum()), *measures))
-    first = np.unique(codes, return_index=True)[1]
-    return pd.concat([confidential[by].iloc[first].reset_index(drop=True), pd.DataFrame(rows, columns=columns)], axis=1)
+    levels = confidential[by].iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
+    return pd.concat([levels.where(levels.notna(), np.nan), pd.DataFrame(rows, columns=columns)], axis=1)
 
 
 # Why the bounds hold, for normal data at the true lambda. Let x_j = k_j / k_true of the n - 1 wrong records: P = 1 / (1 + sum x_j).
@@ -297,4 +297,4 @@ def idp_bounds(squared_correlations: Sequence[float] | Array, canonical_scores: 
         raise InputError(f"canonical_scores must be finite, of shape (m, {len(squared)}), got shape {u.shape}")
     with np.errstate(divide="ignore", over="ignore"):  # lambda = 1, or a score far out: BC = 0
         log_bc = (0.5 * np.log1p(-squared) - np.log1p(-squared / 2)).sum() - 0.5 * ((u * np.sqrt(squared / (2 - squared))) ** 2).sum(axis=1)
-    return np.exp((n - 1) * np.log1p(-0.5 * np.exp(log_bc)))
+    return np.asarray(np.exp((n - 1) * np.log1p(-0.5 * np.exp(log_bc))))

@@ -1,5 +1,7 @@
 """Identification risk of each record, in the confidential data and in synthetic data (S003 eq. 1, 2)."""
 
+from typing import overload
+
 import numpy as np
 import pandas as pd
 
@@ -33,9 +35,15 @@ def identification_risks(paired: Paired) -> np.ndarray:
     return risks
 
 
-def identification_risk(
-    confidential: pd.DataFrame, synthetic: Frames | Scenario | None = None, scenario: Scenario | Frames | None = None
-) -> pd.Series:
+@overload
+def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None, scenario: Scenario) -> pd.Series: ...
+
+
+@overload
+def identification_risk(confidential: pd.DataFrame, *, scenario: Scenario) -> pd.Series: ...
+
+
+def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = None, scenario: Scenario | None = None) -> pd.Series:
     """Identification risk of each record (S003 eq. 1 and 2).
 
     Parameters
@@ -46,7 +54,7 @@ def identification_risk(
         Frames: IR_i, the average over them of eq. 1. The ball stays around the confidential value. In a pattern
         of one record eq. 1 gives 0 whatever is released, although the pattern alone identifies the record.
     scenario : Scenario
-        Needed. Until version 0.1 it stood before `synthetic`; that order is still understood.
+        Needed; by name where `synthetic` is left out.
 
     Returns
     -------
@@ -55,12 +63,14 @@ def identification_risk(
     Raises
     ------
     InputError
-        If the data lacks a column, has missing or infinite sensitive values, or a frame does not pair with it.
+        If there is no scenario, the data lacks a column or has missing or infinite sensitive values, or a frame does not
+        pair with it.
     """
-    if isinstance(synthetic, Scenario):
-        synthetic, scenario = scenario, synthetic
     if not isinstance(scenario, Scenario) or isinstance(synthetic, Scenario):
-        raise InputError("identification_risk needs one scenario: identification_risk(confidential, synthetic, scenario)")
+        got = "it in second place" if isinstance(synthetic, Scenario) else type(scenario).__name__
+        raise InputError(
+            f"scenario must be a Scenario, got {got}: identification_risk(confidential, synthetic, scenario), synthetic may be None"
+        )
     world = make_world(confidential, scenario)
     if synthetic is None:
         return confidential_risk(world)

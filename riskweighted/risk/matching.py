@@ -51,7 +51,8 @@ class MatchingRisk:
     def expected_by_target(self) -> np.ndarray:
         """T/c of each target, 0 where c is 0, averaged over the datasets, (N,); confidential."""
         c, true = (self.records[name].to_numpy(dtype=float).reshape(-1, self.targets) for name in ("c", "T"))
-        return np.divide(true, c, out=np.zeros_like(true), where=c > 0).mean(axis=0)
+        mean: np.ndarray = np.divide(true, c, out=np.zeros_like(true), where=c > 0).mean(axis=0)
+        return mean
 
 
 def matching_risk(

@@ -1,7 +1,6 @@
 """Attribute disclosure by inverting the synthesizer: importance sampling over its posterior draws."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.contract import Draw
-    from riskweighted.synthesis.fitting import Fit
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["recovery_probability"]
 
@@ -129,7 +128,8 @@ def _recover(alpha: float, likelihood: np.ndarray, release: np.ndarray, log_prio
 
 def _effective(log_terms: np.ndarray) -> np.ndarray:
     """Effective number of terms, (sum t)^2 / sum t^2, over the last axis."""
-    return np.exp(2 * logsumexp(log_terms, axis=-1) - logsumexp(2 * log_terms, axis=-1))
+    size: np.ndarray = np.exp(2 * logsumexp(log_terms, axis=-1) - logsumexp(2 * log_terms, axis=-1))
+    return size
 
 
 def _released(fit: "Fit", frames: Frames, scenario: Scenario) -> list[np.ndarray]:
@@ -182,23 +182,25 @@ def _log_prior(candidates: np.ndarray, prior: Callable[[np.ndarray], np.ndarray]
     if impossible:
         raise InputError(f"prior gives no weight to any candidate of {impossible} of {weight.shape[1]} records")
     with np.errstate(divide="ignore"):
-        return np.log(weight / weight.sum(axis=0))
+        log_weight: np.ndarray = np.log(weight / weight.sum(axis=0))
+    return log_weight
 
 
 def _on_confidential_scale(fit: "Fit", truth: np.ndarray, theta: "Draw") -> Callable[[np.ndarray, Sequence["Draw"]], Iterator[np.ndarray]]:
     """From other target values (n,) and draws to log p(value_i | theta) (n,) per draw, in units that those values do not move."""
-    synthesizer: Any = fit.synthesizer
-    if getattr(synthesizer, "location", 0.0) is None:  # taken from whatever data `prepare` is given
-        synthesizer = replace(synthesizer, location=fit.prepared.location, scale=fit.prepared.scale)
+    synthesizer, name = fit.synthesizer, type(fit.synthesizer).__name__
+    if not fit.estimates:
+        raise InputError(f"{name} has no likelihood, so there is nothing to invert")
+    if not hasattr(fit.prepared, "at"):
+        raise InputError(f"{name}.prepare gives a {type(fit.prepared).__name__} without at(frame), which other values of the target need")
 
     def log_likelihood(values: np.ndarray, thetas: Sequence["Draw"]) -> Iterator[np.ndarray]:
-        prepared = synthesizer.prepare(fit.confidential.assign(**{synthesizer.target: values}))
+        prepared = fit.prepared.at(fit.confidential.assign(**{synthesizer.target: values}))
         return (synthesizer.log_likelihood(theta, prepared) for theta in thetas)
 
     altered = truth.copy()
     altered[0] = truth[np.argmax(np.abs(truth - truth[0]))]
-    before, after = fit.synthesizer.log_likelihood(theta, fit.prepared), next(log_likelihood(altered, [theta]))
+    before, after = synthesizer.log_likelihood(theta, fit.prepared), next(log_likelihood(altered, [theta]))
     if not np.allclose(before[1:], after[1:], rtol=1e-9, atol=1e-9):
-        name = type(synthesizer).__name__
-        raise InputError(f"{name} scales the response by its own data: give it a fixed scale, or candidates cannot be compared")
+        raise InputError(f"{name}: at(frame) scales the response by the frame's own values, so candidates cannot be compared")
     return log_likelihood

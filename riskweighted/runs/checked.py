@@ -11,10 +11,11 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.fitting import PreparedModel, prepare_model
+from riskweighted.synthesis.posterior import PreparedModel, prepare_model
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.adjust import adjust_weights
-from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_weights"]
 

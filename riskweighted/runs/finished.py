@@ -6,15 +6,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import xarray as xr
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
+from riskweighted.evaluation.tables import COLUMNS
 from riskweighted.runs.study import Study, read_study
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
@@ -73,7 +76,9 @@ class FinishedRun:
         return read_table(self.folder / _WEIGHTS).set_index("row")
 
     @cached_property
-    def posteriors(self) -> dict[str, xr.Dataset]:
+    def posteriors(self) -> "dict[str, xr.Dataset]":
+        import xarray as xr
+
         found = {}
         for scheme in self.schemes:
             with xr.open_dataset(self.posterior_path(scheme), engine="scipy") as stored:
@@ -108,6 +113,9 @@ def load_run(path: str | Path) -> FinishedRun:
     _check_complete(folder, manifest)
     _check_unchanged(folder, manifest["files"])
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
+    for name in ("risk", "utility"):
+        if list(tables[name]) != list(COLUMNS):
+            raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
     return FinishedRun(folder, manifest, tables)
 
 
@@ -119,7 +127,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{str(folder)!r} is not the result of a run: it has no manifest.json")
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         settings, files = manifest["settings"], manifest["files"]
         complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
         texts = [*files, *files.values(), *settings["weights"]["schemes"]]

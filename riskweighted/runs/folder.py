@@ -1,18 +1,17 @@
-"""The folder that a run leaves: written beside its final place, checked before it replaces another, published at once.
+"""The folder that a run leaves: what is in it, and whether it may replace another.
 
 ``synthetic/`` may leave the agency once it is approved, ``tables/`` holds aggregates for that decision, ``confidential/``
 (weights, per-record risk, posteriors, top-coded data) never leaves.
 """
 
 import json
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.settings import to_table
@@ -20,11 +19,9 @@ from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
 
 if TYPE_CHECKING:  # at run time it would load PyMC
-    from riskweighted.synthesis.fitting import Fit
+    from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["check_replaceable", "opened", "publish", "working_folder", "write_results"]
-
-_MARK = ".riskweighted"  # stands in a working folder of ours
+__all__ = ["check_replaceable", "write_results"]
 
 
 def check_replaceable(out: Path) -> None:
@@ -38,28 +35,6 @@ def check_replaceable(out: Path) -> None:
         raise InputError(
             f"{str(out)!r} holds {len(foreign)} files that are not of a run, for example {sorted(foreign)[0]!r}; move them away first"
         )
-
-
-def working_folder(out: Path) -> Path:
-    """OUT.partial, where finished fits wait; refused where it exists and is not ours."""
-    partial = out.absolute().parent / f"{out.absolute().name}.partial"
-    if partial.exists() and not (partial / _MARK).is_file():
-        raise InputError(f"{str(partial)!r} exists and is not the working folder of a run; move it away or choose another --out")
-    return partial
-
-
-@contextmanager
-def opened(partial: Path) -> Iterator[None]:
-    """Make the working folder; remove it after an error, unless a finished fit is there from which a next run can go on."""
-    partial.mkdir(parents=True, exist_ok=True)
-    partial.chmod(0o700)
-    (partial / _MARK).touch()
-    try:
-        yield
-    except BaseException:
-        if partial.is_dir() and not list(partial.glob("*.nc")):
-            shutil.rmtree(partial)
-        raise
 
 
 _GUIDE = """What lies here
@@ -77,29 +52,28 @@ def write_results(
     frames: Mapping[str, list[pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
     records: pd.DataFrame,
-    partial: Path,
+    result: Path,
 ) -> None:
-    """Write the result folder inside the working one: `tables` by name, `records` the risk of every record."""
-    study, result = checked.study, partial / "result"
-    shutil.rmtree(result, ignore_errors=True)
+    """Write the folder `result`, which is empty: `tables` by name, `records` the risk of every record."""
+    study, secret = checked.study, result / "confidential"
+    make_folder(secret, private=True)
     digits = len(str(study.release.L))
     for label, datasets in frames.items():
-        if fits[label].posterior.attrs.get("deterministic"):
+        if fits[label].keeps_true_values:
             # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
-            write_table(datasets[0], result / "confidential" / f"{label}.{study.release.format}")
+            write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue
         for number, frame in enumerate(datasets):
             write_table(frame, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
-    write_table(pd.DataFrame(dict(checked.weights)).rename_axis("row"), result / "confidential" / "weights.csv", index=True)
-    write_table(records.rename_axis("row"), result / "confidential" / "identification_risk.csv", index=True)
-    (result / "confidential" / "posterior").mkdir()
-    (result / "confidential").chmod(0o700)
+    write_table(pd.DataFrame(dict(checked.weights)).rename_axis("row"), secret / "weights.csv", index=True, private=True)
+    write_table(records.rename_axis("row"), secret / "identification_risk.csv", index=True, private=True)
+    make_folder(secret / "posterior", private=True)
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
-            fitted.save(result / "confidential" / "posterior" / f"{label}.nc")
-    (result / "README.txt").write_text(_GUIDE, encoding="utf-8")
+            fitted.save(secret / "posterior" / f"{label}.nc")
+    write_file(result / "README.txt", _GUIDE)
     files = sorted(path for path in result.rglob("*") if path.is_file())
     settings = to_table(study)
     if study.data.path is not None:
@@ -113,12 +87,4 @@ def write_results(
         },
         "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
     }
-    (result / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def publish(partial: Path, out: Path) -> None:
-    """Put the finished folder in its place at once, and clear what led to it."""
-    if out.exists():
-        out.rename(partial / "replaced")
-    (partial / "result").rename(out)
-    shutil.rmtree(partial)
+    write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -1,6 +1,6 @@
 """The main job: fit, weight, synthesize, evaluate. The one place that knows every step.
 
-Its results appear at once when the run is complete (`riskweighted.runs.folder`); until then finished fits wait in
+Its results appear at once when the run is complete (`riskweighted.common.folders`); until then finished fits wait in
 ``OUT.partial``, from which the same command goes on.
 """
 
@@ -12,17 +12,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.atomic import keep, recall
 from riskweighted.common.fingerprints import versions
+from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import seed_for
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT
 from riskweighted.runs.checked import CheckedStudy, check_study
-from riskweighted.runs.folder import check_replaceable, opened, publish, working_folder, write_results
+from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.fitting import CompiledModel, Fit
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]
 
@@ -66,24 +69,19 @@ def run_study(
     Raises
     ------
     InputError
-        If `out` exists without `force`, or anything in the study or the data is not valid. Nothing is written then.
+        If `out` exists without `force`, a command is at work there, or anything in the study or the data is not valid.
+        Nothing is left then.
     """
-    out, reporter = Path(out), reporter or Quiet()
-    if out.exists() and not force:
-        raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
-    if out.exists():
-        check_replaceable(out)
-    partial = working_folder(out)
-    study = replace(study, sampling=replace(study.sampling, cores=cores))
-    checked = check_study(study, study.read_data() if confidential is None else confidential)
-    with opened(partial):
-        return _run_in(partial, checked, out, reporter)
+    with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
+        study = replace(study, sampling=replace(study.sampling, cores=cores))
+        checked = check_study(study, study.read_data() if confidential is None else confidential)
+        return _run_in(working, checked, reporter or Quiet())
 
 
-def _run_in(partial: Path, checked: CheckedStudy, out: Path, reporter: Reporter) -> Run:
+def _run_in(working: WorkingFolder, checked: CheckedStudy, reporter: Reporter) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     study = checked.study
-    fits = _fit_all(checked, partial, reporter)
+    fits = _fit_all(checked, working.folder, reporter)
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
@@ -107,9 +105,8 @@ def _run_in(partial: Path, checked: CheckedStudy, out: Path, reporter: Reporter)
         "utility": result.utility,
         "convergence": convergence,
     }
-    write_results(checked, fits, frames, tables, result.records, partial)
-    publish(partial, out)
-    return Run(out, result, convergence, summary)
+    write_results(checked, fits, frames, tables, result.records, working.result)
+    return Run(working.out, result, convergence, summary)
 
 
 def _fit_all(checked: CheckedStudy, partial: Path, reporter: Reporter) -> dict[str, Fit]:
@@ -119,19 +116,19 @@ def _fit_all(checked: CheckedStudy, partial: Path, reporter: Reporter) -> dict[s
     fits: dict[str, Fit] = {}
     for number, (scheme, alpha) in enumerate(weights.items()):
         seed = seed_for(study.seed, "fit", scheme)
-        kept = partial / f"{_fingerprint(checked, alpha, seed)}.nc"
-        if kept.is_file():
+        made_for = _fingerprint(checked, alpha, seed)
+        kept = partial / f"{made_for}.nc"
+        if recall(kept, made_for) is not None:
             with reporter.step(f"reading the finished fit {scheme}"):
-                fits[scheme] = checked.model.load(kept, alpha)
+                fits[scheme] = checked.model.load(kept, alpha, seed)
             continue
         if compiled is None:
             with reporter.step(f"compiling {study.synthesizer.name}"):
-                compiled = checked.model.compile()
+                compiled = compile_prepared(checked.model)
         with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
             fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
-        fits[scheme].save(kept.with_suffix(".tmp"))
-        kept.with_suffix(".tmp").replace(kept)
-    return fits | {label: model.compile().sample(None) for label, model in checked.baselines.items()}
+        keep(kept, fits[scheme].to_bytes(), made_for)
+    return fits | {label: compile_prepared(model).sample(None) for label, model in checked.baselines.items()}
 
 
 def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
@@ -146,9 +143,9 @@ def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
 def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series]) -> pd.DataFrame:
     """The main table, with how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
-    table.insert(0, "mean weight", pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()}))
+    table.insert(0, MEAN_WEIGHT.name, pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()}))
     worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
-    table.insert(1, "largest R-hat", pd.Series(worst, dtype=float))
-    table.insert(2, "converged", pd.Series(passed, dtype=object))
+    table.insert(1, LARGEST_R_HAT.name, pd.Series(worst, dtype=float))
+    table.insert(2, CONVERGED.name, pd.Series(passed, dtype=object))
     return table

@@ -25,16 +25,18 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
 from riskweighted.common.settings import to_table
-from riskweighted.evaluation.evaluate import CONFIDENTIAL, evaluate_world
+from riskweighted.evaluation.evaluate import evaluate_world
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.checked import study_weights
 from riskweighted.runs.study import DataSettings, Study
 from riskweighted.sweeps.grid import Point
 from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.fitting import Fit, prepare_model
+from riskweighted.synthesis.fitting import compile_prepared
+from riskweighted.synthesis.posterior import Fit, prepare_model
 from riskweighted.utility.regression import checked_regression
-from riskweighted.weights.schemes import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 
@@ -196,10 +198,10 @@ def _fit(group: Group, confidential: pd.DataFrame) -> tuple[Fit | None, float]:
     if label == CONFIDENTIAL:
         return None, np.nan
     if label in study.baselines:
-        return prepare_model(study.make_baseline(label), confidential).compile().sample(None), np.nan
+        return compile_prepared(prepare_model(study.make_baseline(label), confidential)).sample(None), np.nan
     alpha = study_weights(study, make_world(confidential, study.weighting_scenario()))[label]
     sampling = replace(study.sampling, cores=group.cores)
-    compiled = prepare_model(study.make_synthesizer(), confidential).compile()
+    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential))
     return compiled.sample(alpha, random_seed=seed_for(study.seed, "fit", label), sampling=sampling), float(alpha.mean())
 
 
@@ -228,12 +230,13 @@ class _Work:
         seed = seed_for(study.seed, "evaluate", "")
         world, settings = self._world(study), study.evaluation.measures
         analysis = checked_regression(self.confidential, settings.regression, settings.coefficient, study.variables)
-        result = evaluate_world(world, {name: frames}, settings, analysis, random_seed=seed)
-        risk, utility = (table[table["label"] == label].drop(columns="label") for table in (result.risk, result.utility))
-        rows = [*risk.to_dict("records"), *utility.rename(columns={"estimate": "value"}).to_dict("records")]
+        against: dict[str, Any] = {}
         if self.baseline is not None:
-            rows += self._whack_a_mole(cell, world, result.records[label])
-        return Result(rows, self._convergence())
+            unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
+            against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
+        result = evaluate_world(world, {name: frames}, settings, analysis, random_seed=seed, **against)
+        rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
+        return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 
     def _world(self, study: Study) -> World:
         """The data under the cell's scenario; patterns are found once for all cells."""
@@ -248,18 +251,6 @@ class _Work:
             self._datasets[key] = fit.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
         return self._datasets[key]
 
-    def _whack_a_mole(self, cell: Cell, world: World, risk: pd.Series) -> list[dict[str, Any]]:
-        """Records whose risk rises over that of the unweighted synthesizer, as `evaluate` counts them."""
-        assert self.baseline is not None
-        frames = self._synthesize(self.baseline, UNWEIGHTED, cell.study)
-        increase = cell.study.evaluation.increase
-        rise = risk - identification_risks(world.pair(frames)).mean(axis=0)
-        what = f"IR({cell.label}) - IR({UNWEIGHTED})"
-        return [
-            _riskier("whack-a-mole records", float((rise >= increase).sum()), f"records with {what} >= {increase:g}"),
-            _riskier("largest rise", float(rise.max()), f"maximum over records of {what}"),
-        ]
-
     def _convergence(self) -> dict[str, Any]:
         table = self.fit.diagnostics if self.fit is not None else no_diagnostics()
         if len(table) == 0:
@@ -267,7 +258,3 @@ class _Work:
         worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
         verdict = {"divergences": int(table["divergences"].iloc[0]), "converged": bool(table["converged"].all())}
         return {"mean_weight": self.mean_weight, **worst, **verdict}
-
-
-def _riskier(measure: str, value: float, definition: str) -> dict[str, Any]:
-    return {"measure": measure, "value": value, "higher_is": "riskier", "definition": definition}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_toml, to_table
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.runs.study import Study, load_study, make_study, names_of_settings
 
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]

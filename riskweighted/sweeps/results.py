@@ -4,14 +4,13 @@
 """
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.settings import to_table
@@ -20,7 +19,7 @@ from riskweighted.runs.study import DataSettings
 from riskweighted.sweeps.cells import Cell, Result
 from riskweighted.sweeps.grid import Point, Sweep, value_text
 
-__all__ = ["finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "working_folder", "write_results"]
+__all__ = ["begin", "finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "write_results"]
 
 
 def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[str, Any]:
@@ -40,26 +39,18 @@ def _shown(name: str, value: Any) -> Any:
     return Path(value).name if name == "data.path" else value
 
 
-@contextmanager
-def working_folder(out: Path, inputs: Mapping[str, Any]) -> Iterator[Path]:
-    """OUT.partial, readable for its owner only; goes away after an error, unless a finished cell is there."""
-    partial = out.absolute().parent / f"{out.absolute().name}.partial"
+def begin(partial: Path, inputs: Mapping[str, Any]) -> None:
+    """Write down in the working folder what the sweep is begun with; refuse one that was begun with something else."""
     begun = partial / "sweep.json"
     if begun.is_file():
-        _refuse_other_inputs(partial, json.loads(begun.read_text(encoding="utf-8")), json.loads(json.dumps(inputs)))
-    elif partial.exists() and any(path.name != "sweep.tmp" for path in partial.iterdir()):
-        raise InputError(f"{str(partial)!r} exists and is not the working folder of a sweep; move it away or choose another --out")
-    partial.mkdir(parents=True, exist_ok=True)
-    partial.chmod(0o700)
-    if not begun.is_file():
-        _write_whole(begun, json.dumps(inputs, indent=2, ensure_ascii=False) + "\n")
-    (partial / "cells").mkdir(exist_ok=True)
-    try:
-        yield partial
-    except BaseException:
-        if partial.is_dir() and not any((partial / "cells").glob("*.json")):
-            shutil.rmtree(partial)
-        raise
+        try:
+            before = json.loads(begun.read_text(encoding="utf-8"))
+        except ValueError:
+            before = None  # damaged; every cell says for itself what it was made for
+        if isinstance(before, dict):
+            _refuse_other_inputs(partial, before, json.loads(json.dumps(inputs)))
+            return
+    write_file(begun, json.dumps(inputs, indent=2, ensure_ascii=False) + "\n", private=True)
 
 
 def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -81,31 +72,28 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield f"{before}{name}", value
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """All of a file or nothing of it."""
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
-
-
 def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:
-    """Results of the cells that an earlier run of the same sweep finished."""
+    """Results of the cells that an earlier run of the same sweep finished; a damaged one is named in a warning and left out."""
     found = {}
     for key in {cell.key for cell in cells}:
-        path = partial / "cells" / f"{key}.json"
-        if path.is_file():
-            found[key] = Result(*json.loads(path.read_text(encoding="utf-8")))
+        content = recall(_cell_path(partial, key), key)
+        if content is not None:
+            found[key] = Result(*json.loads(content))
     return found
 
 
 def keep_cell(partial: Path, key: str, result: Result) -> None:
-    """Write a finished cell, whole or not at all."""
-    _write_whole(partial / "cells" / f"{key}.json", json.dumps(result))
+    """Keep a finished cell; its key says what it was made for: data, weights, seed, versions and all settings."""
+    keep(_cell_path(partial, key), json.dumps(result).encode(), key)
 
 
-_MEASURE = ["variable", "measure", "value", "lower", "upper", "overlap"]
+def _cell_path(partial: Path, key: str) -> Path:
+    return partial / "cells" / f"{key}.json"
+
+
+_MEASURE = ["variable", "key", "measure", "parameter", "term", "value", "lower", "upper", "overlap"]
 _FIT = ["mean_weight", "largest_r_hat", "smallest_ess_bulk", "divergences", "converged"]
-_DEFINITION = ["label", "variable", "measure", "higher_is", "rule", "definition"]
+_DEFINITION = ["label", "variable", "key", "measure", "parameter", "term", "higher_is", "rule", "definition"]
 
 
 def tidy_tables(
@@ -126,7 +114,7 @@ def tidy_tables(
     for name in points[0].settings:
         if everything[name].dtype == object:  # numbers beside text, which parquet refuses
             everything[name] = everything[name].map(str)
-    everything = everything.astype({"divergences": "Int64", "converged": "boolean"})
+    everything = everything.astype({"variable": "string", "term": "string", "divergences": "Int64", "converged": "boolean"})
     definitions = everything[_DEFINITION].drop_duplicates(ignore_index=True)
     return everything[[*names, *_MEASURE, *_FIT]], definitions, pd.DataFrame(failed, columns=[*names, "error"])
 
@@ -141,13 +129,12 @@ manifest.json                  settings, grid, versions, fingerprint of the data
 
 
 def write_results(result: Path, tables: Mapping[str, pd.DataFrame], inputs: Mapping[str, Any]) -> None:
-    """The result folder, inside the working one."""
-    shutil.rmtree(result, ignore_errors=True)
+    """The files of the folder `result`, which is empty."""
     write_table(tables["results"], result / "results.csv")
     write_table(tables["results"], result / "results.parquet")
     write_table(tables["definitions"], result / "definitions.csv")
     if len(tables["failures"]):
         write_table(tables["failures"], result / "failures.csv")
-    (result / "README.txt").write_text(_GUIDE, encoding="utf-8")
+    write_file(result / "README.txt", _GUIDE)
     manifest = {**inputs, "files": {path.name: file_hash(path) for path in sorted(result.iterdir())}}
-    (result / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -120,7 +120,8 @@ def cluster_pool(shared: Any, address: str, paths: Sequence[Path], versions: Map
         def submit(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # "Sending large graph": a posterior may be large
-                return executor.submit(function, sent, *arguments)
+                future: Future[Any] = executor.submit(function, sent, *arguments)
+                return future
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # once, and meant

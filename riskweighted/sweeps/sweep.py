@@ -18,19 +18,21 @@ import pandas as pd
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
-from riskweighted.evaluation.evaluate import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
 from riskweighted.runs.checked import check_study
-from riskweighted.runs.folder import check_replaceable, publish
+from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.study import DataSettings
 from riskweighted.sweeps.cells import Cell, Group, Outcome, Result, describe, group_cells, identify, run_group
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
-from riskweighted.sweeps.results import finished_cells, keep_cell, sweep_inputs, tidy_tables, working_folder, write_results
+from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
-from riskweighted.synthesis.fitting import prepare_model
-from riskweighted.weights.schemes import UNWEIGHTED, scheme_alpha
+from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["SweepResult", "sweep"]
 
@@ -90,33 +92,36 @@ def sweep(
     Raises
     ------
     InputError
-        If a setting at any point of the grid or the data is not valid, `out` exists without `force`, ``OUT.partial``
-        was begun with other inputs, or the scheduler does not answer. A cell that fails later stands in `failures`.
+        If a setting at any point of the grid or the data is not valid, `out` exists without `force`, another sweep is at
+        work there, ``OUT.partial`` was begun with other inputs, or the scheduler does not answer. A cell that fails later
+        stands in `failures`.
     """
-    out, reporter = Path(out), reporter or Quiet()
-    if out.exists() and not force:
-        raise InputError(f"{str(out)!r} exists; choose another folder or allow replacing it (--force)")
-    if out.exists():
-        check_replaceable(out)
     if workers is not None:
         check_count(workers, "workers")
         if scheduler is not None:
             raise InputError(f"give workers or a scheduler, not both; got workers {workers} and scheduler {scheduler!r}")
     if confidential is not None and any(name.startswith("data.") for name in plan.grid):
         raise InputError("the grid names a setting of 'data', but the data are given as a DataFrame; give one of them")
+    with opened(Path(out), "a sweep", check_replaceable=check_replaceable, force=force) as working:
+        return _sweep_in(working, plan, confidential, workers, scheduler, reporter or Quiet())
+
+
+def _sweep_in(
+    working: WorkingFolder, plan: Sweep, confidential: pd.DataFrame | None, workers: int | None, scheduler: str | None, reporter: Reporter
+) -> SweepResult:
+    """Check, compute and write, in a working folder that keeps finished cells."""
     with reporter.step("checking every cell") as advance:
         points = expand_grid(plan)
         fingerprints = _check_points(points, confidential, advance)
     inputs = sweep_inputs(plan, fingerprints)
     whack_a_mole = UNWEIGHTED in plan.schemes
     cells = [identify(point, fingerprints[point.study.data], inputs["versions"], whack_a_mole=whack_a_mole) for point in points]
-    with working_folder(out, inputs) as partial:
-        finished = finished_cells(partial, cells)
-        errors = _compute(cells, finished, partial, confidential, workers, scheduler, reporter)
-        results, definitions, failures = tidy_tables(points, cells, finished, errors)
-        write_results(partial / "result", {"results": results, "definitions": definitions, "failures": failures}, inputs)
-        publish(partial, out)
-    return SweepResult(out, results, failures)
+    begin(working.folder, inputs)
+    finished = finished_cells(working.folder, cells)
+    errors = _compute(cells, finished, working.folder, confidential, workers, scheduler, reporter)
+    results, definitions, failures = tidy_tables(points, cells, finished, errors)
+    write_results(working.result, {"results": results, "definitions": definitions, "failures": failures}, inputs)
+    return SweepResult(working.out, results, failures)
 
 
 def _check_points(

@@ -2,20 +2,29 @@
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.synthesis.descriptions import GROUP
 
 if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
-__all__ = ["Blueprint", "Synthesizer", "baseline_names", "load_synthesizer", "synthesizer_names"]
+__all__ = [
+    "Blueprint",
+    "ContractError",
+    "Prepared",
+    "Synthesizer",
+    "baseline_names",
+    "keeps_true_values",
+    "load_synthesizer",
+    "synthesizer_names",
+]
 
-_GROUP = "riskweighted.synthesizers"
 _BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
@@ -41,23 +50,41 @@ class Blueprint(NamedTuple):
     """
 
     model: "pm.Model"
-    weighted_log_likelihood: "TensorVariable"
+    weighted_log_likelihood: "TensorVariable[Any, Any]"
     weigh: Callable[[np.ndarray], dict[str, np.ndarray]]
     monitored: tuple[str, ...]
     density_terms: int
 
 
-class Synthesizer(Protocol):
-    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable and hashable."""
+class ContractError(InputError):
+    """A synthesizer does not keep its contract. Names the class and the clause, and shows no value of the data."""
 
-    formula: str
+
+class Prepared(Protocol):
+    """What `Synthesizer.prepare` makes of the confidential data: checked arrays, whose form is the model's own business."""
+
+    def at(self, frame: pd.DataFrame) -> Self:
+        """The same for the m rows of another frame, by the confidential recipe: levels, centre, turn, location, scale, codes.
+
+        The response too where the frame has the column, else NaN (`Synthesizer.draw` and ``mass`` never use it).
+        InputError where a predictor is absent, missing, infinite, or has a level that the confidential data lack.
+        """
+
+
+class Synthesizer(Protocol):
+    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
+
+    Two things are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
+    on the original scale, (n,) (for a whole-number target the bounds stand at halves); and ``keeps_true_values = True`` for
+    a class whose output holds confidential values, so that it is never treated as synthetic.
+    """
 
     @property
     def target(self) -> str:
         """The column that it synthesizes."""
 
     def prepare(self, data: pd.DataFrame) -> Any:
-        """Check the data and turn it into the arrays the other methods need. Raises InputError."""
+        """Check the data and turn it into a `Prepared` that the other methods need. Raises InputError."""
 
     def build(self, prepared: Any) -> Blueprint | None:
         """Priors and weighted likelihood; None where there is nothing to estimate."""
@@ -69,9 +96,14 @@ class Synthesizer(Protocol):
         """New values of the target given one posterior draw, on the original scale, (n,)."""
 
 
+def keeps_true_values(synthesizer: Synthesizer) -> bool:
+    """Whether its output holds confidential values, as top-coding's does: confidential, whatever it is called."""
+    return bool(getattr(synthesizer, "keeps_true_values", False))
+
+
 def synthesizer_names() -> list[str]:
     """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
-    return sorted(entry_points(group=_GROUP).names)
+    return sorted(entry_points(group=GROUP).names)
 
 
 def baseline_names() -> list[str]:
@@ -91,7 +123,8 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     --------
     >>> synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     """
-    found = [point for point in entry_points(group=_GROUP) if point.name == name]
+    found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise InputError(f"unknown synthesizer {name!r}; installed are {listing(synthesizer_names())}")
-    return found[0].load()
+    make: Callable[..., Synthesizer] = found[0].load()
+    return make

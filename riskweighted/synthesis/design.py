@@ -5,13 +5,15 @@ centred, then turned so that its columns are uncorrelated with unit variance: sa
 N(0, I) prior on the slopes of the whitened columns is a unit-information prior on the original ones.
 """
 
+import copy
 import re
-from typing import NamedTuple
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
-from formulaic.errors import FormulaicError
+from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, require_finite
@@ -26,7 +28,8 @@ class Design(NamedTuple):
 
     ``centred`` (n, p): the model matrix without its intercept, minus ``centre`` (p,); ``whitened`` (n, p):
     centred @ turn, columns of mean 0, variance 1, uncorrelated over the n records; ``turn`` (p, p), so that slopes on
-    the original columns are turn @ slopes; ``spec``: the model spec, with the names of the original columns.
+    the original columns are turn @ slopes; ``spec``: the model spec, with the names of the original columns;
+    ``formula``: what the spec was made from.
     """
 
     centred: np.ndarray
@@ -34,6 +37,32 @@ class Design(NamedTuple):
     centre: np.ndarray
     turn: np.ndarray
     spec: ModelSpec
+    formula: str
+
+    def at(self, frame: pd.DataFrame) -> "Design":
+        """The same design for the m rows of another frame: confidential spec (levels, knots, ...), centre and turn.
+
+        Slopes estimated on the confidential data mean the same there. A level that the frame lacks keeps its column.
+
+        Raises
+        ------
+        InputError
+            If a predictor is absent, missing or infinite, or has a level that the confidential data lack.
+        """
+        _predictors(self.formula, frame, "frame")
+        spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
+        matrix = _evaluate(self.formula, spec, frame, "frame")
+        changed = [name for name, (kind, _) in self.spec.encoder_state.items() if spec.encoder_state[name][0] is not kind]
+        if changed:
+            raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
+        centred = _columns(self.formula, matrix) - self.centre
+        return self._replace(centred=centred, whitened=centred @ self.turn)
+
+    def response(self, frame: pd.DataFrame) -> np.ndarray:
+        """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such column."""
+        if response_name(self.formula) in frame.columns:
+            return response_values(self.formula, frame, "frame")
+        return np.full(len(frame), np.nan)
 
 
 def _split(formula: str) -> tuple[str, str]:
@@ -53,20 +82,22 @@ def response_name(formula: str) -> str:
     return _split(formula)[0]
 
 
-def response_values(formula: str, data: pd.DataFrame) -> np.ndarray:
+def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:
     """The sensitive variable as floats, (n,); refuses text, missing and infinite values."""
     name = response_name(formula)
-    require_columns(data, [name], "confidential data")
+    require_columns(data, [name], what)
     column = data[name]
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
-    require_finite(column, "confidential data")
-    return column.to_numpy(dtype=float)
+    require_finite(column, what)
+    values: np.ndarray = column.to_numpy(dtype=float)
+    return values
 
 
-def _predictors(formula: str, data: pd.DataFrame) -> Formula:
+def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
+    """The parsed right-hand side, once the columns that it needs are there and complete."""
     response, right = _split(formula)
-    require_columns(data, [], "confidential data")
+    require_columns(data, [], what)
     unreadable = InputError(f"formula {formula!r} cannot be read: see the formulaic grammar, for example 'y ~ x + C(group)'")
     try:
         parsed = Formula(right)
@@ -80,10 +111,49 @@ def _predictors(formula: str, data: pd.DataFrame) -> Formula:
     required = sorted(plain | {str(name) for name in parsed.required_variables if str(name) not in _FUNCTIONS})
     if response in required:
         raise InputError(f"formula {formula!r} has the sensitive variable {response!r} on both sides")
-    require_columns(data, required, "confidential data")
+    require_columns(data, required, what)
     for name in required:
-        require_finite(data[name], "confidential data: predictor")
+        require_finite(data[name], f"{what}: predictor")
     return parsed
+
+
+def _evaluate(formula: str, recipe: Formula | ModelSpec, data: pd.DataFrame, what: str) -> Any:
+    """The model matrix (with its spec); text in the message never comes from formulaic, which quotes data."""
+    plain = {}
+    for name, column in data.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            plain[name] = column.cat.remove_unused_categories()
+        elif isinstance(column.dtype, pd.StringDtype) and column.dtype.na_value is pd.NA:
+            plain[name] = column.astype(object)  # formulaic takes nullable text for numbers
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # log of zero: refused below, by what it gives
+            warnings.simplefilter("error", DataMismatchWarning)
+            return model_matrix(recipe, data.assign(**plain).reset_index(drop=True), context=_FUNCTIONS, na_action="raise")
+    except DataMismatchWarning:
+        raise InputError(_unseen(formula, recipe, data, what)) from None
+    except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
+        raise InputError(f"formula {formula!r} cannot be evaluated on the {what} ({type(error).__name__})") from None
+
+
+def _unseen(formula: str, spec: ModelSpec, data: pd.DataFrame, what: str) -> str:
+    """Which predictor of the frame has levels that the confidential data lack, and in how many records."""
+    for expression, (_, state) in spec.encoder_state.items():
+        name = re.sub(r"^C\(`?(.*?)`?(,.*)?\)$", r"\1", expression)
+        if name in data.columns and "categories" in state:
+            unseen = int((~data[name].isin(state["categories"])).sum())
+            if unseen:
+                return f"{what}: predictor {name!r} has a level that the confidential data lack in {unseen} of {len(data)} records"
+    return f"formula {formula!r}: a predictor of the {what} has a level that the confidential data lack"
+
+
+def _columns(formula: str, matrix: Any) -> np.ndarray:
+    """The model matrix without its intercept, as finite numbers (n, p)."""
+    keep = [str(name) != "Intercept" for name in matrix.columns]
+    columns = np.asarray(matrix, dtype=float)[:, keep]
+    if not np.isfinite(columns).all():
+        raise InputError(f"formula {formula!r} gives missing or infinite predictors; check log() of zero or negative columns")
+    return columns
 
 
 def build_design(formula: str, data: pd.DataFrame) -> Design:
@@ -95,19 +165,11 @@ def build_design(formula: str, data: pd.DataFrame) -> Design:
         If the formula cannot be read, names an unknown column, a predictor is missing or infinite, or the columns
         of the design are collinear or constant (the message names the first such column).
     """
-    parsed = _predictors(formula, data)
-    unused = {name: data[name].cat.remove_unused_categories() for name in data if isinstance(data[name].dtype, pd.CategoricalDtype)}
-    try:
-        matrix = model_matrix(parsed, data.assign(**unused), context=_FUNCTIONS, na_action="raise")
-    except Exception as error:  # formulaic passes on what its functions raise, and such text may quote data
-        raise InputError(f"formula {formula!r} cannot be evaluated on the confidential data ({type(error).__name__})") from None
-    names = [str(name) for name in matrix.columns]
-    keep = [name != "Intercept" for name in names]
-    columns = np.asarray(matrix, dtype=float)[:, keep]
+    matrix = _evaluate(formula, _predictors(formula, data, "confidential data"), data, "confidential data")
+    columns = _columns(formula, matrix)
+    keep = [str(name) != "Intercept" for name in matrix.columns]
     terms = {place: str(term) for term, places in matrix.model_spec.term_slices.items() for place in range(places.start, places.stop)}
     names = [terms[place] for place, kept in enumerate(keep) if kept]  # a term names no level of a variable
-    if not np.isfinite(columns).all():
-        raise InputError(f"formula {formula!r} gives missing or infinite predictors; check log() of zero or negative columns")
     if "Intercept" not in matrix.columns:
         raise InputError(f"formula {formula!r} removes the intercept; the models need one, so write it without '0 +' or '- 1'")
     empty = [str(term) for term, places in matrix.model_spec.term_slices.items() if places.start == places.stop]
@@ -118,7 +180,7 @@ def build_design(formula: str, data: pd.DataFrame) -> Design:
     if constant.any():
         raise InputError(f"predictor {listing(dict.fromkeys(np.array(names)[constant]))} is constant; remove it from the formula")
     whitened, turn = _whiten(columns - centre, names, formula)
-    return Design(columns - centre, whitened, centre, turn, matrix.model_spec)
+    return Design(columns - centre, whitened, centre, turn, matrix.model_spec, formula)
 
 
 def _whiten(centred: np.ndarray, names: list[str], formula: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,12 +1,15 @@
 """From posterior draws to L synthetic datasets that look like the confidential one."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
+from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer
 
-__all__ = ["as_column", "spread_draws"]
+__all__ = ["as_column", "draw_values", "spread_draws"]
 
 
 def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
@@ -19,6 +22,16 @@ def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
         pairs.append([(chain, int(place)) for place in places])
     longest = max(len(row) for row in pairs)
     return [row[turn] for turn in range(longest) for row in pairs if turn < len(row)]
+
+
+def draw_values(synthesizer: Synthesizer, theta: Draw, prepared: Any, rng: np.random.Generator, n: int) -> np.ndarray:
+    """One draw of the target for n records, (n,), once it is seen to be n numbers."""
+    values = np.asarray(synthesizer.draw(theta, prepared, rng))
+    if values.shape != (n,) or values.dtype.kind not in "fiub":
+        raise ContractError(
+            f"{type(synthesizer).__name__}: draw must give {n} numbers, one a record; got shape {values.shape}, dtype {values.dtype}"
+        )
+    return values
 
 
 def as_column(values: np.ndarray, original: pd.Series) -> pd.Series:

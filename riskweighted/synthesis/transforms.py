@@ -77,3 +77,15 @@ class Transform:
         """From the model's scale back to the original one."""
         with np.errstate(over="ignore"):
             return TRANSFORMS[self.name][1](values, self._constant)
+
+    def bound(self, values: np.ndarray) -> np.ndarray:
+        """Ends of intervals, from the original scale to the model's: those below the domain go to -inf, +-inf stay."""
+        function, _, valid, _ = TRANSFORMS[self.name]
+        values = np.asarray(values, dtype=float)
+        missing = int(np.isnan(values).sum())
+        if missing:
+            raise InputError(f"bounds of intervals must be numbers, infinite ones included: {missing} of {values.size} are missing")
+        inside = valid(values, self._constant) & np.isfinite(values)
+        mapped = np.where(np.isposinf(values), np.inf, -np.inf)
+        mapped[inside] = function(values[inside], self._constant)
+        return mapped

@@ -17,7 +17,8 @@ def bootstrap_means(values: np.ndarray, resamples: int, rng: np.random.Generator
     """Means of `resamples` samples of size n drawn with replacement from values (n,); (resamples,)."""
     distinct, counts = np.unique(values, return_counts=True)
     if 4 * len(distinct) < len(values):  # a sample is its counts of the distinct values
-        return rng.multinomial(len(values), counts / len(values), size=resamples) @ distinct / len(values)
+        drawn: np.ndarray = rng.multinomial(len(values), counts / len(values), size=resamples) @ distinct
+        return drawn / len(values)
     means = np.empty(resamples)
     block = max(1, _BLOCK // len(values))
     for start in range(0, resamples, block):
@@ -36,12 +37,13 @@ def bootstrap_quantiles(values: np.ndarray, quantile: float, resamples: int, rng
     place = (n - 1) * quantile
     j, share = int(np.floor(place)) + 1, place - np.floor(place)
     first = rng.beta(j, n - j + 1, resamples)
-    at_first = ordered[np.minimum((n * first).astype(np.int64), n - 1)]
+    at_first: np.ndarray = ordered[np.minimum((n * first).astype(np.int64), n - 1)]
     if share == 0:
         return at_first
     second = first + (1 - first) * rng.beta(1, n - j, resamples)
-    at_second = ordered[np.minimum((n * second).astype(np.int64), n - 1)]
-    return (1 - share) * at_first + share * at_second
+    at_second: np.ndarray = ordered[np.minimum((n * second).astype(np.int64), n - 1)]
+    between: np.ndarray = (1 - share) * at_first + share * at_second
+    return between
 
 
 def pooled_bootstrap(

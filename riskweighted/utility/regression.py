@@ -1,4 +1,4 @@
-"""Least squares on each dataset: one coefficient, its variance and degrees of freedom."""
+"""Least squares on each dataset: one coefficient, its variance, degrees of freedom and interval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from formulaic import model_matrix
+from scipy import stats
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 
-__all__ = ["Regression", "checked_regression"]
+__all__ = ["Regression", "checked_regression", "coefficient_interval"]
 
 
 @dataclass(frozen=True)
@@ -46,3 +48,25 @@ def checked_regression(
         shown = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
         raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
     return Regression(formula, response_name(formula), spec, coefficient)
+
+
+def coefficient_interval(analysis: Regression, frames: Sequence[pd.DataFrame], *, synthetic: bool, level: float = 0.95) -> Interval:
+    """The coefficient and its interval: by Reiter's rule from L >= 2 datasets, else that of least squares.
+
+    Parameters
+    ----------
+    analysis : Regression
+    frames : sequence of L DataFrames
+    synthetic : bool
+        Whether they are synthetic; with L = 1 the rule then says that its interval is too short.
+    level : float
+        Probability of the interval.
+    """
+    estimates, variances, freedom = zip(*(analysis.fit(frame) for frame in frames), strict=True)
+    if len(frames) > 1:
+        return combine_partially_synthetic(estimates, variances, level=level)
+    half = stats.t.ppf(0.5 + level / 2, freedom[0]) * np.sqrt(variances[0])
+    rule = "one dataset: t interval of least squares"
+    if synthetic:
+        rule += " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
+    return Interval(estimates[0], estimates[0] - half, estimates[0] + half, variances[0], freedom[0], rule)

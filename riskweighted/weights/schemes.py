@@ -10,10 +10,9 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.weights.adjust import risk_weights
 from riskweighted.weights.kway import kway_alpha
+from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["UNWEIGHTED", "scheme_alpha", "scheme_weights"]
-
-UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
+__all__ = ["scheme_alpha", "scheme_weights"]
 
 
 def scheme_alpha(world: World, scheme: str) -> pd.Series:

@@ -5,7 +5,8 @@ import pytest
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.data.io import WRITABLE, read_label, read_table, write_table
+from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import read_label, read_table, write_table
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

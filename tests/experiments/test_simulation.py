@@ -108,13 +108,14 @@ def test_scheme_without_published_number_has_no_z_and_an_unmatched_number_stays_
 
 def test_our_values_by_hand():
     common = {"repetition": 1, "lower": 1.0, "upper": 4.0}
+    mean, distance = ({"measure": name, "key": key, "parameter": np.nan} for name, key in (("mean", "mean"), ("U_m", "ecdf-maximum")))
     rows = [
-        {"scheme": "unweighted", "radius": 0.2, "L": 20, "measure": "mean", "value": 2.0, **common},
-        {"scheme": "unweighted", "radius": 0.3, "L": 20, "measure": "mean", "value": 9.0, **common},  # Table 6 is of r = 20 %
-        {"scheme": "unweighted", "radius": 0.2, "L": 20, "measure": "U_m", "value": 0.5, **common},
-        {"scheme": "unweighted", "radius": 0.3, "L": 20, "measure": "U_m", "value": 0.5, **common},  # the same number again
-        {"scheme": "marginal", "radius": 0.3, "L": 20, "measure": "U_m", "value": 0.7, **common},
-        {"scheme": "marginal", "radius": 0.2, "L": 5, "measure": "U_m", "value": 0.8, **common},  # Table 5 is of L = 20
+        {"scheme": "unweighted", "radius": 0.2, "L": 20, **mean, "value": 2.0, **common},
+        {"scheme": "unweighted", "radius": 0.3, "L": 20, **mean, "value": 9.0, **common},  # Table 6 is of r = 20 %
+        {"scheme": "unweighted", "radius": 0.2, "L": 20, **distance, "value": 0.5, **common},
+        {"scheme": "unweighted", "radius": 0.3, "L": 20, **distance, "value": 0.5, **common},  # the same number again
+        {"scheme": "marginal", "radius": 0.3, "L": 20, **distance, "value": 0.7, **common},
+        {"scheme": "marginal", "radius": 0.2, "L": 5, **distance, "value": 0.8, **common},  # Table 5 is of L = 20
     ]
     table = replicate.our_values(pd.DataFrame(rows))
     five = table[table["table"] == 5].set_index("scheme")["value"]

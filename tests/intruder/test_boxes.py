@@ -72,7 +72,7 @@ def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
         warnings.simplefilter("ignore")
         alpha = kway_weights(frame, scenario, k=k)
         marginal = marginal_weights(frame, scenario)
-        risk = identification_risk(frame, scenario, [frame, frame.assign(y0=frame["y1"])])
+        risk = identification_risk(frame, [frame, frame.assign(y0=frame["y1"])], scenario)
     np.testing.assert_allclose(alpha, brute.kway_weights(frame, keys, k), atol=1e-12)
     np.testing.assert_allclose(marginal, brute.marginal_weights(frame, keys), atol=1e-12)
     synthetic = [frame, frame.assign(y0=frame["y1"])]

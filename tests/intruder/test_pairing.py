@@ -40,6 +40,14 @@ def test_numbers_are_spelled_as_the_confidential_text(confidential):
     assert paired["g"].tolist() == ["01", "02", "01"]
 
 
+def test_a_missing_number_is_missing_and_no_word(confidential):
+    text = confidential.assign(g=["01", "02", "01"])
+    with pytest.warns(RiskWeightedWarning, match="compared as numbers"):
+        paired = pair(text, confidential.assign(g=[1.0, np.nan, 7.0]), scenario)
+    assert paired["g"].isna().tolist() == [False, True, False]
+    assert paired["g"].dropna().tolist() == ["01", "7.0"]
+
+
 @pytest.mark.parametrize(
     ("change", "identifier", "message"),
     [

@@ -1,6 +1,10 @@
-"""What every registered synthesizer promises, tried on simulated data and without compiling a sampler."""
+"""What every synthesizer of this package promises, tried on simulated data and without compiling a sampler.
+
+`riskweighted.check_synthesizer` runs the contract; what stands here besides holds the models against scipy.
+"""
 
 import dataclasses
+from importlib.metadata import distribution
 
 import numpy as np
 import pandas as pd
@@ -16,7 +20,7 @@ from scipy import stats
 import riskweighted
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.fitting import Fit
+from riskweighted.synthesis.posterior import Fit
 
 N = 150
 # The rewrites of the sampled model, run in plain Python; fusion is for compiled code (in Python it loses digits).
@@ -128,9 +132,23 @@ def graph_of(name, settings):
     return _graphs[key]
 
 
-def test_every_registered_synthesizer_has_an_example():
-    assert riskweighted.synthesizer_names() == sorted(EXAMPLES)
+def test_every_synthesizer_of_this_package_has_an_example():
+    """Of this package: a plug-in installed beside it is tested where it lives."""
+    ours = distribution("riskweighted").entry_points.select(group="riskweighted.synthesizers").names
+    assert sorted(ours) == sorted(EXAMPLES)
+    assert set(ours) <= set(riskweighted.synthesizer_names())
     assert set(REFERENCES) == set(EXAMPLES) - {"top-coding"}
+
+
+@cases(CASES)
+def test_the_whole_contract_holds(name, settings):
+    table = riskweighted.check_synthesizer(lambda: make(name, settings), simulated()).set_index("clause")["result"]
+    skipped = table.index[table == "skipped"]
+    if name == "top-coding":  # no likelihood; what it has to say is that its values are true ones
+        assert table["true values are declared"] == "passed"
+        assert make(name, settings).keeps_true_values is True
+    else:
+        assert skipped.empty, list(skipped)
 
 
 # (a) the graph that is sampled against the log-likelihood that is reported
@@ -452,7 +470,7 @@ def test_a_fit_returns_draws_in_the_dtype_of_the_column(name, settings, dtype):
     whole = frame[synthesizer.target].round().astype("float64")
     frame = frame.assign(**{synthesizer.target: whole.astype(dtype)})
     values = {key: ((("chain", "draw", *(f"{key} {i}" for i in range(value.ndim)))), value[None, None]) for key, value in theta.items()}
-    posterior = xr.Dataset(values, coords={"chain": [0], "draw": [0]}, attrs={"deterministic": int(name == "top-coding")})
+    posterior = xr.Dataset(values, coords={"chain": [0], "draw": [0]})
     fit = Fit(synthesizer, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, synthesizer.prepare(frame))
     (synthetic,) = fit.synthesize(1, random_seed=4)
     assert synthetic[synthesizer.target].dtype == frame[synthesizer.target].dtype
@@ -506,7 +524,109 @@ def test_a_top_coded_frame_may_be_changed_without_changing_the_next():
     assert (synthesizer.draw({}, prepared, np.random.default_rng(1)) > 0).all()
 
 
-# (e) values, not things
+# (e) mass, and other rows
+
+
+def on_the_model_scale(synthesizer, frame, bounds):
+    """Bounds above the domain's end, through scipy's references' own change of scale."""
+    if isinstance(synthesizer, riskweighted.load_synthesizer("hierarchical")):
+        return np.log(bounds)
+    return standard_units(synthesizer, frame, bounds) if hasattr(synthesizer, "location") else bounds
+
+
+@cases(BAYESIAN)
+def test_the_mass_of_an_interval_is_that_of_scipy(name, settings):
+    synthesizer, prepared, graph = graph_of(name, settings)
+    frame, rng = simulated(), np.random.default_rng(14)
+    y = frame[synthesizer.target].to_numpy(dtype=float)
+    for _ in range(3):
+        theta, _ = graph(rng, np.ones(N), 0.3)
+        parts, weight, _ = REFERENCES[name](synthesizer, frame, theta)
+        for low, high in ((0.8 * y + 0.1, 1.2 * y + 0.4), (y * rng.uniform(0.1, 0.9, N) + 0.1, y * rng.uniform(1.1, 30, N) + 7)):
+            ends = on_the_model_scale(synthesizer, frame, np.stack([low, high]))
+            if name == "negative-binomial":
+                ends[0] = np.ceil(ends[0]) - 1
+            expected = sum(share * (part.cdf(ends[1]) - part.cdf(ends[0])) for part, share in zip(parts, weight, strict=True))
+            np.testing.assert_allclose(synthesizer.mass(theta, prepared, low, high), expected, rtol=1e-7, atol=1e-12)
+            upwards = synthesizer.mass(theta, prepared, low, np.inf)
+            above = sum(share * part.sf(ends[0]) for part, share in zip(parts, weight, strict=True))
+            np.testing.assert_allclose(upwards, above, rtol=1e-9)  # of a small tail too: no 1 - cdf
+
+
+@cases(BAYESIAN)
+def test_a_mass_beyond_the_domain_is_zero_and_over_it_one(name, settings):
+    synthesizer, prepared, graph = graph_of(name, settings)
+    theta, _ = graph(np.random.default_rng(15), np.ones(N), 0.3)
+    floor = {"log": 0.0, "shifted-log": -50.0}.get(getattr(synthesizer, "transform", None), -np.inf)
+    floor = -0.5 if name == "negative-binomial" else floor
+    np.testing.assert_array_equal(synthesizer.mass(theta, prepared, -np.inf, floor), np.zeros(N))
+    np.testing.assert_allclose(synthesizer.mass(theta, prepared, floor, np.inf), np.ones(N), rtol=1e-12)
+    np.testing.assert_array_equal(synthesizer.mass(theta, prepared, 30.0, 20.0), np.zeros(N))
+    if name != "negative-binomial":
+        with pytest.raises(InputError) as caught:
+            synthesizer.mass(theta, prepared, np.where(np.arange(N) == 3, np.nan, 1.0), 2.0)
+        assert_clear(caught, "bounds", "1 of 150")
+
+
+def test_the_mass_of_counts_is_exact_far_out_and_near_poisson():
+    synthesizer = make("negative-binomial", {"formula": "count ~ 1"})
+    prepared = synthesizer.prepare(pd.DataFrame({"count": [0, 1, 7]}))
+    for mean, phi in ((20.0, 1e13), (20.0, 0.01), (1e-4, 3.0), (1e5, 2.0)):
+        theta = {"intercept": np.log([mean]), "inverse_phi": np.array([1 / phi])}
+        for low, high in ((-0.5, 0.5), (0.5, 1.5), (6.5, 7.5), (149.5, 160.5), (0, 7), (3.2, 9.9)):
+            counts = np.arange(np.ceil(low), np.floor(high) + 1)
+            expected = stats.nbinom.pmf(counts, phi, phi / (phi + mean)).sum() if phi < 1e12 else stats.poisson.pmf(counts, mean).sum()
+            got = synthesizer.mass(theta, prepared, low, high)
+            np.testing.assert_allclose(got, np.full(3, expected), rtol=1e-8, atol=1e-300)
+
+
+def test_a_group_that_the_confidential_data_lack_is_refused_and_an_absent_one_keeps_its_code():
+    synthesizer = make("hierarchical", EXAMPLES["hierarchical"][0])
+    frame = simulated()
+    prepared = synthesizer.prepare(frame)
+    rows = np.flatnonzero(frame["race"].isna())
+    np.testing.assert_array_equal(prepared.at(frame.iloc[rows]).group, prepared.group[rows])
+    np.testing.assert_array_equal(prepared.at(frame.iloc[rows[:1]]).scale_group, prepared.scale_group[rows[:1]])
+    complete = frame[frame["race"].notna()]
+    whole, n = synthesizer.prepare(complete), len(complete)
+    unseen = np.where(np.arange(n) < 3, "987654.321", complete["urban"])
+    for changed, count in ((complete.assign(race=None), n), (complete.assign(urban=unseen), 3)):
+        with pytest.raises(InputError) as caught:
+            whole.at(changed)
+        assert_clear(caught, f"{count} of {n}", "groups")
+    with pytest.raises(InputError) as caught:
+        prepared.at(frame.drop(columns="urban"))
+    assert_clear(caught, "'urban'", "no column")
+
+
+def test_top_coding_elsewhere_cuts_at_the_confidential_bound():
+    synthesizer = make("top-coding", {"formula": "income ~ 1", "quantile": 0.5})
+    frame = simulated()
+    prepared = synthesizer.prepare(frame)
+    other = frame.iloc[:7].assign(income=[1.0, 1e9, 2.0, 1e8, 3.0, 4.0, 5.0])
+    cut = synthesizer.draw({}, prepared.at(other), np.random.default_rng(1))
+    np.testing.assert_array_equal(cut, np.minimum(other["income"], np.quantile(frame["income"], 0.5)))
+    with pytest.raises(InputError) as caught:
+        prepared.at(frame.drop(columns="income"))
+    assert_clear(caught, "'income'", "no column")
+
+
+@cases([case for case in BAYESIAN if case[0] != "hierarchical"])
+def test_the_response_of_other_rows_stands_on_the_confidential_scale(name, settings):
+    """Checked against scipy with the confidential location, scale and whitening, on values that are not in the data."""
+    synthesizer, prepared, graph = graph_of(name, settings)
+    frame = simulated()
+    theta, _ = graph(np.random.default_rng(16), np.ones(N), 0.3)
+    y = np.round(1.5 * frame[synthesizer.target].to_numpy(dtype=float) + 3)
+    parts, weight, _ = REFERENCES[name](synthesizer, frame, theta)
+    z = y if name == "negative-binomial" else standard_units(synthesizer, frame, y)
+    density = "logpmf" if name == "negative-binomial" else "logpdf"
+    terms = [getattr(part, density)(z) + np.log(share) for part, share in zip(parts, weight, strict=True)]
+    got = synthesizer.log_likelihood(theta, prepared.at(frame.assign(**{synthesizer.target: y})))
+    np.testing.assert_allclose(got, np.logaddexp.reduce(terms, axis=0), rtol=1e-8, atol=1e-8)
+
+
+# (f) values, not things
 
 
 @cases(CASES)

@@ -18,7 +18,7 @@ from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
 from riskweighted.synthesis.convergence import diagnose
-from riskweighted.synthesis.fitting import Fit
+from riskweighted.synthesis.posterior import Fit
 
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
 ODD = ["x" * 150 + "y" * 150, "שיטה משוקללת", '$a^2$ \N{GRINNING FACE} 漢 <b>"q"</b>', "_hidden"]
@@ -33,7 +33,7 @@ def records(n=300):
 def utility():
     rows = [(label, "income", MEASURE, 10.0 + k, 9.0 + k, 12.0 + k, "a rule") for k, label in enumerate(["confidential", *SCHEMES])]
     rows.append(("marginal", "income", "U_m", 0.1, np.nan, np.nan, np.nan))
-    return pd.DataFrame(rows, columns=["label", "variable", "measure", "estimate", "lower", "upper", "rule"])
+    return pd.DataFrame(rows, columns=["label", "variable", "measure", "value", "lower", "upper", "rule"])
 
 
 def summary():

@@ -1,6 +1,8 @@
 """`riskweighted reidentify`: from files, and from a finished run."""
 
 import json
+import os
+import stat
 
 import pandas as pd
 import pytest
@@ -64,6 +66,27 @@ def test_nothing_is_left_after_an_error(folder):
         run_reidentification_study(load_reidentification_study(folder / "study.toml"), folder / "out")
     assert not (folder / "out").exists()
     assert not (folder / "out.partial").exists()
+
+
+def test_the_pairs_are_their_owners_only(folder):
+    before = os.umask(0o022)
+    try:
+        run_reidentification_study(load_reidentification_study(folder / "study.toml"), folder / "out")
+    finally:
+        os.umask(before)
+    for path in [folder / "out", *(folder / "out").rglob("*")]:
+        secret = "confidential" in path.parts
+        expected = (0o700 if secret else 0o755) if path.is_dir() else (0o600 if secret else 0o644)
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+
+
+def test_what_lay_in_the_working_folder_is_not_published(folder):
+    stale = folder / "out.partial" / "confidential" / "old.csv"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("old")
+    with pytest.raises(InputError, match="not the working folder of a re-identification study"):
+        run_reidentification_study(load_reidentification_study(folder / "study.toml"), folder / "out")
+    assert stale.read_text() == "old"
 
 
 def test_an_interrupt_leaves_nothing(folder):

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import os
 import re
+import stat
 import subprocess
 import sys
 
@@ -61,9 +63,9 @@ def test_the_python_code_reproduces_the_published_interval(run, tmp_path, ending
     pack = release_run(run, tmp_path / "pack", schemes=["pairwise"], formats=[ending]).folder
     utility = run.tables["utility"]
     row = utility[(utility["label"] == "pairwise") & (utility["measure"] == "coefficient C(size)[T.2]")].iloc[0]
-    np.testing.assert_allclose(numbers_printed(pack / "combine.py"), row[["estimate", "lower", "upper"]].astype(float), rtol=1e-9)
+    np.testing.assert_allclose(numbers_printed(pack / "combine.py"), row[["value", "lower", "upper"]].astype(float), rtol=1e-9)
     page = (pack / "how_to_combine.md").read_text()
-    for value in (row["estimate"], row["lower"], row["upper"]):
+    for value in (row["value"], row["lower"], row["upper"]):
         assert f"{value:.5g}" in page
     assert (pack / "combine.py").read_text() in page
     assert (pack / "combine.R").is_file()
@@ -95,6 +97,25 @@ def test_the_same_run_gives_the_same_bytes(run, pack, tmp_path):
     for path in pack.rglob("*"):
         if path.is_file():
             assert path.read_bytes() == (again / path.relative_to(pack)).read_bytes(), path
+
+
+@pytest.mark.slow
+def test_a_pack_is_private_until_it_is_checked(run, tmp_path):
+    seen = []
+
+    def look(run):
+        seen.append((stat.S_IMODE((tmp_path / "pack.partial").stat().st_mode), (tmp_path / "pack").exists()))
+        return "<p>aggregates</p>"
+
+    before = os.umask(0o022)
+    try:
+        folder = release_run(run, tmp_path / "pack", schemes=["pairwise"], report=look).folder
+    finally:
+        os.umask(before)
+    assert seen == [(0o700, False)]
+    for path in [folder, *folder.rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644), path
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 @pytest.mark.slow

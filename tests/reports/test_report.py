@@ -2,6 +2,7 @@
 
 import dataclasses
 import html
+import json
 import re
 
 import numpy as np
@@ -14,6 +15,9 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.report import report
 from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.evaluation.tables import Statistic, as_table, measured
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.disclosure import View, number, quantile_digits
@@ -144,20 +148,86 @@ def test_counts_say_no_more_than_they_may(value, m):
 
 def test_quantiles_keep_the_digits_that_ten_records_share():
     values = pd.DataFrame({"y": np.r_[np.full(10, 1234.0), np.arange(5000.0, 5012.0), 70000.0]})
-    ends = pd.DataFrame(
-        {
-            "label": "confidential",
-            "variable": "y",
-            "measure": ["median", "0.9 quantile", "0.1 quantile", "mean"],
-            "estimate": [1234.0, 5003.0, 70000.0, 1.0],
-        }
-    ).assign(lower=1234.0, upper=1234.0)
-    assert quantile_digits(ends, values, 10) == {("y", "median"): 3, ("y", "0.9 quantile"): 2, ("y", "0.1 quantile"): 0}
-    assert quantile_digits(ends, values, 12)[("y", "median")] == 0
-    view = View(False, 10, 23, {("y", "median"): 2, ("y", "0.1 quantile"): 0})
-    assert view.estimate("y", "median", 1234.0) == "1200"
-    assert view.estimate("y", "0.1 quantile", 70000.0) == "not shown"
-    assert view.estimate("y", "mean", 1234.5678) == "1234.6"
+    median, high, low = (Statistic("quantile", "y", share) for share in (0.5, 0.9, 0.1))
+    mean = Statistic("mean", "y")
+    ends = {median: 1234.0, high: 5003.0, low: 70000.0, mean: 1.0}
+    table = as_table(measured("confidential", one, value, "", interval=(1234.0, 1234.0)) for one, value in ends.items())
+    assert quantile_digits(table, values, 10) == {median: 3, high: 2, low: 0}
+    assert quantile_digits(table, values, 12)[median] == 0
+    view = View(False, 10, 23, {median: 2, low: 0})
+    assert view.show(median, 1234.0) == "1200"
+    assert view.show(low, 70000.0) == "not shown"
+    assert view.show(high, 5003.0) == "not shown"  # nobody counted who shares its digits
+    assert view.show(mean, 1234.5678) == "1234.6"
+
+
+@pytest.mark.parametrize("key", [key for key, measure in MEASURES.items() if measure.disclosure in (None, Disclosure.LEFT_OUT)])
+def test_a_measure_without_a_rule_is_never_shown(key):
+    measure = MEASURES[key]
+    parameter = 0.5 if measure.parameter in ("threshold", "quantile", "increase") else None
+    assert View(False, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.123456) == "not shown"
+    assert View(True, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.25) == "0.25"
+
+
+PLANTED = [  # table, key, variable, parameter, term, text
+    ("risk", "second-largest-risk", None, None, None, "second largest risk"),
+    ("risk", None, None, None, None, "risk of record 17"),
+    ("risk", "mean-risk", None, None, None, "mean risk of record 17"),  # a key that we know, under another text
+    ("risk", "mean-risk", None, 17.0, None, "mean risk"),  # and with a parameter that it does not have
+    ("utility", "largest-value", "income", None, None, "largest value"),
+    ("utility", "mean", "record 17", None, None, "mean"),  # not a variable of the data
+    ("utility", "quantile", "income", None, None, "0.999 quantile"),
+]
+SECRET = 0.738219
+
+
+def planted(folder, rows):
+    """A copy of the run with more rows in its tables, and in the main table, as a whole run under its own hashes."""
+    run = copied_run(folder)
+    for name in ("risk", "utility"):
+        table = pd.read_csv(run / "tables" / f"{name}.csv")
+        columns = ["key", "variable", "parameter", "term", "measure"]
+        more = [dict(zip(columns, row[1:], strict=True)) for row in rows if row[0] == name]
+        new = [{"label": "pairwise", **row, "value": SECRET, "higher_is": "riskier", "definition": f"{row['measure']}!"} for row in more]
+        pd.DataFrame([*table.to_dict("records"), *new]).to_csv(run / "tables" / f"{name}.csv", index=False)
+    summary = pd.read_csv(run / "tables" / "summary.csv")
+    extra = {row[-1]: SECRET for row in rows if row[-1] != "mean risk"}
+    summary.assign(**extra).to_csv(run / "tables" / "summary.csv", index=False)
+    manifest = json.loads((run / "manifest.json").read_text())
+    for name in manifest["files"]:
+        manifest["files"][name] = file_hash(run / name)
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    return load_run(run)
+
+
+@pytest.mark.slow
+def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
+    run = planted(tmp_path, PLANTED)
+    page, before = render_report(run), tables_of(releasable)
+    text = html.unescape(re.sub(r"base64,[^\"]*", "", page))
+    for hidden in ("second largest", "record 17", "largest value", "0.999", "0.738"):
+        assert hidden not in text.lower(), hidden
+    shown = tables_of(page)
+    assert {key: rows for key, rows in shown.items() if key != "hashes"} == {key: rows for key, rows in before.items() if key != "hashes"}
+    assert re.sub(r"data:image[^\"]*", "", page).count("measures are withheld: no rule says how to show them outside.") == 3
+    assert "4 measures are withheld" in text
+    assert "3 measures are withheld" in text
+    assert "withheld" not in releasable
+    inside = tables_of(render_report(run, internal=True))
+    assert [row[0] for row in inside["risk-measures"] if "record 17" in row[0]] == ["risk of record 17", "mean risk of record 17"]
+    assert "withheld" not in render_report(run, internal=True)
+
+
+@pytest.mark.slow
+def test_one_withheld_measure_is_one(tmp_path):
+    page = render_report(planted(tmp_path, PLANTED[:1]))
+    assert page.count("1 measure is withheld: no rule says how to show it outside.") == 2  # of the main table and of the risk
+
+
+@pytest.mark.slow
+def test_two_values_of_one_measure_are_refused(tmp_path):
+    with pytest.raises(InputError, match="more than once"):
+        render_report(planted(tmp_path, [("risk", "mean-risk", None, None, None, "mean risk")]))
 
 
 def test_numbers_are_readable():

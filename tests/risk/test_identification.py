@@ -179,7 +179,7 @@ def test_two_records_that_swap_their_known_values_are_noticed():
 def test_text_released_as_numbers_is_refused():
     confidential = pd.DataFrame({"job": ["a", "b"]})
     with pytest.raises(InputError) as caught:
-        identification_risk(confidential, Scenario(synthetic="job"), pd.DataFrame({"job": [SECRET, 2.0]}))
+        identification_risk(confidential, pd.DataFrame({"job": [SECRET, 2.0]}), Scenario(synthetic="job"))
     assert_clear(caught, "'job'", "dtype float64")
 
 
@@ -203,3 +203,21 @@ def test_unusable_confidential_data_are_refused(confidential, named, released):
     with pytest.raises(InputError) as caught:
         identification_risk(confidential, released, SETTINGS)
     assert_clear(caught, "confidential data", *named)
+
+
+def test_the_order_is_confidential_synthetic_scenario_and_any_order_by_name():
+    released = CONFIDENTIAL.assign(income=CONFIDENTIAL["income"].to_numpy()[::-1])
+    expected = identification_risk(CONFIDENTIAL, released, SETTINGS)
+    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, scenario=SETTINGS, synthetic=released), expected)
+    of_the_data = identification_risk(CONFIDENTIAL, None, SETTINGS)
+    pd.testing.assert_series_equal(identification_risk(CONFIDENTIAL, scenario=SETTINGS), of_the_data)
+    assert not expected.equals(of_the_data)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(CONFIDENTIAL, SETTINGS), (CONFIDENTIAL, SETTINGS, CONFIDENTIAL), (CONFIDENTIAL,), (CONFIDENTIAL, CONFIDENTIAL)]
+)
+def test_the_old_order_by_position_and_no_scenario_are_refused(arguments):
+    with pytest.raises(InputError) as caught:
+        identification_risk(*arguments)
+    assert_clear(caught, "scenario", "identification_risk(confidential, synthetic, scenario)")

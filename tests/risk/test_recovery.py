@@ -1,4 +1,5 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,15 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.recovery import recovery_probability
 from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.fitting import Fit
+from riskweighted.synthesis.posterior import Fit
+
+
+class Values(NamedTuple):
+    y: np.ndarray
+    rescale: bool
+
+    def at(self, frame):
+        return self._replace(y=frame["y"].to_numpy(dtype=float))
 
 
 @dataclass(frozen=True)
@@ -26,17 +35,17 @@ class NormalMean:
         return "y"
 
     def prepare(self, data):
-        values = data["y"].to_numpy(dtype=float)
-        return values - values.mean() if self.rescale else values
+        return Values(data["y"].to_numpy(dtype=float), self.rescale)
 
     def build(self, prepared):
         return None
 
     def log_likelihood(self, theta, prepared):
-        return -0.5 * (prepared - theta["theta"]) ** 2 - 0.5 * np.log(2 * np.pi)
+        values = prepared.y - prepared.y.mean() if self.rescale else prepared.y
+        return -0.5 * (values - theta["theta"]) ** 2 - 0.5 * np.log(2 * np.pi)
 
     def draw(self, theta, prepared, rng):
-        return rng.normal(theta["theta"], 1.0, len(prepared))
+        return rng.normal(theta["theta"], 1.0, len(prepared.y))
 
 
 FRAME = pd.DataFrame({"y": [1.0, -0.4, 2.5, 0.3, 0.9]}, index=list("abcde"))
@@ -219,7 +228,8 @@ def test_recovery_refuses():
         ((fit, RELEASES, BALL, ["a"]), {"prior": lambda y: 0 * y}, ["prior"]),
         ((hidden, RELEASES, BALL, ["a", "b"]), {}, ["'y'", "zero in 1 of 2"]),
         ((moving, RELEASES, BALL, ["a"]), {}, ["NormalMean", "scale"]),
-        ((empty, RELEASES, BALL, ["a"]), {}, ["likelihood"]),
+        ((empty, RELEASES, BALL, ["a"]), {}, ["TopCoding", "likelihood"]),
+        ((replace(fit, prepared=FRAME["y"].to_numpy()), RELEASES, BALL, ["a"]), {}, ["NormalMean", "ndarray", "at(frame)"]),
     ]
     for arguments, settings, named in cases:
         with pytest.raises(InputError) as caught:

@@ -1,12 +1,16 @@
 """The main job in one process: what it writes, and how it goes on after an interruption."""
 
+import errno
 import json
+import os
+import stat
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.common.errors import InputError
+from riskweighted.common import atomic
+from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.runs.checked import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
@@ -29,14 +33,110 @@ def confidential():
     return pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=100))}, index=[f"r{i}" for i in range(100)])
 
 
-def content(folder):
+def content_of(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, confidential):
+    """The run, gone through at once under a umask that lets all read; and the mode of every file when it was synced."""
+    modes, sync, before = {}, atomic.sync, os.umask(0o022)
+
+    def seen(path):
+        modes[path.name] = stat.S_IMODE(path.stat().st_mode), "confidential" in path.parts or path.suffix in (".nc", ".seal")
+        sync(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atomic, "sync", seen)
+        finished = run_study(make_study(SETTINGS), tmp_path_factory.mktemp("whole") / "whole", confidential=confidential)
+    os.umask(before)
+    return finished, modes
+
+
+@pytest.fixture
+def samplings(monkeypatch):
+    """Calls of the sampler; the number in "stop" is interrupted."""
+    sample, seen = fitting.CompiledModel.sample, {"calls": 0, "stop": None}
+
+    def counted(self, *arguments, **settings):
+        seen["calls"] += 1
+        if seen["calls"] == seen["stop"]:
+            raise KeyboardInterrupt
+        return sample(self, *arguments, **settings)
+
+    monkeypatch.setattr(fitting.CompiledModel, "sample", counted)
+    return seen
+
+
 @pytest.mark.slow
-def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, monkeypatch):
-    study = make_study(SETTINGS)
-    whole = run_study(study, tmp_path / "whole", confidential=confidential)
+def test_what_never_leaves_is_its_owners_only_from_the_first_byte(whole):
+    finished, modes = whole
+    written = [mode for mode, confidential in modes.values() if confidential]
+    assert len(written) >= 3 * 2 + 2 + 3  # fits with their seals, weights and risks, posteriors
+    assert set(written) == {0o600}
+    for path in [finished.folder, *finished.folder.rglob("*")]:
+        secret = "confidential" in path.relative_to(finished.folder).parts
+        expected = (0o700 if secret else 0o755) if path.is_dir() else (0o600 if secret else 0o644)
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+    assert not finished.folder.with_name("whole.partial").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", ["bit", "short", "foreign", "old"])
+def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, samplings, damage):
+    samplings["stop"] = 3
+    with pytest.raises(KeyboardInterrupt):
+        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+    one, other = sorted((tmp_path / "out.partial").glob("*.nc"))
+    content = one.read_bytes()
+    if damage == "bit":
+        one.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
+    elif damage == "short":
+        one.write_bytes(content[: len(content) // 2])
+    elif damage == "foreign":  # the fit of another scheme, whole with its seal
+        for end in ("", ".seal"):
+            one.with_name(one.name + end).write_bytes(other.with_name(other.name + end).read_bytes())
+    else:
+        one.with_name(one.name + ".seal").unlink()
+    with pytest.warns(RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"):
+        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+    assert samplings["calls"] == 3 + 2  # the damaged and the interrupted one
+    assert content_of(tmp_path / "out") == content_of(whole[0].folder)
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+@pytest.mark.slow
+def test_another_seed_never_picks_up_a_finished_fit(tmp_path, confidential, samplings):
+    samplings["stop"] = 2
+    with pytest.raises(KeyboardInterrupt):
+        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+    samplings["stop"] = 5
+    with pytest.raises(KeyboardInterrupt):
+        run_study(make_study(SETTINGS | {"seed": 1}), tmp_path / "out", confidential=confidential)
+    assert len(list((tmp_path / "out.partial").glob("*.nc"))) == 1 + 2
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, confidential, monkeypatch):
+    def full_disk(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        run_study(make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}}), tmp_path / "out", confidential=confidential)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_leads_nowhere_is_refused_before_any_fit(tmp_path, confidential, samplings):
+    (tmp_path / "out").symlink_to(tmp_path / "nowhere" / "out")
+    with pytest.raises(InputError, match="leads nowhere"):
+        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+    assert samplings["calls"] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, whole, monkeypatch):
+    study, whole = make_study(SETTINGS), whole[0]
     assert whole.summary.loc["marginal", "converged"] == "yes"
     assert np.isnan(whole.summary.loc["confidential", "largest R-hat"])
 
@@ -55,14 +155,14 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
     assert len(list((tmp_path / "parts.partial").glob("*.nc"))) == 1
     run_study(study, tmp_path / "parts", confidential=confidential)
     assert len(calls) == 4  # one before the interruption, the interrupted one, and the two that were left
-    assert content(tmp_path / "parts") == content(tmp_path / "whole")
+    assert content_of(tmp_path / "parts") == content_of(whole.folder)
     assert not (tmp_path / "parts.partial").exists()
 
     # Other data or settings never pick up a finished fit.
     monkeypatch.setattr(fitting.CompiledModel, "sample", sample)
-    manifest = json.loads((tmp_path / "whole" / "manifest.json").read_text())
+    manifest = json.loads((whole.folder / "manifest.json").read_text())
     assert manifest["settings"]["release"]["format"] == "parquet"
-    frame = pd.read_parquet(tmp_path / "whole" / "synthetic" / "marginal" / "synthetic_2.parquet")
+    frame = pd.read_parquet(whole.folder / "synthetic" / "marginal" / "synthetic_2.parquet")
     assert frame["group"].tolist() == confidential["group"].tolist()
 
 
@@ -107,7 +207,7 @@ def test_an_error_leaves_no_working_folder(tmp_path, confidential, monkeypatch):
     def fails(*arguments):
         raise InputError("too late")
 
-    monkeypatch.setattr("riskweighted.synthesis.fitting.PreparedModel.compile", fails)
+    monkeypatch.setattr("riskweighted.runs.run.compile_prepared", fails)
     with pytest.raises(InputError, match="too late"):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []

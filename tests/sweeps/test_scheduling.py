@@ -140,7 +140,7 @@ def wait_until(what, seconds):
 def test_a_killed_sweep_goes_on_with_the_same_bytes_and_leaves_no_process(folder, plan, whole, how):
     script, cells = folder / "start.py", folder / "killed.partial" / "cells"
     script.write_text(STARTED)
-    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])}
     started = subprocess.Popen([sys.executable, str(script)], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         wait_until(lambda: started.poll() is not None or len(list(cells.glob("*.json"))) > 8, 120)

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from riskweighted.commands.sweep import sweep as sweep_command
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps import cells as cells_module, sweep as sweeping
@@ -270,13 +270,13 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius)
     assert risk.to_dict() == expected.to_dict()
     assert ("pairwise", "whack-a-mole records") in risk.index
     assert risk["marginal", "largest rise"] > 0
-    distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(["label", "measure"])["estimate"]
+    distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(["label", "measure"])["value"]
     assert ours[ours["measure"].isin(["U_m", "U_a"])].set_index(["label", "measure"])["value"].to_dict() == distances.to_dict()
     # The bootstrap of the first label has the same seed, so it is the same too.
     mean = run.evaluation.utility.query("measure == 'mean'").set_index("label")
     for label in ("confidential", "unweighted"):
         row = ours[(ours["label"] == label) & (ours["measure"] == "mean")].iloc[0]
-        assert (row["value"], row["lower"]) == (mean.loc[label, "estimate"], mean.loc[label, "lower"])
+        assert (row["value"], row["lower"]) == (mean.loc[label, "value"], mean.loc[label, "lower"])
 
 
 def test_the_table_is_tidy(whole):
@@ -340,6 +340,31 @@ def test_an_interrupted_sweep_goes_on_with_the_same_bytes(tmp_path, confidential
     assert len(samplings["calls"]) - before == {1: 6, 3: 5, 6: 2}[stop]  # what is left, and the baseline it needs
     assert content(tmp_path / "out") == content(whole.folder)
     assert not (tmp_path / "out.partial").exists()
+
+
+@pytest.mark.parametrize("damage", ["bit", "short", "foreign", "begun"])
+def test_a_damaged_cell_is_named_and_made_again(tmp_path, confidential, whole, samplings, damage):
+    samplings["stop"] = 6
+    with pytest.raises(KeyboardInterrupt):
+        sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
+    samplings["stop"] = None
+    partial = tmp_path / "out.partial"
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [partial, *partial.rglob("*")])
+    one, other = sorted((partial / "cells").glob("*.json"))[:2]
+    if damage == "begun":
+        (partial / "sweep.json").write_text('{"sett')
+        sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
+    else:
+        text = one.read_bytes()
+        changed = {"bit": text.replace(b"0.", b"1.", 1), "short": text[:40], "foreign": other.read_bytes()}[damage]
+        assert changed != text
+        one.write_bytes(changed)
+        if damage == "foreign":
+            one.with_name(one.name + ".seal").write_bytes(other.with_name(other.name + ".seal").read_bytes())
+        with pytest.warns(RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"):
+            sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
+    assert content(tmp_path / "out") == content(whole.folder)
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
 def test_one_failing_cell_stops_no_other(tmp_path, confidential, whole):

@@ -297,3 +297,93 @@ def test_a_dependent_level_is_named_by_its_term_alone():
 def test_a_predictor_named_intercept_is_refused():
     with pytest.raises(InputError, match="'Intercept'"):
         build_design("y ~ Intercept", data().assign(Intercept=np.arange(len(data()))))
+
+
+# The same design for other rows
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_other_rows_get_the_confidential_centre_and_turn(formula):
+    frame = data()
+    design = build_design(formula, frame)
+    np.testing.assert_allclose(design.at(frame).whitened, design.whitened, atol=1e-9)
+    np.testing.assert_allclose(design.at(frame.drop(columns="y").iloc[[5]]).whitened, design.whitened[[5]], atol=1e-9)
+    other = data(n=7).assign(x=lambda d: d["x"] + 10, z=lambda d: d["z"] + 1)
+    moved = design.at(other)
+    both = build_design(formula, pd.concat([other, frame]))
+    np.testing.assert_allclose(moved.centred + moved.centre, (both.centred + both.centre)[:7], atol=1e-9)
+    np.testing.assert_allclose(moved.whitened, (moved.centred) @ design.turn, atol=1e-12)
+
+
+def test_a_level_that_the_other_rows_lack_keeps_its_column():
+    frame = data()
+    for column in (frame["g"], frame["g"].astype("category"), frame["g"].astype("string")):
+        design = build_design("y ~ C(g) + x", frame.assign(g=column))
+        for level in "abc":
+            rows = np.flatnonzero(frame["g"] == level)
+            other = frame.assign(g=column).iloc[rows]
+            np.testing.assert_allclose(design.at(other).whitened, design.whitened[rows], atol=1e-9)
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                other = other.assign(g=other["g"].cat.remove_unused_categories())
+                np.testing.assert_allclose(design.at(other).whitened, design.whitened[rows], atol=1e-9)
+
+
+def test_stateful_terms_keep_the_confidential_state():
+    frame = data()
+    design = build_design("y ~ bs(x, df=4) + scale(z)", frame)
+    np.testing.assert_allclose(design.at(frame.iloc[3:9]).whitened, design.whitened[3:9], atol=1e-8)
+
+
+def test_repeated_labels_of_rows_do_not_matter():
+    frame = data().set_axis([0] * 40)
+    design = build_design("y ~ x + C(g)", frame)
+    np.testing.assert_allclose(design.at(frame).whitened, design.whitened, atol=1e-9)
+
+
+def test_nullable_text_makes_levels():
+    frame = data()
+    plain = build_design("y ~ g", frame)
+    nullable = build_design("y ~ g", frame.assign(g=frame["g"].astype("string")))
+    np.testing.assert_allclose(nullable.whitened, plain.whitened, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("formula", "change", "named"),
+    [
+        ("y ~ g", lambda d: d.assign(g=np.where(np.arange(40) < 2, str(SECRET), d["g"])), ["'g'", "level", "2 of 40"]),
+        ("y ~ C(g)", lambda d: d.assign(g=pd.Categorical(np.where(np.arange(40) < 2, str(SECRET), d["g"]))), ["'g'", "2 of 40"]),
+        ("y ~ C(`my g`, Treatment('b'))", lambda d: d.assign(**{"my g": str(SECRET)}), ["'my g'", "40 of 40"]),
+        ("y ~ C(k)", lambda d: d.assign(k=SECRET), ["'k'", "40 of 40"]),
+        ("y ~ C(x > 50) + z", lambda d: d.assign(x=60.0), []),
+        ("y ~ x", lambda d: d.drop(columns="x"), ["'x'", "no column"]),
+        ("y ~ x", lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min())), ["'x'", "missing in 1 of 40"]),
+        ("y ~ x", lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min(), np.inf)), ["'x'", "infinite in 1 of 40"]),
+        ("y ~ log(x)", lambda d: d.assign(x=0.0), ["missing or infinite"]),
+        ("y ~ x", lambda d: d.assign(x=str(SECRET)), ["frame"]),
+        ("y ~ g", lambda d: d.assign(g=SECRET), ["'g'", "another kind"]),
+        ("y ~ x", lambda d: d.assign(x=pd.Categorical([str(SECRET), "v"] * 20)), ["frame"]),
+        ("y ~ x", lambda d: d.iloc[:0], ["no records"]),
+        ("y ~ x", lambda d: d.to_numpy(), ["DataFrame"]),
+    ],
+)
+def test_other_rows_that_do_not_suit_are_refused(formula, change, named):
+    frame = data()
+    frame = frame.assign(k=np.arange(40) % 3, **{"my g": frame["g"]})
+    design = build_design(formula, frame)
+    if not named:  # every row in one of the confidential levels
+        assert design.at(change(frame)).whitened.shape == design.whitened.shape
+        return
+    with pytest.raises(InputError) as caught:
+        design.at(change(frame))
+    assert_clear(caught, *named)
+    np.testing.assert_allclose(design.at(frame).whitened, design.whitened, atol=1e-9)  # the refused frame left no trace
+
+
+def test_the_response_of_other_rows_is_theirs_or_not_a_number():
+    frame = data()
+    design = build_design("y ~ x", frame)
+    np.testing.assert_array_equal(design.response(frame.iloc[:4]), frame["y"].iloc[:4])
+    assert np.isnan(design.response(frame.drop(columns="y"))).all()
+    with pytest.raises(InputError) as caught:
+        design.response(frame.assign(y=frame["y"].where(frame["y"] != SECRET)))
+    assert_clear(caught, "'y'", "missing in 1 of 40")

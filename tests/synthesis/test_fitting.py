@@ -1,6 +1,8 @@
 """Compile once, sample, judge, save: tried on one compiled negative-binomial model."""
 
 import dataclasses
+import errno
+import os
 import warnings
 from collections import OrderedDict
 
@@ -15,8 +17,10 @@ from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.synthesis import fitting
 from riskweighted.synthesis.contract import load_synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose as diagnose_quantities
-from riskweighted.synthesis.fitting import Fit, compile_model, fit, load_fit
+from riskweighted.synthesis.fitting import compile_model, fit
+from riskweighted.synthesis.posterior import Fit, load_fit
 from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.saving import read_sealed
 
 N = 150
 SHORT = {"draws": 600, "tune": 400, "chains": 2, "target_accept": 0.9}
@@ -582,6 +586,49 @@ def test_loading_checks_the_weights_and_the_data(unweighted, tmp_path):
             load_fit(tmp_path / name, COUNTS, confidential(), np.ones(N))
 
 
+def test_a_fit_of_other_weights_or_another_seed_is_refused(unweighted, tmp_path):
+    weights = risky_weights()
+    dataclasses.replace(unweighted, alpha=weights, random_seed=2**63 + 5).save(tmp_path / "fit.nc")
+    assert (tmp_path / "fit.nc").stat().st_mode & 0o077 == 0
+    for other in (np.ones(N), weights.where(weights.index != "firm 3", weights + 1e-5).clip(upper=1.0)):
+        with pytest.raises(InputError, match="fit of other weights"):
+            load_fit(tmp_path / "fit.nc", COUNTS, confidential(), other)
+    in_a_csv = (weights * (1 + 2e-16)).clip(upper=1.0)
+    assert load_fit(tmp_path / "fit.nc", COUNTS, confidential(), in_a_csv, random_seed=2**63 + 5).random_seed == 2**63 + 5
+    with pytest.raises(InputError, match="another random_seed than 3"):
+        load_fit(tmp_path / "fit.nc", COUNTS, confidential(), weights, random_seed=3)
+    dataclasses.replace(unweighted, random_seed=None).save(tmp_path / "unknown.nc")
+    assert load_fit(tmp_path / "unknown.nc", COUNTS, confidential(), unweighted.alpha).random_seed is None
+
+
+def test_every_damaged_byte_of_a_saved_fit_is_found(unweighted, tmp_path):
+    path = tmp_path / "fit.nc"
+    unweighted.save(path)
+    whole = path.read_bytes()
+    places = np.random.default_rng(1).choice(len(whole), 300, replace=False)
+    for place in {*range(500), *places.tolist(), len(whole) - 1}:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
+        with pytest.raises(InputError, match="is damaged: its checksum differs"):
+            read_sealed(path)
+    for damaged in (whole[:-1], whole + b"x", b""):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="is damaged: its checksum differs"):
+            load_fit(path, COUNTS, confidential(), unweighted.alpha)
+
+
+def test_a_full_disk_keeps_the_fit_that_was_there(unweighted, tmp_path, monkeypatch):
+    def full_disk(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    unweighted.save(tmp_path / "fit.nc")
+    before = (tmp_path / "fit.nc").read_bytes()
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        dataclasses.replace(unweighted, random_seed=9).save(tmp_path / "fit.nc")
+    assert (tmp_path / "fit.nc").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.nc"]
+
+
 def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     frame = confidential()
     alpha = pd.Series(np.random.default_rng(8).uniform(0.5, 1, N), frame.index)
@@ -593,8 +640,10 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     coordinates = {"chain", "draw", "quantity", "intercept_dim_0", "inverse_phi_dim_0"}
     assert names == parameters | coordinates | {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged"}
     assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
-    assert set(attributes) == {"made_for"}  # a hash, so that no other data picks it up
-    assert len(attributes["made_for"]) == 64
+    # Hashes, so that no other data and weights pick it up, and no damaged file passes.
+    assert set(attributes) == {"made_for", "weights", "random_seed", "checksum"}
+    assert len(attributes["made_for"]) == len(attributes["weights"]) == 64
+    assert attributes["random_seed"] == "seed 2"
     content = (tmp_path / "fit.nc").read_bytes()
     stored_mean = float(fitted.posterior["predictive_mean"].values[1, 7])
     assert np.array(stored_mean, ">f8").tobytes() in content

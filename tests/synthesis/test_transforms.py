@@ -102,3 +102,23 @@ def test_a_constant_that_is_no_finite_number_is_refused(name, constant):
 def test_log_refuses_an_infinite_value():
     with pytest.raises(InputError):
         Transform("log").forward(np.array([1.0, np.inf]), "income")
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"), [("identity", None), ("log", None), ("shifted-log", 3.0), ("asinh", 2.0), ("signed-log", 2.0)]
+)
+def test_bounds_map_in_order_and_end_at_infinity(name, constant):
+    transform = Transform(name, constant)
+    values = np.array([-np.inf, -1e300, -3.0, -2.0, 0.0, 1.0, 1e300, np.inf])
+    mapped = transform.bound(values)
+    assert mapped[0] == -np.inf
+    assert mapped[-1] == np.inf
+    assert (mapped[1:] >= mapped[:-1]).all()
+    inside = np.isfinite(mapped)
+    np.testing.assert_allclose(transform.inverse(mapped[inside]), values[inside], rtol=1e-9, atol=1e-12)
+    lowest = {"log": 0.0, "shifted-log": -3.0}.get(name, -np.inf)
+    np.testing.assert_array_equal(inside, (values > lowest) & np.isfinite(values))
+    assert transform.bound(5.0).shape == ()
+    with pytest.raises(InputError) as caught:
+        transform.bound(np.array([1.0, np.nan]))
+    assert_clear(caught, "bounds", "1 of 2")

@@ -1,14 +1,30 @@
 """A tree over profiles: each node knows the bounds of its profiles in every variable, so that a search can pass it by."""
 
-import numba
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["EQUAL", "LOGISTIC", "STEPS", "TABLE", "build_tree"]
+from riskweighted.common.jit import kernel
+from riskweighted.reidentification.kernels.costs import LOGISTIC
 
-EQUAL, LOGISTIC, STEPS, TABLE = 0, 1, 2, 3  # what a variable costs: see `riskweighted.reidentification.nearest.Costs`
+__all__ = ["Tree", "build_tree"]
 
 
-@numba.njit(cache=True, nogil=True)
+class Tree(NamedTuple):
+    """``order`` (m,): the profiles, leaf by leaf. Per node, the root first: ``ends`` (k, 2): its profiles are those at places
+    [start, end) of `order`; ``child`` (k,): its first child, the second follows, -1 for a leaf; ``low``, ``high`` (k, v): least and
+    greatest value, inf and -inf where all are missing; ``missing`` (k, v): whether some are.
+    """
+
+    order: np.ndarray
+    ends: np.ndarray
+    child: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+
+
+@kernel
 def _spread(values: np.ndarray, rows: np.ndarray, variable: int, kind: int) -> float:
     """How much a split by this variable can tell apart: a mean cost between records of the node, sampled."""
     total, state = 0.0, np.uint64(88172645463325252)
@@ -28,7 +44,7 @@ def _spread(values: np.ndarray, rows: np.ndarray, variable: int, kind: int) -> f
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _bounds(values: np.ndarray, rows: np.ndarray, low: np.ndarray, high: np.ndarray, missing: np.ndarray) -> None:
     """Least and greatest value of each variable among the rows, and whether some are missing."""
     for variable in range(values.shape[1]):
@@ -42,7 +58,7 @@ def _bounds(values: np.ndarray, rows: np.ndarray, low: np.ndarray, high: np.ndar
                 high[variable] = max(high[variable], value)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _partition(values: np.ndarray, rows: np.ndarray, variable: int) -> int:
     """Order the rows so that those below the median value come first (a missing one is below all); where the others begin."""
     column = np.empty(len(rows))
@@ -58,11 +74,9 @@ def _partition(values: np.ndarray, rows: np.ndarray, variable: int) -> int:
     return len(lower)
 
 
-@numba.njit(cache=True, nogil=True)
-def build_tree(
-    values: np.ndarray, kinds: np.ndarray, leaf: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(order of the profiles; per node: where its profiles start and end, its first child or -1, bounds of each variable)."""
+@kernel
+def build_tree(values: np.ndarray, kinds: np.ndarray, leaf: int) -> Tree:
+    """A tree over profiles (m, v) whose leaves hold at most `leaf` of them, or equal ones; `kinds` (v,) as in `CostTables`."""
     m, v = values.shape
     most = 2 * m + 1
     order = np.arange(m)
@@ -87,4 +101,4 @@ def build_tree(
                 ends[nodes, 0], ends[nodes, 1], ends[nodes + 1, 0], ends[nodes + 1, 1] = start, middle, middle, end
                 nodes += 2
         node += 1
-    return order, ends[:nodes], child[:nodes], low[:nodes], high[:nodes], missing[:nodes]
+    return Tree(order, ends[:nodes], child[:nodes], low[:nodes], high[:nodes], missing[:nodes])

@@ -1,12 +1,29 @@
 """The pairs that the finer cells of a small cell suspect, without visiting those."""
 
-import numba
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["solve_cell"]
+from riskweighted.common.jit import kernel
+from riskweighted.reidentification.kernels.files import CodedFiles
+
+__all__ = ["SMALL_CELL", "SmallCell", "solve_cell"]
+
+SMALL_CELL = 4  # records of a cell, both files together, up to which its pairs are solved directly
 
 
-@numba.njit(cache=True, nogil=True)
+class SmallCell(NamedTuple):
+    """Room to solve a cell in.
+
+    ``sets`` (SMALL_CELL + 1, SMALL_CELL): sets of variables still to be met, by how many variables may meet them; ``pairs``
+    (SMALL_CELL^2, 4): PUF row, EIF row, further variables as a set, their number.
+    """
+
+    sets: np.ndarray
+    pairs: np.ndarray
+
+
+@kernel
 def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size: int) -> np.int64:
     """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as a number, 0 for none."""
     if size == 1:
@@ -33,7 +50,7 @@ def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size
     return np.int64(0)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _agreement(one: np.ndarray, two: np.ndarray, bits: np.ndarray, after: int) -> np.int64:
     """The variables behind `after` in which two records agree."""
     same = np.int64(0)
@@ -43,16 +60,21 @@ def _agreement(one: np.ndarray, two: np.ndarray, bits: np.ndarray, after: int) -
     return same
 
 
-@numba.njit(cache=True, nogil=True)
-def solve_cell(
-    puf_codes: np.ndarray, eif_codes: np.ndarray, puf: np.ndarray, eif: np.ndarray, bits: np.ndarray, after: int, sets: np.ndarray,
-    solved: np.ndarray,
-) -> int:  # fmt: skip
-    """All pairs that a small cell's finer cells suspect, without visiting those: (puf row, eif row, smallest further set).
+@kernel
+def solve_cell(files: CodedFiles, puf: np.ndarray, eif: np.ndarray, after: int, cell: SmallCell) -> int:
+    """All pairs that the finer cells of a small cell suspect, without visiting those; writes them to `cell.pairs`, returns how many.
 
     A pair is alone in some finer cell exactly where it is alone in the finest one it shares, that of all variables in which it
     agrees; and the smallest set that leaves it alone meets, for every other record, the variables that tell it apart.
+
+    Parameters
+    ----------
+    puf, eif : ndarray (p,), (e,)
+        Rows of the cell, SMALL_CELL together at most.
+    after : int
+        Variables behind this one may be added.
     """
+    puf_codes, eif_codes, bits, sets, pairs = files.puf, files.eif, files.bits, cell.sets, cell.pairs
     number = 0
     for p in puf:
         for e in eif:
@@ -73,6 +95,6 @@ def solve_cell(
                 size += 1
                 sets[size, :others] = sets[0, :others]
                 smallest = _smallest_hitting_set(sets, others, common, size)
-            solved[number, 0], solved[number, 1], solved[number, 2], solved[number, 3] = p, e, smallest, size
+            pairs[number, 0], pairs[number, 1], pairs[number, 2], pairs[number, 3] = p, e, smallest, size
             number += 1
     return number

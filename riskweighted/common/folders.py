@@ -1,0 +1,176 @@
+"""The one writer of folders: a folder OUT appears whole, from its working folder OUT.partial.
+
+The working folder is its owner's only, is locked while a command is at work there, and keeps the checkpoints of one that
+was interrupted. The result is built in a new folder inside it, so that nothing that lay there before is published.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from riskweighted.common.atomic import has_checkpoints, make_folder, refuse_dangling, remove_empty, sync, sync_names, unlink
+from riskweighted.common.errors import InputError
+from riskweighted.common.locks import CLAIM, BusyError, take_lock
+
+__all__ = ["MARK", "WorkingFolder", "opened"]
+
+MARK = ".riskweighted"  # stands in a working folder of ours, says of what, and is what is locked
+_RESULT, _REPLACED = "result-", "replaced"
+
+
+@dataclass(frozen=True)
+class WorkingFolder:
+    """Where a command builds the folder `out`.
+
+    Attributes
+    ----------
+    out : Path
+        The final place.
+    folder : Path
+        OUT.partial, its owner's only: checkpoints go here.
+    result : Path
+        New and empty; what is written here becomes `out`.
+    """
+
+    out: Path
+    folder: Path
+    result: Path
+
+
+@contextmanager
+def opened(
+    out: Path, what: str, *, check_replaceable: Callable[[Path], None] | None = None, force: bool = False
+) -> Iterator[WorkingFolder]:
+    """Build a folder: it appears, whole, when the block ends; after an error only checkpoints are left, if there are any.
+
+    Parameters
+    ----------
+    out : Path
+    what : str
+        Whose working folder it is, "a run": only the same kind goes on from its checkpoints.
+    check_replaceable : callable, optional
+        Refuses a folder that may not be replaced; without it none may.
+    force : bool
+        Replace an existing folder.
+
+    Raises
+    ------
+    InputError
+        If `out` may not be written, ``OUT.partial`` is not a working folder of this kind, or a command is at work there.
+    """
+
+    def check_out() -> None:
+        refuse_dangling(out)
+        if not out.exists():
+            return
+        if not force or check_replaceable is None:
+            allow = " or allow replacing it (--force)" if check_replaceable is not None else ""
+            raise InputError(f"{str(out)!r} exists; choose another folder{allow}")
+        if out.is_symlink():
+            raise InputError(f"{str(out)!r} is a link, which is not replaced; give the folder itself")
+        check_replaceable(out)
+
+    check_out()
+    place = out.absolute()
+    folder = place.with_name(f"{place.name}.partial")
+    with _at_work(folder, place, what):
+        result = folder / f"{_RESULT}{secrets.token_hex(8)}"
+        try:
+            _tidy(folder, place, what)
+            check_out()
+            result.mkdir()
+            yield WorkingFolder(out, folder, result)
+            check_out()
+            _publish(result, place)
+        except BaseException:
+            _restore(folder, place)
+            shutil.rmtree(result, ignore_errors=True)
+            if not has_checkpoints(folder):
+                _clear(folder)
+            raise
+        _clear(folder)
+
+
+@contextmanager
+def _at_work(folder: Path, out: Path, what: str) -> Iterator[None]:
+    """Hold the lock on a working folder, which is made where it is absent; take away at the end what stands empty."""
+    made = make_folder(folder.parent)
+    try:
+        release = _lock(folder, out, what)
+    except BaseException:
+        remove_empty(made)
+        raise
+    try:
+        yield
+    finally:
+        if folder.is_dir() and {path.name for path in folder.iterdir()} <= {MARK, CLAIM}:
+            unlink(folder / MARK)  # last, so that nobody meets a working folder without its mark
+        release()
+        if _is_empty(folder):  # else it has a new owner already
+            remove_empty([folder])
+        if not out.exists():
+            remove_empty(made)
+
+
+def _lock(folder: Path, out: Path, what: str) -> Callable[[], None]:
+    for _ in range(100):
+        foreign = folder.is_symlink() or (folder.exists() and not (folder / MARK).is_file() and not _is_empty(folder))
+        if foreign:
+            raise InputError(f"{str(folder)!r} exists and is not the working folder of {what}; move it away or choose another --out")
+        folder.mkdir(0o700, exist_ok=True)
+        try:
+            return take_lock(folder / MARK)
+        except BusyError as error:
+            raise InputError(f"a command is at work on {str(out)!r} already: {error}, or choose another --out") from None
+        except FileNotFoundError:
+            continue  # its last owner has just taken it away
+        except BaseException:
+            remove_empty([folder])
+            raise
+    raise InputError(f"{str(folder)!r} cannot be locked; choose another --out")
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+def _tidy(folder: Path, out: Path, what: str) -> None:
+    """Of what a killed command left, keep the checkpoints only; refuse those of another kind of command."""
+    folder.chmod(0o700)
+    _restore(folder, out)
+    if not has_checkpoints(folder):
+        _clear(folder)
+    elif (folder / MARK).read_bytes() != what.encode():
+        raise InputError(f"{str(folder)!r} exists and is not the working folder of {what}; move it away or choose another --out")
+    for left in (*folder.glob(f"{_RESULT}*"), folder / _REPLACED):
+        shutil.rmtree(left, ignore_errors=True)
+    (folder / MARK).write_bytes(what.encode())
+
+
+def _clear(folder: Path) -> None:
+    """Everything of a working folder but the mark, which is locked."""
+    for path in folder.iterdir():
+        if path.name not in (MARK, CLAIM):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else unlink(path)
+
+
+def _publish(result: Path, out: Path) -> None:
+    """Give a finished folder its name at once, in the place of one that may be replaced."""
+    for folder, _, names in os.walk(result, topdown=False):
+        for name in names:
+            sync(Path(folder, name))
+        sync_names(Path(folder))
+    if out.exists():
+        out.rename(result.parent / _REPLACED)
+    result.rename(out)
+    sync_names(out.parent)
+
+
+def _restore(folder: Path, out: Path) -> None:
+    """Put back what was to be replaced, where nothing took its place."""
+    if (folder / _REPLACED).exists() and not out.exists():
+        (folder / _REPLACED).rename(out)

@@ -1,0 +1,298 @@
+"""Every measure of risk and utility, once: its identifier, what it is called and means, and how it may be shown outside.
+
+A measure is found by its key. Label and definition are for people, and nothing is found by them. They are templates, filled with
+``{parameter}`` (the threshold, quantile or rise), ``{term}`` (the coefficient), ``{risk}``, ``{rise}`` and ``{formula}``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Literal
+
+__all__ = ["CONFIDENTIAL_RISK", "MEASURES", "SYNTHETIC_RISK", "Disclosure", "Measure"]
+
+Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
+Kind = (
+    Literal["mean", "quantile", "extreme", "count", "share", "sum", "estimate", "coefficient", "distance", "overlap", "bound"]
+    | Literal["diagnostic", "unregistered"]
+)
+Parameter = Literal["", "threshold", "quantile", "increase", "coefficient"]
+
+
+class Disclosure(StrEnum):
+    """How a value may be shown outside the agency (`riskweighted.reports.disclosure` does it)."""
+
+    LEFT_OUT = "not at all: it is the value of one record"
+    COUNT = "a count of records: rounded to multiples of the minimum count, small ones said to be small"
+    TWO_DECIMALS = "2 decimals"
+    THREE_DECIMALS = "3 decimals"
+    THREE_DIGITS = "3 significant digits"
+    FIVE_DIGITS = "5 significant digits"
+    SHARED_DIGITS = "as many significant digits, 3 at most, as the minimum count of confidential records share"
+    VERDICT = "as it is: yes or NO"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of the registry.
+
+    Attributes
+    ----------
+    key : str
+        Its identifier, in tables and in code.
+    label, definition : str
+        For people; templates (see the module).
+    source : str
+        Paper and equation, or section of METHODS.
+    direction : str
+        What a higher value is; "neither" where nearness to the confidential value counts.
+    kind : str
+    disclosure : Disclosure or None
+        How it may be shown outside the agency; None: no rule, so not at all.
+    parameter : str
+        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient in the column "term".
+    boundary : str
+        What counts at the edge, as a sentence.
+    """
+
+    key: str
+    label: str
+    definition: str
+    source: str
+    direction: Direction
+    kind: Kind
+    disclosure: Disclosure | None = None
+    parameter: Parameter = ""
+    boundary: str = ""
+
+    def takes(self, parameter: float | None, term: str | None) -> bool:
+        """Whether a row of this measure has just these."""
+        named = self.parameter == "coefficient"
+        return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
+
+
+SYNTHETIC_RISK = "IR, S003 eq. 1 averaged over datasets"
+CONFIDENTIAL_RISK = "IR^c, S003 eq. 2"
+
+_IR = "S003 eq. 1; of the confidential data eq. 2"
+_TWO, _SIX, _TAUB = "METHODS section 2", "METHODS section 6", "Taub & Elliot"
+_CAP = "CAP, the share of the key's synthetic records that match the target"
+_ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
+_ECDF_EDGE = "Values up to and including x count in a distribution function."
+_BOOTSTRAP = "mean over datasets of the bootstrap estimates"
+_LINEAR = "Linear interpolation between neighbouring values."
+_FIRST = "first dataset (S002)"
+_D = Disclosure
+
+# Risk of the records, as `evaluate` summarises it.
+_RISK = (
+    Measure("mean-risk", "mean risk", "mean over records of {risk}", _IR, "riskier", "mean", _D.THREE_DECIMALS),
+    Measure("median-risk", "median risk", "median over records of {risk}", _IR, "riskier", "quantile", _D.TWO_DECIMALS),
+    Measure(
+        "risk-interquartile-range",
+        "risk interquartile range",
+        "75 % minus 25 % quantile over records of {risk}",
+        _IR,
+        "riskier",
+        "quantile",
+        _D.TWO_DECIMALS,
+    ),
+    Measure("risk-quantile-95", "risk 95 % quantile", "95 % quantile over records of {risk}", _IR, "riskier", "quantile", _D.TWO_DECIMALS),
+    Measure("maximum-risk", "maximum risk", "maximum over records of {risk}", _IR, "riskier", "extreme", _D.LEFT_OUT),
+    Measure(
+        "records-over",
+        "records over {parameter:g}",
+        "records with {risk} > {parameter:g}",
+        _IR,
+        "riskier",
+        "count",
+        _D.COUNT,
+        "threshold",
+        "A record at the threshold itself is not counted.",
+    ),
+    Measure(
+        "singleton-patterns",
+        "singleton patterns",
+        "known patterns of one record, which the pattern alone identifies",
+        _TWO,
+        "riskier",
+        "count",
+        _D.COUNT,
+    ),
+    Measure(
+        "whack-a-mole",
+        "whack-a-mole records",
+        "records with {rise} >= {parameter:g}",
+        _TWO,
+        "riskier",
+        "count",
+        _D.COUNT,
+        "increase",
+        "A rise of exactly the limit is counted.",
+    ),
+    Measure("largest-rise", "largest rise", "maximum over records of {rise}", _TWO, "riskier", "extreme", _D.LEFT_OUT),
+)
+# What the synthetic data still tells, as `evaluate` measures it.
+_UTILITY = (
+    Measure("ecdf-maximum", "U_m", f"maximum {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
+    Measure("ecdf-mean-square", "U_a", f"mean square {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
+    Measure("mean", "mean", _BOOTSTRAP, _SIX, "neither", "estimate", _D.FIVE_DIGITS),
+    Measure("quantile", "{parameter!r} quantile", _BOOTSTRAP, _SIX, "neither", "estimate", _D.SHARED_DIGITS, "quantile", _LINEAR),
+    Measure(
+        "coefficient",
+        "coefficient {term}",
+        "least-squares coefficient in {formula}",
+        "Reiter 2003; METHODS section 6",
+        "neither",
+        "coefficient",
+        _D.FIVE_DIGITS,
+        "coefficient",
+    ),
+    Measure(
+        "overlap",
+        "overlap",
+        "share of the scheme's interval and the confidential one that both hold; 1 is identical, higher is more useful",
+        "Karr et al. 2006",
+        "more useful",
+        "overlap",
+        _D.TWO_DECIMALS,
+    ),
+)
+# How much of the likelihood a fit kept, and whether its chains agree.
+_FIT = (
+    Measure(
+        "mean-weight",
+        "mean weight",
+        "mean over records of the weight alpha of the likelihood; 1 keeps all of it",
+        "METHODS section 3",
+        "neither",
+        "mean",
+        _D.THREE_DECIMALS,
+    ),
+    Measure(
+        "r-hat",
+        "largest R-hat",
+        "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged",
+        "Vehtari et al. 2021",
+        "worse",
+        "diagnostic",
+        _D.THREE_DECIMALS,
+    ),
+    Measure(
+        "converged",
+        "converged",
+        "R-hat at most 1.02, bulk effective sample size at least 100, no divergence",
+        "Vehtari et al. 2021",
+        "better",
+        "diagnostic",
+        _D.VERDICT,
+    ),
+)
+# What `assess` measures of any synthetic file. Nothing shows these outside the agency, so none has a rule for it.
+_ASSESSED = (
+    Measure(
+        "identification-risk",
+        "identification risk",
+        "mean over records of IR, averaged over datasets (S003 eq. 1)",
+        "S003 eq. 1",
+        "riskier",
+        "mean",
+    ),
+    Measure(
+        "share-over",
+        "share at identification risk over {parameter:g}",
+        "share of records with IR > {parameter:g} (S003 eq. 1)",
+        "S003 eq. 1",
+        "riskier",
+        "share",
+        parameter="threshold",
+    ),
+    Measure("expected-match", "expected match risk", "sum over records of T/c, mean over datasets (S000)", "S000", "riskier", "sum"),
+    Measure(
+        "true-match-rate",
+        "true match rate",
+        "share of records whose unique match is the true one, mean over datasets (S000)",
+        "S000",
+        "riskier",
+        "share",
+    ),
+    Measure(
+        "false-match-rate",
+        "false match rate",
+        "share of false ones among the unique matches, mean over datasets (S000); undefined without a unique match",
+        "S000",
+        "safer",
+        "share",
+    ),
+    Measure("unique-matches", "unique matches", "records with exactly one match, mean over datasets (S000)", "S000", "riskier", "count"),
+    Measure(
+        "rank",
+        "rank measure",
+        "mean over records of the share of the pattern's synthetic values between true and own synthetic value (S001)",
+        "S001",
+        "safer",
+        "mean",
+    ),
+    Measure("dcap-zero", "DCAP, absent keys 0", f"mean over records of {_CAP}; an absent key counts 0", _TAUB, "riskier", "mean"),
+    Measure(
+        "dcap-drop", "DCAP, absent keys dropped", f"mean over records of {_CAP}; records of absent keys left out", _TAUB, "riskier", "mean"
+    ),
+    Measure(
+        "tcap",
+        "TCAP",
+        "mean of CAP over the records whose key has one single synthetic target (Taub & Elliot); undefined without such a key",
+        _TAUB,
+        "riskier",
+        "mean",
+    ),
+    Measure(
+        "cap-baseline",
+        "CAP baseline",
+        "mean share of confidential records that match the target: a guess without a key, to compare DCAP and TCAP with",
+        _TAUB,
+        "riskier",
+        "mean",
+    ),
+    Measure(
+        "replicated-uniques",
+        "replicated uniques",
+        "share of records unique on the {variables} in the confidential and in the synthetic data (repU)",
+        "Raab, Nowok & Dibben 2024",
+        "riskier",
+        "share",
+    ),
+    Measure(
+        "canonical-r2",
+        "largest canonical R^2",
+        f"lambda_1, the largest R^2 of a linear combination of confidential variables on the synthetic ones, {_FIRST}",
+        "S002",
+        "riskier",
+        "extreme",
+    ),
+    Measure(
+        "identification-probability",
+        "mean identification probability",
+        f"mean over records of Fuller's P at the true record, {_FIRST}",
+        "S002",
+        "riskier",
+        "mean",
+    ),
+    Measure(
+        "canonical-reidentified",
+        "re-identified by canonical distance",
+        f"share of records linked to their own synthetic record by the canonical distance, {_FIRST}",
+        "S002",
+        "riskier",
+        "share",
+    ),
+    Measure(
+        "midp-bound",
+        "MIDP bound",
+        f"lower bound of the mean identification probability for normal data, {_FIRST}",
+        "S002",
+        "riskier",
+        "bound",
+    ),
+)
+MEASURES: Mapping[str, Measure] = MappingProxyType({measure.key: measure for measure in (*_RISK, *_UTILITY, *_FIT, *_ASSESSED)})

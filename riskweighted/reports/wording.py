@@ -1,0 +1,62 @@
+"""What the measures of a run are called and mean, for the reports and for the main table."""
+
+import pandas as pd
+
+from riskweighted.evaluation.measures import Kind
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
+from riskweighted.runs.finished import FinishedRun
+from riskweighted.weights.names import UNWEIGHTED
+
+__all__ = ["capital", "define", "define_confidential", "main_columns", "main_table", "rules", "scale"]
+
+_FITS = (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)
+_UNIT_INTERVAL: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance", "overlap")
+
+
+def main_columns(run: FinishedRun) -> tuple[SummaryColumn, ...]:
+    """What the main table of a run holds, in order."""
+    return (*_FITS, *summary_columns(run.tables["risk"], run.tables["utility"]))
+
+
+def main_table(run: FinishedRun) -> pd.DataFrame:
+    """The main table from the tables of risk and utility, a row per label, columns by the names of `main_columns`."""
+    table = build_summary(run.tables["risk"], run.tables["utility"])
+    fits = run.tables["summary"].set_index("label").reindex(table.index)
+    return pd.concat([fits[[column.name for column in _FITS]], table], axis=1)
+
+
+def define(run: FinishedRun, statistic: Statistic) -> str:
+    """The definition of a statistic of synthetic data; of an unregistered one what its row says."""
+    if statistic.unregistered is not None:
+        table = run.tables["risk" if statistic.variable is None else "utility"]
+        return str(rows_of(table, statistic)["definition"].iloc[0])
+    if statistic.variable is None:
+        return statistic.define_risk("scheme", UNWEIGHTED)
+    return statistic.define(formula=str(run.study.evaluation.regression))
+
+
+def define_confidential(run: FinishedRun, statistic: Statistic) -> str | None:
+    """The definition of a measure of risk in the confidential data, if it is given for them."""
+    if statistic.unregistered is not None or CONFIDENTIAL not in by_label(run.tables["risk"], statistic).index:
+        return None
+    return statistic.define_risk(CONFIDENTIAL)
+
+
+def rules(run: FinishedRun, statistic: Statistic) -> dict[str, str]:
+    """By label, the rule that made the interval of a statistic of utility."""
+    return {str(label): str(rule) for label, rule in by_label(run.tables["utility"], statistic, "rule").dropna().items()}
+
+
+def scale(column: SummaryColumn, records: int, unit: str = "") -> str:
+    """What the numbers of a column are counted in: between 0 and 1, of how many records, or the `unit` of its variable."""
+    kind = column.measure.kind
+    if kind in _UNIT_INTERVAL:
+        return "0 to 1"
+    if kind == "count":
+        return f"of {records} records"
+    return unit if kind == "estimate" else ""  # the unit of a coefficient depends on its predictor
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

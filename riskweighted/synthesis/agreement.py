@@ -1,0 +1,143 @@
+"""Do a model's graph, which is sampled, and its ``log_likelihood``, which is reported, say the same? Does alpha act?
+
+A plug-in whose ``weigh`` ignores alpha samples an unprotected posterior and looks converged; only this comparison tells.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor
+from pytensor.compile.mode import Mode
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+
+from riskweighted.common.errors import listing
+from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.synthesis.drawing import draw_values
+
+__all__ = ["PLAIN", "WeightedSum", "check_agreement", "check_at_draws", "compile_weighted_sum", "record_terms"]
+
+# Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.
+PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"]))
+_TOLERANCE = 1e-6  # of sum_i alpha_i |log p_i|: sufficient statistics and single precision pass, a lost constant does not
+
+WeightedSum = Callable[[Draw, np.ndarray], float]
+
+
+def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int) -> WeightedSum:
+    """The blueprint's weighted log-likelihood as a function of one posterior draw and alpha (n,).
+
+    Raises
+    ------
+    ContractError
+        If ``weigh`` names data that the model does not have.
+    """
+    model = blueprint.model
+    held = {str(variable.name): variable for variable in model.data_vars}
+    names = list(blueprint.weigh(np.ones(n)))
+    unknown = [name for name in names if name not in held]
+    if unknown:
+        raise ContractError(f"{type(synthesizer).__name__}: weigh names {listing(unknown)}; its model has pm.Data {listing(held)}")
+    inputs = {held[name]: held[name].type() for name in names}
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(
+            [*model.free_RVs, *inputs.values()],
+            blueprint.weighted_log_likelihood,
+            givens=inputs,
+            mode=PLAIN,
+            on_unused_input="ignore",
+            allow_input_downcast=True,
+        )
+
+    def weighted_sum(theta: Draw, alpha: np.ndarray) -> float:
+        values = blueprint.weigh(alpha)
+        return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names)))
+
+    return weighted_sum
+
+
+def record_terms(synthesizer: Synthesizer, theta: Draw, prepared: Any, n: int) -> np.ndarray:
+    """log p(y_i | theta), (n,), once it is seen to be n numbers."""
+    terms = np.asarray(synthesizer.log_likelihood(theta, prepared))
+    name = type(synthesizer).__name__
+    if terms.shape != (n,) or terms.dtype.kind not in "fiu":
+        raise ContractError(f"{name}: log_likelihood must give {n} numbers, one a record; got shape {terms.shape}, dtype {terms.dtype}")
+    missing = int(np.isnan(terms).sum())
+    if missing:
+        raise ContractError(f"{name}: log_likelihood is not a number in {missing} of {n} records")
+    return terms
+
+
+def check_agreement(
+    synthesizer: Synthesizer, prepared: Any, weighted_sum: WeightedSum, thetas: Sequence[Draw], alphas: Mapping[str, np.ndarray]
+) -> None:
+    """Refuse a synthesizer whose graph is not alpha @ log_likelihood.
+
+    Parameters
+    ----------
+    synthesizer, prepared
+    weighted_sum : callable
+        Of `compile_weighted_sum`.
+    thetas : posterior draws
+    alphas : label for the message -> weights (n,)
+
+    Raises
+    ------
+    ContractError
+    """
+    name = type(synthesizer).__name__
+    n = len(next(iter(alphas.values())))
+    for theta in thetas:
+        terms = record_terms(synthesizer, theta, prepared, n)
+        for label, alpha in alphas.items():
+            parts = np.where(alpha > 0, alpha * np.where(alpha > 0, terms, 0.0), 0.0)
+            if not np.isfinite(parts).all():
+                continue  # an impossible record: nothing to compare
+            found, near = weighted_sum(theta, alpha), _TOLERANCE * (np.abs(parts).sum() + 1e-3)
+            if not abs(found - parts.sum()) <= near:
+                raise ContractError(f"{name}: {_difference(label, found, parts.sum(), weighted_sum(theta, np.ones(n)), near)}")
+
+
+def check_at_draws(
+    synthesizer: Synthesizer, prepared: Any, alpha: np.ndarray, thetas: Sequence[Draw], weighted_sum: WeightedSum | None
+) -> None:
+    """What every fit is asked: graph and log_likelihood agree, alpha acts, and n finite values are drawn.
+
+    Parameters
+    ----------
+    synthesizer, prepared
+    alpha : array (n,), that of the fit
+    thetas : a few posterior draws
+    weighted_sum : callable or None
+        None where nothing is estimated.
+
+    Raises
+    ------
+    ContractError
+    """
+    n = len(alpha)
+    if weighted_sum is not None:
+        other = np.random.default_rng(0).uniform(0.1, 1.0, n)
+        check_agreement(
+            synthesizer, prepared, weighted_sum, thetas, {"alpha = 1": np.ones(n), "the given alpha": alpha, "another alpha": other}
+        )
+    for theta in thetas:
+        values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
+        unusable = int((~np.isfinite(values)).sum())
+        if unusable:
+            raise ContractError(
+                f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
+                "check the model, the transform and the weights"
+            )
+
+
+def _difference(label: str, found: float, expected: float, unweighted: float, near: float) -> str:
+    """What may be wrong, without a number: they are sums over confidential records."""
+    text = f"for {label} the weighted log-likelihood that build() gives the sampler is not alpha @ log_likelihood(theta, prepared)"
+    if not np.isfinite(found):
+        return f"{text}: it is no finite number"
+    if abs(found + expected) <= near:
+        return f"{text}: it has the opposite sign"
+    if abs(found - unweighted) <= near and label != "alpha = 1":
+        return f"{text}: it is the unweighted one, so weigh(alpha) does not reach it and nothing would be protected"
+    return f"{text}: the two must be the same number, constants included"

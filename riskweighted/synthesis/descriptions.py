@@ -1,0 +1,32 @@
+"""The registered synthesizers in one line each, read from their source: importing one of them imports PyMC."""
+
+import ast
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["GROUP", "describe_synthesizers"]
+
+GROUP = "riskweighted.synthesizers"  # the entry points under which packages register synthesizers
+
+
+def describe_synthesizers() -> dict[str, str]:
+    """The first line of the docstring of every registered synthesizer, by name, in the order of the names."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return {point.name: _first_line(_docstring(point)) for point in points}
+
+
+def _docstring(point: EntryPoint) -> str | None:
+    """From the source of the class; one that does not stand there (made by a call, compiled, imported) is loaded."""
+    try:
+        spec = find_spec(point.module)
+        tree = ast.parse(Path(spec.origin).read_bytes())  # type: ignore[union-attr, arg-type]
+    except (ImportError, AttributeError, TypeError, ValueError, OSError, SyntaxError):
+        tree = ast.Module([], [])
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    found = [ast.get_docstring(node) for node in tree.body if isinstance(node, kinds) and node.name == point.attr]
+    return (found[-1] if found else None) or point.load().__doc__
+
+
+def _first_line(text: str | None) -> str:
+    return next(iter((text or "").strip().splitlines()), "")

@@ -1,0 +1,185 @@
+"""A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from riskweighted.common.atomic import write_file
+from riskweighted.common.checks import check_count, check_seed
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.frames import check_weights
+from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
+from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
+from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
+
+__all__ = ["Fit", "PreparedModel", "load_fit", "prepare_model"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A sampled pseudo posterior and all that is needed to draw from it. Confidential: it carries data.
+
+    Attributes
+    ----------
+    synthesizer : Synthesizer
+    alpha : Series (n,)
+    posterior : xr.Dataset
+        Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
+    diagnostics : DataFrame
+        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged.
+    random_seed : int or None
+        That it was sampled with, where it is known.
+    data : str or None
+        Fingerprint of the confidential data, where it is known.
+    """
+
+    synthesizer: Synthesizer
+    alpha: pd.Series = field(repr=False)
+    posterior: xr.Dataset = field(repr=False)
+    diagnostics: pd.DataFrame
+    confidential: pd.DataFrame = field(repr=False)
+    prepared: Any = field(repr=False)
+    random_seed: int | None = field(default=None, repr=False)
+    data: str | None = field(default=None, repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence."""
+        return bool(self.diagnostics["converged"].all())
+
+    @property
+    def estimates(self) -> bool:
+        """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
+        return len(self.posterior.data_vars) > 0
+
+    @property
+    def keeps_true_values(self) -> bool:
+        """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
+        return keeps_true_values(self.synthesizer)
+
+    def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
+        """One posterior draw: parameter name -> value."""
+        return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
+
+    def synthesize(self, L: int = 20, *, random_seed: int | None = None) -> list[pd.DataFrame]:  # noqa: N803
+        """Draw L synthetic datasets, each from its own posterior draw (METHODS section 5).
+
+        Parameters
+        ----------
+        L : int
+            From 1 to the number of posterior draws.
+        random_seed : int, optional
+            The same seed gives the same datasets.
+
+        Returns
+        -------
+        list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
+        dtypes and categories are kept.
+        """
+        check_seed(random_seed)
+        sizes = self.posterior.sizes
+        places = spread_draws(sizes["chain"], sizes["draw"], L) if self.estimates else [(0, 0)] * check_count(L)
+        target = self.synthesizer.target
+        frames = []
+        for place, seed in zip(places, np.random.SeedSequence(random_seed).spawn(L), strict=True):
+            rng = np.random.default_rng(seed)
+            values = draw_values(self.synthesizer, self.draw(*place), self.prepared, rng, len(self.confidential))
+            frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
+        return frames
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_bytes(self) -> bytes:
+        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
+        stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
+        for name, column in self.diagnostics.select_dtypes(bool).items():
+            stored[f"_{name}"] = ("quantity", column.astype("int8"))
+        stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
+        seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
+        made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
+        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}"))
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """A synthesizer and the data it was prepared for, once. Confidential; made by `prepare_model`."""
+
+    synthesizer: Synthesizer
+    confidential: pd.DataFrame = field(repr=False)
+    prepared: Any = field(repr=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the data."""
+        return fingerprint(self.confidential)
+
+    def build(self) -> Blueprint | None:
+        """Priors and weighted likelihood, not yet compiled."""
+        return self.synthesizer.build(self.prepared)
+
+    def load(self, path: str | Path, alpha: pd.Series, random_seed: int | None = None) -> Fit:
+        """Read back a fit of this model with these weights (and seed); see `load_fit`."""
+        return _read(path, self, alpha, random_seed)
+
+
+def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> PreparedModel:
+    """Check the data and prepare them for a synthesizer.
+
+    Raises
+    ------
+    InputError
+        Whatever the synthesizer finds wrong with the data.
+    """
+    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential))
+
+
+def load_fit(
+    path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series, *, random_seed: int | None = None
+) -> Fit:
+    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights.
+
+    Parameters
+    ----------
+    path : str or Path
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    alpha : Series (n,)
+        Weights that differ by less than one millionth are the same.
+    random_seed : int, optional
+        Refuse a fit that was not sampled with it.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or damaged (its checksum differs), or is the fit of another synthesizer, of other data, of
+        other weights or of another seed.
+    """
+    check_seed(random_seed)
+    return prepare_model(synthesizer, confidential).load(path, alpha, random_seed)
+
+
+def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None) -> Fit:
+    alpha = check_weights(alpha, model.confidential.index)
+    stored = read_sealed(Path(path))
+    if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
+        raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
+    if stored.attrs.pop("weights", None) != weights_hash(alpha):
+        raise InputError(f"{str(path)!r} is the fit of other weights")
+    text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
+    seed = int(text) if text else None
+    if random_seed is not None and seed != random_seed:
+        raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
+    columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
+    diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
+    diagnostics["converged"] = diagnostics["converged"].astype(bool)
+    posterior = stored.drop_vars([*columns, "quantity"])
+    diagnostics = diagnostics.rename_axis("quantity")
+    return Fit(model.synthesizer, alpha, posterior, diagnostics, model.confidential, model.prepared, seed, model.fingerprint)

@@ -1,0 +1,142 @@
+"""What commands write, seen from outside: who may read it, two at once, stale and refused places."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import riskweighted
+
+from riskweighted.common.folders import opened
+
+STUDY = """
+[data]
+path = "data.csv"
+[scenario]
+known = ["group"]
+synthetic = "income"
+[synthesizer]
+name = "linear-regression"
+formula = "income ~ group"
+"""
+SWEEP = 'study = "study.toml"\n[grid]\n"release.L" = [2]\n'
+REIDENTIFY = '[files]\npuf = "data.csv"\neif = "data.csv"\niuf = "data.csv"\n[linking]\nincome = "numeric"\n'
+ASSESS = ("assess", "data.csv", "data.csv", "--known", "group", "--synthesized", "income")
+COMMANDS = {
+    "a run": ("run", "study.toml"),
+    "a sweep": ("sweep", "sweep.toml", "--workers", "1"),
+    "a re-identification study": ("reidentify", "reidentify.toml"),
+    "an assessment": ASSESS,
+    "a release": ("release", "results"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    before = os.umask(0o022)
+    rng = np.random.default_rng(1)
+    pd.DataFrame({"group": rng.choice(["a", "b"], 60), "income": rng.lognormal(3, 1, 60)}).to_csv(tmp_path / "data.csv", index=False)
+    for name, text in (("study", STUDY), ("sweep", SWEEP), ("reidentify", REIDENTIFY)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    yield tmp_path
+    os.umask(before)
+
+
+def modes(folder):
+    return {path.relative_to(folder).as_posix(): stat.S_IMODE(path.lstat().st_mode) for path in folder.rglob("*")}
+
+
+def assert_refused(done, *named):
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    for text in named:
+        assert text in done.stderr
+
+
+def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
+    done = riskweighted(*ASSESS, "--out", "risk", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert modes(folder / "risk") == {
+        "measures.csv": 0o644,
+        "confidential": 0o700,
+        "confidential/contributions.csv": 0o600,
+        "confidential/riskiest.csv": 0o600,
+    }
+    assert not (folder / "risk.partial").exists()
+
+
+def test_weights_are_their_owners_only(folder):
+    arguments = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "deep/w.parquet")
+    done = riskweighted(*arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert modes(folder / "deep") == {"w.parquet": 0o600}
+    assert modes(folder)["deep"] == 0o700
+    (folder / "deep" / "w.parquet").chmod(0o644)
+    assert riskweighted(*arguments, "--force", cwd=folder).returncode == 0
+    assert modes(folder / "deep") == {"w.parquet": 0o600}
+
+
+def test_an_assessment_publishes_nothing_that_lay_there(folder):
+    stale = folder / "risk.partial" / "confidential" / "old.csv"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("old")
+    assert_refused(riskweighted(*ASSESS, "--out", "risk", cwd=folder), "not the working folder of an assessment")
+    assert not (folder / "risk").exists()
+    assert stale.read_text() == "old"
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_a_second_command_on_the_same_folder_is_refused(folder, what):
+    with opened(folder / "out", "a sweep"):  # of any kind
+        before = modes(folder)
+        done = riskweighted(*COMMANDS[what], "--out", "out", cwd=folder)
+        assert_refused(done, "a command is at work on", "out' already")
+        assert done.stdout == ""
+        assert modes(folder) == before
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(folder, what):
+    (folder / "data.csv").unlink()  # work would find that out
+    (folder / "dangling").symlink_to(folder / "nowhere" / "out")
+    before = modes(folder)
+    assert_refused(riskweighted(*COMMANDS[what], "--out", "dangling", cwd=folder), "'dangling' is a link that leads nowhere")
+    assert_refused(riskweighted(*COMMANDS[what], "--out", "study.toml/out", cwd=folder), "cannot read or write", "study.toml")
+    assert modes(folder) == before
+
+
+def test_a_file_in_a_place_that_cannot_be_written_is_refused_before_any_work(folder):
+    (folder / "w.csv").symlink_to(folder / "nowhere" / "w.csv")
+    before = modes(folder)
+    done = riskweighted("weights", "absent.csv", "--synthesized", "income", "--out", "w.csv", cwd=folder)
+    assert_refused(done, "'w.csv' is a link that leads nowhere")
+    assert modes(folder) == before
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_no_lock(folder):
+    (folder / "study.toml").write_text(STUDY + "[sampling]\ndraws = 1000000\n")
+    command = [sys.executable, "-m", "riskweighted", "run", "study.toml", "--out", "out"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60
+        while not (folder / "out.partial" / ".riskweighted").exists():
+            assert time.monotonic() < end, "waited too long"
+            time.sleep(0.05)
+        second = riskweighted("run", "study.toml", "--out", "out", cwd=folder)
+        assert_refused(second, "a command is at work on")
+        process.send_signal(signal.SIGKILL)
+    finally:
+        process.kill()
+        process.communicate()
+    assert not (folder / "out").exists()
+    done = riskweighted(*ASSESS, "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["confidential", "measures.csv"]
+    assert not (folder / "out.partial").exists()

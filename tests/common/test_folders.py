@@ -1,0 +1,306 @@
+"""The writer of folders: one command at a time, only its own files, and nothing left but checkpoints."""
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from riskweighted.common import atomic, locks
+from riskweighted.common.atomic import keep, recall, write_file
+from riskweighted.common.errors import InputError
+from riskweighted.common.folders import opened
+
+
+@pytest.fixture(autouse=True)
+def usual_umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def anything_goes(out):
+    pass
+
+
+def write_result(working):
+    (working.result / "t.csv").write_text("x")
+
+
+def keep_one(working):
+    keep(working.folder / "k", b"content", "k")
+
+
+def work(out, *steps, error=None, **settings):
+    """A run of some steps, which may end in an error."""
+    with opened(out, "a run", **settings) as working:
+        for step in steps:
+            step(working)
+        if error is not None:
+            raise error("stop")
+
+
+def test_a_folder_appears_whole_when_the_work_is_done(tmp_path):
+    out = tmp_path / "a" / "b" / "out"
+    with opened(out, "a run") as working:
+        assert working.out == out
+        assert working.folder == tmp_path / "a" / "b" / "out.partial"
+        assert mode(working.folder) == 0o700
+        (working.result / "t.csv").write_text("x")
+        assert [mode(path) for path in working.folder.glob(".*")] == [0o600]
+        assert not out.exists()
+    assert names(tmp_path) == ["a", "a/b", "a/b/out", "a/b/out/t.csv"]
+    assert mode(out) == 0o755
+    assert mode(out / "t.csv") == 0o644
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, InputError])
+def test_an_error_leaves_nothing_but_checkpoints(tmp_path, error):
+    out = tmp_path / "a" / "out"
+    with pytest.raises(error):
+        work(out, write_result, lambda working: write_file(working.folder / "begun.json", "{}"), error=error)
+    assert names(tmp_path) == []
+    with pytest.raises(error):
+        work(out, write_result, keep_one, error=error)
+    assert names(tmp_path) == ["a", "a/out.partial", "a/out.partial/.riskweighted", "a/out.partial/k", "a/out.partial/k.seal"]
+    with opened(out, "a run") as working:
+        assert recall(working.folder / "k", "k") == b"content"
+        assert names(working.result) == []
+    assert names(tmp_path) == ["a", "a/out"]
+
+
+@pytest.mark.parametrize("when", ["result", "publish"])
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, when):
+    def full_disk(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    steps = [
+        lambda working: write_file(working.result / "whole", "x"),
+        lambda working: monkeypatch.setattr(atomic.os, "fsync", full_disk),
+        lambda working: write_file(working.result / "half", "x"),
+    ]
+    with pytest.raises(OSError, match="No space left"):
+        work(tmp_path / "out", *steps[: 3 if when == "result" else 2])
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("stale", ["confidential/old.csv", "result-0123/confidential/old.csv", "result/old.csv"])
+def test_what_lay_in_a_working_folder_is_never_published(tmp_path, stale):
+    partial = tmp_path / "out.partial"
+    write_file(partial / stale, "old")
+    with pytest.raises(InputError, match="not the working folder of an assessment"), opened(tmp_path / "out", "an assessment"):
+        pytest.fail("too late")
+    assert (partial / stale).read_text() == "old"  # it is not ours
+    (partial / ".riskweighted").write_text("an assessment")  # it is ours, and was killed
+    with opened(tmp_path / "out", "an assessment") as working:
+        (working.result / "new").write_text("x")
+    assert names(tmp_path) == ["out", "out/new"]
+
+
+def test_checkpoints_of_another_kind_of_command_are_left_alone(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        work(tmp_path / "out", keep_one, error=KeyboardInterrupt)
+    before = names(tmp_path)
+    with pytest.raises(InputError, match="exists and is not the working folder of a sweep"), opened(tmp_path / "out", "a sweep"):
+        pytest.fail("too late")
+    assert names(tmp_path) == before
+    (tmp_path / "link.partial").symlink_to(tmp_path / "out.partial")
+    with pytest.raises(InputError, match="not the working folder"), opened(tmp_path / "link", "a run"):
+        pytest.fail("too late")
+
+
+def test_an_existing_folder_is_replaced_only_where_that_is_allowed(tmp_path):
+    out = tmp_path / "out"
+    write_file(out / "before", "x")
+
+    def refuses(folder):
+        raise InputError("not ours")
+
+    for settings, message in (
+        ({}, "exists; choose another folder$"),
+        ({"force": True}, "exists; choose another folder$"),
+        ({"check_replaceable": anything_goes}, "exists; choose another folder or allow replacing it"),
+        ({"check_replaceable": refuses, "force": True}, "not ours"),
+    ):
+        with pytest.raises(InputError, match=message), opened(out, "a run", **settings):
+            pytest.fail("too late")
+        assert names(tmp_path) == ["out", "out/before"]
+    with opened(out, "a run", check_replaceable=anything_goes, force=True) as working:
+        (working.result / "after").write_text("x")
+        assert names(out) == ["before"]
+    assert names(tmp_path) == ["out", "out/after"]
+
+
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path):
+    with pytest.raises(InputError, match="exists"):
+        work(tmp_path / "out", write_result, lambda working: (tmp_path / "out").mkdir())
+    assert names(tmp_path) == ["out"]
+
+
+def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
+    write_file(tmp_path / "out" / "before", "x")
+    rename = os.rename
+
+    def fails_on_the_result(self, target):
+        if self.name.startswith("result-"):
+            raise OSError(errno.EIO, "broken")
+        rename(self, target)
+        return target
+
+    monkeypatch.setattr("pathlib.Path.rename", fails_on_the_result)
+    with pytest.raises(OSError, match="broken"), opened(tmp_path / "out", "a run", check_replaceable=anything_goes, force=True):
+        pass
+    assert names(tmp_path) == ["out", "out/before"]
+    # A command killed between the two steps of replacing leaves the old folder to the next one.
+    partial = tmp_path / "out.partial"
+    write_file(partial / ".riskweighted", "a run")
+    (tmp_path / "out").rename(partial / "replaced")
+    with pytest.raises(InputError, match=r"'.*out' exists"), opened(tmp_path / "out", "a run", check_replaceable=anything_goes):
+        pytest.fail("too late")
+    assert names(tmp_path) == ["out", "out/before"]
+
+
+@pytest.mark.parametrize("place", ["dangling", "file/out", "dangling/out"])
+def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path, place):
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("x")
+    before = names(tmp_path)
+    with pytest.raises((InputError, OSError)), opened(tmp_path / place, "a run"):
+        pytest.fail("too late")
+    assert names(tmp_path) == before
+
+
+def test_a_parent_without_permission_is_refused_at_once(tmp_path, monkeypatch):
+    def refused(self, *arguments, **settings):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refused)  # a test as root may write everywhere
+    with pytest.raises(PermissionError), opened(tmp_path / "out", "a run"):
+        pytest.fail("too late")
+    assert names(tmp_path) == []
+
+
+# -- the lock
+
+WORKS = """
+import sys, time
+from pathlib import Path
+from riskweighted.common.atomic import keep
+from riskweighted.common.folders import opened
+with opened(Path(sys.argv[1]), "a run") as working:
+    (working.result / "half").write_text("x")
+    if sys.argv[2] == "keep":
+        keep(working.folder / "k", b"content", "k")
+    print("at work", flush=True)
+    time.sleep(60)
+"""
+
+
+def start(out, keeps="nothing"):
+    process = subprocess.Popen([sys.executable, "-c", WORKS, str(out), keeps], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "at work\n"
+    return process
+
+
+@pytest.mark.parametrize("what", ["a run", "a sweep"])
+def test_a_second_command_says_that_one_is_at_work(tmp_path, what):
+    process = start(tmp_path / "out")
+    try:
+        before = names(tmp_path)
+        with pytest.raises(InputError, match=r"a command is at work on '.*out' already") as caught, opened(tmp_path / "out", what):
+            pytest.fail("two at work")
+        assert "\n" not in str(caught.value)
+        assert names(tmp_path) == before
+        with opened(tmp_path / "other", what):
+            pass
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("keeps", ["nothing", "keep"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_the_lock_goes_with_its_process(tmp_path, how, keeps):
+    process = start(tmp_path / "out", keeps)
+    process.send_signal(how)
+    process.communicate(timeout=20)
+    assert not (tmp_path / "out").exists()
+    with opened(tmp_path / "out", "a run") as working:
+        assert recall(working.folder / "k", "k") == (b"content" if keeps == "keep" else None)
+        assert names(working.result) == []
+    assert names(tmp_path) == ["out"]
+
+
+def test_two_threads_of_one_process_exclude_each_other_too(tmp_path):
+    with opened(tmp_path / "out", "a run"):
+        with pytest.raises(InputError, match="at work"), opened(tmp_path / "out", "a run"):
+            pytest.fail("two at work")
+        assert (tmp_path / "out.partial").is_dir()
+
+
+RACES = """
+import sys, time
+from pathlib import Path
+from riskweighted.common.errors import InputError
+from riskweighted.common.folders import opened
+while time.time() < float(sys.argv[2]):
+    pass
+won = 0
+for number in range(60):
+    try:
+        with opened(Path(sys.argv[1]) / str(number), "a run") as working:
+            for name in "abc":
+                (working.result / name).write_text(sys.argv[3])
+        won += 1
+    except InputError as error:
+        assert "at work" in str(error) or "exists" in str(error), error
+print(won)
+"""
+
+
+def test_of_racing_commands_one_wins_each_folder_and_none_is_mixed(tmp_path):
+    begin = str(time.time() + 2)
+    racing = [
+        subprocess.Popen([sys.executable, "-c", RACES, str(tmp_path), begin, str(who)], stdout=subprocess.PIPE, text=True)
+        for who in range(3)
+    ]
+    won = [int(process.communicate(timeout=120)[0]) for process in racing]
+    assert [process.returncode for process in racing] == [0, 0, 0]
+    assert sum(won) == len(list(tmp_path.iterdir())) == 60
+    for folder in tmp_path.iterdir():
+        assert len({path.read_text() for path in folder.iterdir()}) == 1
+        assert len(list(folder.iterdir())) == 3
+
+
+def test_where_the_system_has_no_locks_a_claim_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "_flock", lambda descriptor: False)
+    claim = tmp_path / "out.partial" / ".claim"
+    with opened(tmp_path / "out", "a run") as working:
+        (working.result / "new").write_text("x")
+        assert claim.is_file()
+        with pytest.raises(InputError, match=r"at work.*remove '.*\.claim' if it was killed"), opened(tmp_path / "out", "a run"):
+            pytest.fail("two at work")
+    assert names(tmp_path) == ["out", "out/new"]
+    with pytest.raises(KeyboardInterrupt):
+        work(tmp_path / "other", keep_one, error=KeyboardInterrupt)
+    assert not (tmp_path / "other.partial" / ".claim").exists()
+
+
+def test_nothing_that_is_published_holds_a_time_a_process_or_a_chance_name(tmp_path):
+    for out in ("one", "two"):
+        with opened(tmp_path / out, "a run") as working:
+            write_file(working.result / "manifest.json", json.dumps({"files": names(working.result)}))
+    assert (tmp_path / "one" / "manifest.json").read_bytes() == (tmp_path / "two" / "manifest.json").read_bytes()

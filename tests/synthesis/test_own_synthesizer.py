@@ -1,0 +1,89 @@
+"""docs/own-synthesizer.md, run as what it says it is: a separate package that knows the public names alone."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import riskweighted
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "own-synthesizer.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
+MODEL = "our_models/hurdle_gamma.py"
+
+
+def test_the_page_has_the_files_it_speaks_of_and_the_model_is_short():
+    assert list(BLOCKS) == ["pyproject.toml", MODEL, "check.py", "use.py"]
+    assert len([line for line in BLOCKS[MODEL].splitlines() if line.strip()]) < 70
+
+
+def test_the_page_uses_public_names_alone():
+    for name, text in BLOCKS.items():
+        if name.endswith(".py"):
+            assert not re.findall(r"riskweighted\.|from riskweighted|riskweighted_models", text)
+            used = set(re.findall(r"\brw\.(\w+)", text))
+            assert used
+            assert used <= set(riskweighted.__all__)
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """What an installer would leave: the package, and its metadata with the entry points of its pyproject.toml."""
+    project = tomllib.loads(BLOCKS["pyproject.toml"])["project"]
+    info = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = [
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items()) for group, points in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(groups))
+    (tmp_path / MODEL).parent.mkdir()
+    (tmp_path / MODEL).parent.joinpath("__init__.py").touch()
+    for name, text in BLOCKS.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder, *arguments):
+    places = [str(folder), str(ROOT), str(ROOT / "models")]
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_as_a_separate_package(installed):
+    assert "hurdle-gamma" in run(installed, "-m", "riskweighted", "synthesizers").stdout
+    program = """
+import pandas as pd
+pd.set_option("display.width", 300, "display.max_columns", None)
+import use
+from check import data
+table = use.rw.check_synthesizer(use.HurdleGamma("spending ~ age + C(insured)", unit=500.0), data)
+assert set(table["result"]) == {"passed"}, table
+assert use.fitted.converged, use.fitted.diagnostics
+assert not use.fitted.alpha.eq(1).all()
+assert len(use.synthetic) == 3
+zeros = (data["spending"] == 0).mean()
+for frame in use.synthetic:
+    assert abs((frame["spending"] == 0).mean() - zeros) < 0.25
+    assert (frame["spending"] >= 0).all()
+    assert frame["spending"].dtype == data["spending"].dtype
+    assert not frame["spending"].equals(data["spending"])
+    pd.testing.assert_frame_equal(frame.drop(columns="spending"), data.drop(columns="spending"))
+"""
+    done = run(installed, "-c", program)
+    assert "mass is the share of draws" in done.stdout
+    assert "ConvergenceWarning" not in done.stderr
