@@ -11,7 +11,8 @@ from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import Design, build_design, response_name, response_values
+from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.formulas import response_name
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,

@@ -21,6 +21,8 @@ def weights(
     ] = 0.2,
     absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
     scheme: Annotated[str, typer.Option("--scheme", help="marginal, pairwise, or 3-way, 4-way, ...")] = "pairwise",
+    min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
+    allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
     boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
     singletons: Annotated[str, typer.Option("--singletons", help="protect, paper or error.")] = "protect",
     scale: Annotated[float, typer.Option("--scale", help="Weights become clip(scale * alpha + shift, 0, 1).")] = 1.0,
@@ -40,7 +42,7 @@ def weights(
     from riskweighted.weights.adjust import adjust_weights
     from riskweighted.weights.schemes import scheme_weights
 
-    scenario = scenario_of(known, synthesized, radius, absolute, boundary, singletons=singletons)
+    scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons)
     with whole_file(out, private=True, replace=force) as unfinished:
         alpha = adjust_weights(scheme_weights(scheme, read_table(data), scenario), scale, shift)
         write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True, private=True)

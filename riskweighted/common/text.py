@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-__all__ = ["escape_latex", "escape_markdown", "plain"]
+__all__ = ["escape_latex", "escape_markdown", "plain", "significant_digits"]
 
 
 def plain(text: str) -> str:
@@ -48,3 +48,9 @@ def escape_latex(text: str) -> str:
         parts = [word[start : start + _LONGEST_WORD] for start in range(0, len(word), _LONGEST_WORD)]
         pieces.append(r"\allowbreak{}".join("".join(_LATEX.get(letter, letter) for letter in part) for part in parts))
     return re.sub("-(?=-)", "-{}", "".join(pieces))  # two hyphens, not a dash
+
+
+def significant_digits(value: float) -> int:
+    """Digits of a number to 15 digits, without zeros at its ends."""
+    digits = re.sub(r"[eE].*|\D", "", f"{value:.14e}")
+    return len(digits.strip("0"))

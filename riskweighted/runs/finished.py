@@ -12,8 +12,10 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_table
 from riskweighted.evaluation.tables import COLUMNS
+from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class FinishedRun:
     @cached_property
     def study(self) -> Study:
         return read_study(self.manifest["settings"])
+
+    @cached_property
+    def streams(self) -> Streams:
+        """Where its random numbers come from. Confidential."""
+        return load_streams(self.folder)
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -157,7 +164,7 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     if outside:
         raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
     posteriors = [f"confidential/posterior/{scheme}.nc" for scheme in settings["weights"]["schemes"]]
-    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _WEIGHTS, *posteriors]
+    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _WEIGHTS, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:
         raise InputError(f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}")

@@ -16,6 +16,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
+from riskweighted.synthesis.precision import find_precision, round_to
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
 __all__ = ["Fit", "PreparedModel", "load_fit", "prepare_model"]
@@ -67,7 +68,13 @@ class Fit:
         """One posterior draw: parameter name -> value."""
         return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
 
-    def synthesize(self, L: int = 20, *, random_seed: int | None = None) -> list[pd.DataFrame]:  # noqa: N803
+    def synthesize(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: float | None = None,
+    ) -> list[pd.DataFrame]:
         """Draw L synthetic datasets, each from its own posterior draw (METHODS section 5).
 
         Parameters
@@ -75,7 +82,12 @@ class Fit:
         L : int
             From 1 to the number of posterior draws.
         random_seed : int, optional
-            The same seed gives the same datasets.
+            The same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work back
+            to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets are
+            to leave; give one for experiments and tests.
+        precision : float, optional
+            Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
+            multiples, or they have 7 significant digits.
 
         Returns
         -------
@@ -86,10 +98,13 @@ class Fit:
         sizes = self.posterior.sizes
         places = spread_draws(sizes["chain"], sizes["draw"], L) if self.estimates else [(0, 0)] * check_count(L)
         target = self.synthesizer.target
+        precision = precision or find_precision(self.confidential[target])
         frames = []
         for place, seed in zip(places, np.random.SeedSequence(random_seed).spawn(L), strict=True):
             rng = np.random.default_rng(seed)
             values = draw_values(self.synthesizer, self.draw(*place), self.prepared, rng, len(self.confidential))
+            if not self.keeps_true_values:
+                values = round_to(values, precision)
             frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
         return frames
 

@@ -11,7 +11,8 @@ from scipy import stats
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.synthesis.design import build_design, response_values
+from riskweighted.synthesis.formulas import response_name
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 
 __all__ = ["Regression", "checked_regression", "coefficient_interval"]

@@ -1,18 +1,37 @@
 """Any risk as weights, and weights scaled: by hand (the authors' code), or to an equal total for a fair comparison."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import is_number
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.common.frames import check_weights
 
-__all__ = ["adjust_weights", "equalize_weights", "risk_weights"]
+__all__ = ["adjust_weights", "equalize_weights", "risk_weights", "warn_if_flat"]
 
 
 def risk_weights(risk: pd.Series) -> pd.Series:
     """alpha = 1 - risk for any per-record risk in [0, 1], for example an expected match risk or the user's own."""
-    return (1.0 - _as_series(risk, "risk")).rename("alpha")
+    return warn_if_flat((1.0 - _as_series(risk, "risk")).rename("alpha"))
+
+
+def warn_if_flat(alpha: pd.Series) -> pd.Series:
+    """The weights as they are; says so where they are all 1 or all 0."""
+    if (alpha == 1).all():
+        warnings.warn(
+            f"all {len(alpha)} weights are 1: nobody is protected; check the radius (a share: 0.2 is 20 %) and the known variables",
+            FlatWeightsWarning,
+            stacklevel=3,
+        )
+    elif (alpha == 0).all():
+        warnings.warn(
+            f"all {len(alpha)} weights are 0: no record would be used; enlarge the radius, coarsen the known variables or raise the shift",
+            FlatWeightsWarning,
+            stacklevel=3,
+        )
+    return alpha
 
 
 def _finite(value: float, what: str) -> float:
@@ -29,7 +48,9 @@ def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Ser
 def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.Series:
     """clip(scale * alpha + shift, 0, 1): the authors' two adjustments towards utility or towards privacy."""
     scale, shift = _finite(scale, "scale"), _finite(shift, "shift")
-    return (scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha")
+    if scale < 0:
+        raise InputError(f"scale must be a number >= 0, got {scale:g}: a negative one would protect the safest records")
+    return warn_if_flat((scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha"))
 
 
 def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
