@@ -186,7 +186,8 @@ def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: C
     if not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
         raise refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
     drawn = column.to_numpy(dtype=float)
-    found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record)
+    half = secrets.confidential[secrets.target].dtype == np.float32
+    found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record, resolution=1e-6 if half else 1e-12)
     if found:
         raise refusal(name, f"in the column {secrets.target!r} {'; '.join(found)}")
     return {
@@ -197,10 +198,12 @@ def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: C
     }
 
 
-def check_synthesized(drawn: np.ndarray, chance: Chance, precision: float | None, per_record: pd.DataFrame) -> list[str]:
-    """What a released column (n,) gives away, one line each; empty where nothing was found."""
+def check_synthesized(
+    drawn: np.ndarray, chance: Chance, precision: float | None, per_record: pd.DataFrame, *, resolution: float = 1e-12
+) -> list[str]:
+    """What a released column (n,) gives away, one line each; `resolution`: relative, of the numbers as they are stored."""
     found = list(find_nearness(drawn, chance))
-    finer = np.abs(drawn - round_to(drawn, precision)) > 1e-9 * np.abs(drawn)
+    finer = np.abs(drawn - round_to(drawn, precision)) > resolution * np.abs(drawn)
     if finer.any():
         found.append(f"more digits than its precision in {int(finer.sum())} rows")
     for other, numbers in per_record.items():

@@ -29,7 +29,7 @@ def find_precision(column: pd.Series) -> float | None:
     if len(values) == 0:
         return None
     for power in range(_COARSEST, _FINEST - 1, -1):
-        if _leading_power(values) - power > 14:  # finer than the numbers themselves
+        if _leading_power(values) - power > 12:  # finer than the numbers themselves
             return None
         scaled = values / 10.0**power if power >= 0 else values * 10.0**-power
         if (np.abs(scaled - np.rint(scaled)) <= _EXACT + 8 * np.finfo(float).eps * np.abs(scaled)).all():

@@ -110,6 +110,10 @@ def test_a_leak_in_a_text_is_found_whoever_made_the_text(run, secrets, kind, tmp
         release_run(run, tmp_path / "pack", schemes=["pairwise"], report=lambda run: leaked)
 
 
+def as_picture(content):
+    return "data:image/png;base64," + base64.b64encode(content).decode()
+
+
 HIDDEN = {
     "a rounded value": lambda income, alpha: f"about {income.max():.1f}",
     "a listing with points and commas": lambda income, alpha: "\n".join(f"{v:,.2f}".translate(str.maketrans(",.", ".,")) for v in income),
@@ -169,7 +173,7 @@ def test_a_manifest_that_no_release_has_is_refused(pack, run, change):
         ("in 120 rows", lambda own, drawn, secrets: own),
         ("in 24 rows", lambda own, drawn, secrets: drawn.where(np.arange(120) % 5 > 0, own)),
         ("in 120 rows", lambda own, drawn, secrets: own.astype("float32").astype(float)),
-        ("120 confidential values .* in other rows", lambda own, drawn, secrets: own.sample(frac=1, random_state=1).reset_index(drop=True)),
+        ("120 confidential values, in other rows", lambda own, drawn, secrets: own.sample(frac=1, random_state=1).reset_index(drop=True)),
         ("in other rows", lambda own, drawn, secrets: drawn.where(np.arange(120) >= 20, own.to_numpy()[::-1])),
         ("order of the records", lambda own, drawn, secrets: np.log(own) * 1000),
         ("weights pairwise", lambda own, drawn, secrets: secrets.per_record["weights pairwise"]),
@@ -186,7 +190,7 @@ def test_a_leak_in_the_synthesized_column_is_found(pack, secrets, name, what, co
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_a_leak_beside_the_synthesized_column_is_found(pack, secrets, name):
-    table, label, own = read_table(pack / name), read_label(pack / name), confidential_data()
+    table, label, own = read_table(pack / name), read_label(pack / name), confidential_data().drop(columns="id")
     original = (pack / name).read_bytes()
     wrong = [
         (table.assign(extra=own["income"]), "other columns"),

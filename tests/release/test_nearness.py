@@ -94,7 +94,7 @@ def test_three_true_values_and_a_constant_added_are_found(kind):
 
 
 def test_the_truth_in_low_digits_is_found():
-    truth, unit, chance, clean = world("whole", 5)
+    truth, _, chance, clean = world("whole", 5)
     hidden = np.floor(clean / 1000) * 1000 + np.rint(truth / 1000)
     assert "digits below" in " ".join(find_nearness(hidden, chance))
     copied = np.floor(clean / 1000) * 1000 + np.mod(truth, 1000)
