@@ -14,6 +14,7 @@ from pathlib import Path
 
 from riskweighted.common.atomic import has_checkpoints, make_folder, refuse_dangling, remove_empty, sync, sync_names, unlink
 from riskweighted.common.errors import InputError
+from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.common.locks import CLAIM, BusyError, take_lock
 
 __all__ = ["MARK", "WorkingFolder", "opened"]
@@ -83,7 +84,8 @@ def opened(
             _tidy(folder, place, what)
             check_out()
             result.mkdir()
-            yield WorkingFolder(out, folder, result)
+            with interrupts_kept():
+                yield WorkingFolder(out, folder, result)
             check_out()
             _publish(result, place)
         except BaseException:
