@@ -23,6 +23,7 @@ from riskweighted.synthesis.sampling import Sampling
 __all__ = ["Study", "build_synthesizer", "demo_study", "load_study", "make_study", "names_of_settings", "read_study"]
 
 Radius = float | Mapping[str, float]
+_MOST_DATASETS = 100_000
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class WeightSettings:
         object.__setattr__(self, "schemes", check_names(self.schemes, "schemes"))
         if not self.schemes:
             raise InputError("schemes names none; name at least one weighting scheme")
-        check_number(self.scale, "scale")
+        check_number(self.scale, "scale", least=0)
         check_number(self.shift, "shift")
 
 
@@ -102,6 +103,8 @@ class ReleaseSettings:
 
     def __post_init__(self) -> None:
         check_count(self.L)
+        if self.L > _MOST_DATASETS:
+            raise InputError(f"L must be at most {_MOST_DATASETS:,}, got {self.L}")
         check_choice(self.format, ("csv", "parquet"), "format")
 
 
