@@ -12,6 +12,7 @@ from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.common.frames import check_weights
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.identification import identification_risk
+from riskweighted.runs.study import WeightSettings
 from riskweighted.weights import kway as weights
 from riskweighted.weights.adjust import adjust_weights, equalize_weights, risk_weights
 from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights
@@ -392,3 +393,28 @@ def test_many_way_weights_of_a_large_pattern_stay_finite(k):
     alpha = kway_weights(frame, Scenario(synthetic="y"), k=k)
     assert np.isfinite(alpha).all()
     assert (alpha >= kway_weights(frame, Scenario(synthetic="y"), k=4) - 1e-9).all()
+
+
+def test_more_ways_than_records_are_refused():
+    frame = pd.DataFrame({"y": np.exp(np.random.default_rng(1).normal(size=60))})
+    assert len(kway_weights(frame, Scenario(synthetic="y"), k=60)) == 60
+    for call in (
+        lambda: kway_weights(frame, Scenario(synthetic="y"), k=61),
+        lambda: scheme_weights("61-way", frame, Scenario(synthetic="y")),
+    ):
+        with pytest.raises(InputError, match=r"^61-way weights need 61 records, and there are 60"):
+            call()
+
+
+@pytest.mark.parametrize("scale", [-1, -1e-9, np.nan, "1", None, 1j, True], ids=str)
+def test_a_scale_is_a_number_that_keeps_the_order(scale):
+    with pytest.raises(InputError, match=r"^scale must be a finite number >= 0, got "):
+        adjust_weights(pd.Series([0.5, 0.25]), scale)
+    with pytest.raises(InputError, match=r"^scale must be a finite number >= 0, got "):
+        WeightSettings(scale=scale)
+
+
+def test_complex_weights_are_refused():
+    for weights in (pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])):
+        with pytest.raises(InputError, match=r"must be numbers in \[0, 1\], got dtype complex128"):
+            check_weights(weights, pd.RangeIndex(2))
