@@ -7,6 +7,7 @@ import typer
 
 from riskweighted.commands.terminal import output, print_table, scenario_of
 from riskweighted.common.atomic import whole_file
+from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import refuse_inside_result
 from riskweighted.data.formats import FORMATS
@@ -36,7 +37,7 @@ def weights(
         raise InputError(f"--out {out.name!r} must end in {listing(FORMATS)}")
     if out.exists() and not force:
         raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
-    if out.is_dir() or out.resolve() == data.resolve():
+    if out.is_dir() or real_path(out) == real_path(data):
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
     refuse_inside_result(out)
     from riskweighted.data.io import read_table, write_table

@@ -1,6 +1,7 @@
 """Checks of single settings: numbers, counts, seeds; each refuses in one line."""
 
 import math
+import os
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = [
     "check_share",
     "check_text",
     "is_number",
+    "real_path",
 ]
 
 
@@ -87,6 +89,11 @@ def check_path(value: object, what: str) -> Path:
     if "\0" in str(value):
         raise InputError(f"{what} must be the name of a file or folder, and no name holds a NUL character")
     return Path(value)
+
+
+def real_path(path: Path) -> Path:
+    """Absolute and without links, as `Path.resolve`; which raises where links lead in a circle, and this does not."""
+    return Path(os.path.realpath(path))
 
 
 def check_names(value: object, what: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from riskweighted.common.atomic import has_checkpoints, make_folder, refuse_dangling, remove_empty, sync, sync_names, unlink
-from riskweighted.common.checks import check_path
+from riskweighted.common.checks import check_path, real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.common.locks import CLAIM, BusyError, take_lock
@@ -144,7 +144,7 @@ def _lock(folder: Path, out: Path, what: str) -> Callable[[], None]:
 
 def refuse_inside_result(out: Path) -> None:
     """Refuse a place inside a finished result of ours, whose manifest would no longer say all that it holds."""
-    for folder in Path(os.path.realpath(out)).parents:  # `Path.resolve` raises where links lead in a circle
+    for folder in real_path(out).parents:
         try:
             manifest = json.loads((folder / "manifest.json").read_bytes())
         except (OSError, ValueError):

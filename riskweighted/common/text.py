@@ -6,7 +6,7 @@ import unicodedata
 __all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "plain"]
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
 
 
 def plain(text: str) -> str:
@@ -17,14 +17,15 @@ def plain(text: str) -> str:
 
 
 def for_spreadsheet(text: str) -> str:
-    """Text that a spreadsheet opens as text: an apostrophe goes before what it would take for a formula, unless that is a number."""
-    if not text.lstrip(" ").startswith(_FORMULA):
-        return text
+    """Text that a spreadsheet opens as text in one cell: on one line, an apostrophe before what would be a formula and is no number."""
+    line = re.sub("[\t\r\n]+", " ", text)
+    if not line.lstrip().startswith(_FORMULA):
+        return line
     try:
-        float(text)
+        float(line)
     except ValueError:
-        return f"'{text}"
-    return text
+        return f"'{line}"
+    return line
 
 
 def escape_markdown(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text
+from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_fields, read_toml, setting_names, to_table
 from riskweighted.evaluation.settings import EvaluationSettings
@@ -256,7 +256,7 @@ def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
     study = from_table(Study, settings)
     if study.data.path is None or folder is None:
         return study
-    return dataclasses.replace(study, data=DataSettings(path=(folder / study.data.path).resolve()))
+    return dataclasses.replace(study, data=DataSettings(path=real_path(folder / study.data.path)))
 
 
 def load_study(path: str | Path) -> Study:

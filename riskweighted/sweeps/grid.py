@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from riskweighted.common.checks import check_count, check_path
+from riskweighted.common.checks import check_count, check_path, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_toml, to_table
 from riskweighted.evaluation.tables import CONFIDENTIAL
@@ -127,7 +127,7 @@ def load_sweep(path: str | Path) -> Sweep:
     grid = settings.get("grid", {})
     grid = dict(_flat(grid)) if isinstance(grid, dict) else grid
     if isinstance(grid, dict) and isinstance(grid.get("data.path"), list):
-        grid["data.path"] = [str((path.parent / check_path(value, "data.path")).resolve()) for value in grid["data.path"]]
+        grid["data.path"] = [str(real_path(path.parent / check_path(value, "data.path"))) for value in grid["data.path"]]
     return Sweep(study, grid, settings.get("repetitions", 1))
 
 

@@ -44,8 +44,6 @@ def kway_alpha(world: World, k: int) -> pd.Series:
     """`kway_weights` of checked data."""
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         raise InputError(f"k must be a whole number >= 1, got {k!r}")
-    if k > len(world.confidential):
-        raise InputError(f"{k}-way weights need {k} records, and there are {len(world.confidential)}; choose a smaller k")
     risk = apply_singleton_policy(_joint_risk(world.patterns, world.neighbours, int(k)), world.patterns, world.scenario)
     return pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha")
 
@@ -61,7 +59,7 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     confidential : DataFrame, n rows
     scenario : Scenario
     k : int >= 1
-        At most the number of records; in a pattern of M < k records, M is used.
+        In a pattern of M < k records, M is used.
 
     Returns
     -------
@@ -70,7 +68,7 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     Raises
     ------
     InputError
-        If a column is unknown, a sensitive value is missing or infinite, or k is not a whole number from 1 to n.
+        If a column is unknown, a sensitive value is missing or infinite, or k is not a whole number >= 1.
     """
     return kway_alpha(make_world(confidential, scenario), k)
 

@@ -264,7 +264,7 @@ def test_units_of_a_command_line():
 
 def test_the_codebook_holds_no_formula():
     link = '=HYPERLINK("http://a.example","open")'
-    frame = pd.DataFrame({"=cmd": [1.5, 2.5], "@sum": [link, "b"], "y": [0.5, 1.5]})
+    frame = pd.DataFrame({"=cmd": [1.5, 2.5] * 2, "@sum": [link, "b"] * 2, "y": [0.5, 1.5] * 2})
     book = codebook([frame], ["y"], {"y": "+1", "@sum": "-unit"})
     assert book["variable"].tolist() == ["'=cmd", "'@sum", "y"]
     assert book["values"].tolist()[1] == f"'{link}; b"

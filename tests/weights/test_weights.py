@@ -397,13 +397,10 @@ def test_many_way_weights_of_a_large_pattern_stay_finite(k):
 
 def test_more_ways_than_records_are_refused():
     frame = pd.DataFrame({"y": np.exp(np.random.default_rng(1).normal(size=60))})
-    assert len(kway_weights(frame, Scenario(synthetic="y"), k=60)) == 60
-    for call in (
-        lambda: kway_weights(frame, Scenario(synthetic="y"), k=61),
-        lambda: scheme_weights("61-way", frame, Scenario(synthetic="y")),
-    ):
-        with pytest.raises(InputError, match=r"^61-way weights need 61 records, and there are 60"):
-            call()
+    assert len(scheme_weights("60-way", frame, INCOME)) == 60
+    for scheme in ("61-way", "1000000000-way", "9" * 400 + "-way"):
+        with pytest.raises(InputError, match=r"^scheme '\d+-way' needs \d+ records, and there are 60"):
+            scheme_weights(scheme, frame, INCOME)
 
 
 @pytest.mark.parametrize("scale", [-1, -1e-9, np.nan, "1", None, 1j, True], ids=str)
@@ -415,6 +412,6 @@ def test_a_scale_is_a_number_that_keeps_the_order(scale):
 
 
 def test_complex_weights_are_refused():
-    for weights in (pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])):
+    for given in (pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])):
         with pytest.raises(InputError, match=r"must be numbers in \[0, 1\], got dtype complex128"):
-            check_weights(weights, pd.RangeIndex(2))
+            check_weights(given, pd.RangeIndex(2))
