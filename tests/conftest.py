@@ -3,4 +3,4 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / name) for name in ("tools", "harness")]
 
-from skips import pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
+from skips import pytest_sessionfinish, pytest_terminal_summary  # noqa: E402, F401

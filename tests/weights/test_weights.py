@@ -411,7 +411,7 @@ def test_a_scale_is_a_number_that_keeps_the_order(scale):
         WeightSettings(scale=scale)
 
 
-def test_complex_weights_are_refused():
-    for given in (pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])):
-        with pytest.raises(InputError, match=r"must be numbers in \[0, 1\], got dtype complex128"):
-            check_weights(given, pd.RangeIndex(2))
+@pytest.mark.parametrize("alpha", [pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])], ids=["series", "array"])
+def test_complex_weights_are_refused(alpha):
+    with pytest.raises(InputError, match=r"must be numbers in \[0, 1\], got dtype complex128"):
+        check_weights(alpha, pd.RangeIndex(2))
