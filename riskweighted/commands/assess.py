@@ -46,20 +46,20 @@ def assess(
             result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
         if working is not None:
             _write_assessment(result, working.result)
-    if as_json:
-        output.print(result.measures.to_json(orient="records", indent=2))
-        return
-    _print_assessment(result, scenario, internal=internal)
-    if out is not None:
+        if as_json:  # inside: where nothing can be printed, nothing is left
+            output.print(result.measures.to_json(orient="records", indent=2))
+        else:
+            _print_assessment(result, scenario, internal=internal)
+    if out is not None and not as_json:
         output.print(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
 def _write_assessment(result: "Assessment", folder: Path) -> None:
     """The measures, and what never leaves in a folder of its own."""
-    from riskweighted.data.io import write_table
+    from riskweighted.data.io import write_aggregates, write_table
 
     write_table(result.measures, folder / "measures.csv")
-    write_table(result.contributions, folder / "confidential" / "contributions.csv", private=True)
+    write_aggregates(result.contributions, folder / "confidential" / "contributions.csv", private=True)
     write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text
+from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_fields, read_toml, setting_names, to_table
 from riskweighted.evaluation.settings import EvaluationSettings
@@ -23,6 +23,7 @@ from riskweighted.synthesis.sampling import Sampling
 __all__ = ["Study", "build_synthesizer", "demo_study", "load_study", "make_study", "names_of_settings", "read_study"]
 
 Radius = float | Mapping[str, float]
+_MOST_DATASETS = 100_000
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class WeightSettings:
         object.__setattr__(self, "schemes", check_names(self.schemes, "schemes"))
         if not self.schemes:
             raise InputError("schemes names none; name at least one weighting scheme")
-        check_number(self.scale, "scale")
+        check_number(self.scale, "scale", least=0)
         check_number(self.shift, "shift")
 
 
@@ -111,6 +112,8 @@ class ReleaseSettings:
 
     def __post_init__(self) -> None:
         check_count(self.L)
+        if self.L > _MOST_DATASETS:
+            raise InputError(f"L must be at most {_MOST_DATASETS:,}, got {self.L}")
         check_choice(self.format, ("csv", "parquet"), "format")
         object.__setattr__(self, "columns", check_names(self.columns, "columns"))
         if self.precision is not None and check_number(self.precision, "precision", least=0) == 0:
@@ -283,7 +286,7 @@ def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
     study = from_table(Study, settings)
     if study.data.path is None or folder is None:
         return study
-    return dataclasses.replace(study, data=DataSettings(path=(folder / study.data.path).resolve()))
+    return dataclasses.replace(study, data=DataSettings(path=real_path(folder / study.data.path)))
 
 
 def load_study(path: str | Path) -> Study:

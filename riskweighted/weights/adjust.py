@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import is_number
+from riskweighted.common.checks import check_number
 from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.common.frames import check_weights
 
@@ -34,22 +34,14 @@ def warn_if_flat(alpha: pd.Series) -> pd.Series:
     return alpha
 
 
-def _finite(value: float, what: str) -> float:
-    if not is_number(value):
-        raise InputError(f"{what} must be a finite number, got {value!r}")
-    return float(value)
-
-
 def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Series:
     """Checked weights on their own index."""
     return check_weights(weights, weights.index if isinstance(weights, pd.Series) else pd.RangeIndex(np.size(weights)), what=what)
 
 
 def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.Series:
-    """clip(scale * alpha + shift, 0, 1): the authors' two adjustments towards utility or towards privacy."""
-    scale, shift = _finite(scale, "scale"), _finite(shift, "shift")
-    if scale < 0:
-        raise InputError(f"scale must be a number >= 0, got {scale:g}: a negative one would protect the safest records")
+    """clip(scale * alpha + shift, 0, 1), scale >= 0: the authors' two adjustments towards utility or towards privacy."""
+    scale, shift = check_number(scale, "scale", least=0), check_number(shift, "shift")
     return warn_if_flat((scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha"))
 
 
@@ -62,7 +54,7 @@ def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
         If `total` is negative or exceeds the number of records with a positive weight, which no m can reach.
     """
     alpha = _as_series(alpha)
-    total, positive = _finite(total, "total"), int((alpha > 0).sum())
+    total, positive = check_number(total, "total"), int((alpha > 0).sum())
     if not 0 <= total <= positive:
         raise InputError(f"total must lie between 0 and the {positive} records of positive weight, got {total!r}")
     # m * alpha reaches 1 for the largest weights first: with j of them at 1, the others share total - j.

@@ -261,3 +261,12 @@ def test_units_of_a_command_line():
     assert parse_units(["a=b", "c = d=e"]) == {"a": "b", "c": "d=e"}
     with pytest.raises(InputError, match="1 of 2 have no '='"):
         parse_units(["a=b", "98765.4"])
+
+
+def test_the_codebook_holds_no_formula():
+    link = '=HYPERLINK("http://a.example","open")'
+    frame = pd.DataFrame({"=cmd": [1.5, 2.5] * 2, "@sum": [link, "b"] * 2, "y": [0.5, 1.5] * 2})
+    book = codebook([frame], ["y"], {"y": "+1", "@sum": "-unit"})
+    assert book["variable"].tolist() == ["'=cmd", "'@sum", "y"]
+    assert book["values"].tolist()[1] == f"'{link}; b"
+    assert book["unit"].tolist() == ["", "'-unit", "+1"]

@@ -12,6 +12,7 @@ from riskweighted.common.errors import FlatWeightsWarning, InputError, Singleton
 from riskweighted.common.frames import check_weights
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.identification import identification_risk
+from riskweighted.runs.study import WeightSettings
 from riskweighted.weights import kway as weights
 from riskweighted.weights.adjust import adjust_weights, equalize_weights, risk_weights
 from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights
@@ -409,6 +410,23 @@ def test_weights_that_use_no_record_are_said_loudly():
         adjust_weights(pd.Series([0.5, 0.2]), 1, -0.5)
 
 
-def test_a_negative_scale_is_refused():
-    with pytest.raises(InputError, match="scale must be a number >= 0, got -1"):
-        adjust_weights(pd.Series([0.5, 0.2]), -1)
+def test_more_ways_than_records_are_refused():
+    frame = pd.DataFrame({"y": np.exp(np.random.default_rng(1).normal(size=60))})
+    assert len(scheme_weights("60-way", frame, INCOME)) == 60
+    for scheme in ("61-way", "1000000000-way", "9" * 400 + "-way"):
+        with pytest.raises(InputError, match=r"^scheme '\d+-way' needs \d+ records, and there are 60"):
+            scheme_weights(scheme, frame, INCOME)
+
+
+@pytest.mark.parametrize("scale", [-1, -1e-9, np.nan, "1", None, 1j, True], ids=str)
+def test_a_scale_is_a_number_that_keeps_the_order(scale):
+    with pytest.raises(InputError, match=r"^scale must be a finite number >= 0, got "):
+        adjust_weights(pd.Series([0.5, 0.25]), scale)
+    with pytest.raises(InputError, match=r"^scale must be a finite number >= 0, got "):
+        WeightSettings(scale=scale)
+
+
+@pytest.mark.parametrize("alpha", [pd.Series([0.5 + 0j, 0.25]), np.array([0.5, 0.25 + 1j])], ids=["series", "array"])
+def test_complex_weights_are_refused(alpha):
+    with pytest.raises(InputError, match=r"must be numbers in \[0, 1\], got dtype complex128"):
+        check_weights(alpha, pd.RangeIndex(2))
