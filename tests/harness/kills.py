@@ -102,8 +102,12 @@ class Bench:
 
     def start(self, command: str, out: str) -> "subprocess.Popen[str]":
         """The command in a process group of its own; Ctrl-C means what it means on a terminal, also where a script runs this."""
+        repeats = ("--entropy", "reference/run") if command == "run" and (self.folder / "reference" / "run").exists() else ()
+        return self._start(*COMMANDS[command], *repeats, "--out", out)
+
+    def _start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "riskweighted", *COMMANDS[command], "--out", out],
+            [sys.executable, "-m", "riskweighted", *arguments],
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -132,6 +136,26 @@ class Bench:
         assert {path.name for path in self.folder.iterdir()} == before | {"out"}, "a working folder is left"
         remove(out)
         self.counts[command, "-", "resumed, the same bytes"] += 1
+
+    def keep_entropy(self) -> None:
+        """A killed run goes on with its secret entropy; with it the run can be repeated, and without it nothing is the same."""
+        partial = self.folder / "out.partial"
+        process = self._start(*COMMANDS["run"], "--out", "out")
+        while process.poll() is None and len(list(partial.glob("*.nc.seal"))) < 1:
+            time.sleep(0.002)
+        os.killpg(process.pid, signal.SIGKILL)
+        ended(process)
+        kept = (partial / "entropy").read_bytes()
+        for arguments in (("--out", "out"), ("--out", "again", "--entropy", "out")):
+            code, errors = ended(self._start(*COMMANDS["run"], *arguments))
+            assert code == 0, errors
+        assert kept.hex() in (self.folder / "out" / "confidential" / "randomness.json").read_text()
+        assert tree(self.folder / "out") == tree(self.folder / "again")
+        first = "synthetic/pairwise/synthetic_1.csv"
+        assert (self.folder / "out" / first).read_bytes() != (self.folder / "reference" / "run" / first).read_bytes()
+        remove(self.folder / "out")
+        remove(self.folder / "again")
+        self.counts["run", "KILL", "its entropy used again"] += 1
 
     def _kill(self, command: str, name: str, stage: str, rng: np.random.Generator) -> None:
         reached = self._stages(rng.uniform(0, self.seconds[command]))
@@ -212,6 +236,7 @@ def main() -> None:
         for command, kills in chains(given.kills, rng):
             bench.chain(command, kills, rng)
             print(command, *(" ".join(kill) for kill in kills), sep=", ", flush=True)
+        bench.keep_entropy()
     print(f"\n{'command':12} {'signal':8} {'when':26} count")
     for (command, name, what), count in sorted(bench.counts.items()):
         print(f"{command:12} {name:8} {what:26} {count:5}")

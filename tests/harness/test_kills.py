@@ -13,3 +13,10 @@ def test_ten_kills_change_nothing(tmp_path):
     struck = sum(count for (_, name, what), count in bench.counts.items() if name != "-" and what != "too late")
     assert sum(len(kills) for _, kills in IN_CI) == 10
     assert struck >= 9, bench.counts  # a machine may be quicker than we look
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_with_its_entropy(tmp_path):
+    bench = Bench.made(tmp_path, ("run",))
+    bench.keep_entropy()
+    assert bench.counts["run", "KILL", "its entropy used again"] == 1

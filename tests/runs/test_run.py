@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from riskweighted.common import atomic
-from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.errors import FlatWeightsWarning, InputError, RiskWeightedWarning
 from riskweighted.runs.checked import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
@@ -184,7 +184,7 @@ def test_a_folder_that_is_no_result_is_never_replaced(tmp_path, confidential):
 
 def test_weights_that_are_all_zero_are_refused_before_any_fit(tmp_path, confidential):
     study = make_study(SETTINGS | {"weights": {"schemes": ["marginal"], "shift": -1.0}})
-    with pytest.raises(InputError, match="'marginal' gives every record weight zero"):
+    with pytest.warns(FlatWeightsWarning), pytest.raises(InputError, match="'marginal' gives every record weight zero"):
         run_study(study, tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []
 
