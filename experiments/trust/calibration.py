@@ -27,6 +27,7 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.synthesis.chains import run_chains
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer
 from riskweighted.synthesis.convergence import az
+from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.fitting import CompiledModel, compile_model
 from riskweighted.synthesis.sampling import Sampling
 
@@ -191,12 +192,12 @@ def _replicate(
             for place, value in enumerate(values.reshape(-1))
         }
 
-    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     values = {str(name): array.values for name, array in posterior.items()}
-    table = pd.DataFrame([scalars({name: array[place] for name, array in values.items()}) for place in np.ndindex(chains, draws)])
-    kept = table.iloc[np.linspace(0, len(table) - 1, _RANKED).round().astype(int)]
-    ranks = (kept < pd.Series(scalars(theta))).sum()
-    smallest = min(float(az.ess(column.to_numpy().reshape(chains, draws), method="bulk")) for _, column in table.items())
+    places = spread_draws(posterior.sizes["chain"], posterior.sizes["draw"], _RANKED)
+    table = pd.DataFrame([scalars({name: array[place] for name, array in values.items()}) for place in places])
+    ranks = (table < pd.Series(scalars(theta))).sum()
+    monitored = posterior[list(blueprint.monitored)]
+    smallest = min(float(found.min()) for found in az.ess(monitored, method="bulk").values())
     return {**((ranks + rng.random(len(ranks))) / (_RANKED + 1)).to_dict(), "divergences": divergences, "smallest ESS": smallest}
 
 

@@ -82,8 +82,8 @@ class _Length(Transform):  # type: ignore[misc]
         """log |db / dw|: (r / rho)^(d - 1) dr / drho."""
         log_rho = _log_length(value, -300.0 / self.count)
         stretch = (1 / self.count - 1) * pt.softplus(self.count * log_rho) + np.log(self.count) + (self.count - 1) * log_rho
-        total: Tensor = (self.count - 1) * (self._log_r(log_rho) - log_rho) + stretch
-        return total.sum(axis=-1)
+        total: Tensor = ((self.count - 1) * (self._log_r(log_rho) - log_rho) + stretch).sum(axis=-1)
+        return total
 
     def _log_r(self, log_rho: Tensor) -> Tensor:
         found: Tensor = np.log(self.count) + pt.log(pt.expm1(pt.softplus(self.count * log_rho) / self.count))

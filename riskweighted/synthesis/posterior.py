@@ -102,7 +102,7 @@ class Fit:
         return frames
 
     def _warn_of_few_draws(self, count: int) -> None:
-        smallest = self.diagnostics["ess_bulk"].min()
+        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
         if count > smallest:
             warnings.warn(
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
