@@ -118,10 +118,11 @@ class Movable:
         assert blueprint is not None
         total = blueprint.weighted_log_likelihood
         graph = ancestors([total], blockers=blueprint.model.basic_RVs)
-        arrays = [found for found in graph if isinstance(found, TensorConstant) and found.data.size > 1 and found.data.dtype.kind == "f"]
-        values = {f"array {number}": array.data for number, array in enumerate(arrays)}
+        arrays = [found for found in graph if isinstance(found, TensorConstant) and found.data.size > 1]
+        values = {f"array {number}": array.data.astype(float) for number, array in enumerate(arrays)}
         with blueprint.model:
-            held = [pt.specify_shape(pm.Data(name, value), value.shape) for name, value in values.items()]
+            held = [pm.Data(name, value) for name, value in values.items()]
+        held = [pt.specify_shape(data, array.data.shape).astype(array.dtype) for data, array in zip(held, arrays, strict=True)]
         moved = graph_replace(total, dict(zip(arrays, held, strict=True)))
         return blueprint._replace(weighted_log_likelihood=moved, weigh=lambda alpha: blueprint.weigh(alpha) | values)
 

@@ -5,7 +5,8 @@ runs to infinity at 0 like r^(1 - d). The sampler therefore moves in w, which ha
 
     r = d ((1 + rho^d)^(1/d) - 1):      like rho^d near 0, where the density of w is then flat, and like d (rho - 1) far out.
 
-Neither has the funnel of (b, sigma) where the data say little, or the ridge of (b / sigma, sigma) where they say much.
+For d = 1 the density has a pole too, like log(1 / r), which this map (then the identity) leaves; `common_scale_coefficients` avoids it.
+This has neither the funnel of (b, sigma) where the data say little, nor the ridge of (b / sigma, sigma) where they say much.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,7 +26,11 @@ Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
-    """A random vector (count,): b_j ~ N(0, sigma), sigma ~ half-t(nu, scale 1)."""
+    """A random vector (count,): b_j ~ N(0, sigma), sigma ~ half-t(nu, scale 1).
+
+    A single coefficient has a companion that no likelihood sees, drawn by the same rule: the pair's density can be flattened.
+    """
+    wanted, count = count, max(count, 2)
     log_sigma, log_weight = _scales(count, nu)
 
     def logp(value: Tensor, zero: Tensor) -> Tensor:
@@ -42,16 +47,16 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
     coefficients: Tensor = pm.CustomDist(
         name, np.zeros(count), logp=logp, random=random, signature="(n)->(n)", shape=count, default_transform=_Length(count)
     )
-    return coefficients
+    first: Tensor = coefficients[:wanted]
+    return first
 
 
 def _scales(count: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
     """A grid of log sigma, (m,), and the logarithms of its probabilities.
 
-    With steps finer than the density's width in log sigma, 1 / sqrt(2 count), the sum is the integral to rounding; what lies outside
-    has probability 1e-7 below (sigma < 1.1e-7) and 1e-14 above.
+    The sum is the integral to a share of 1e-7, which is the probability of a sigma below the grid.
     """
-    step = min(0.25, 0.5 / np.sqrt(count))
+    step = min(0.2, 0.4 / np.sqrt(count))
     log_sigma = np.arange(-16.0, 11.0, step)
     log_weight = stats.t(nu).logpdf(np.exp(log_sigma)) + log_sigma
     return log_sigma, log_weight - np.log(np.exp(log_weight).sum())
