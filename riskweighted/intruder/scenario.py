@@ -10,6 +10,7 @@ import pandas as pd
 from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.intruder.disguise import refuse_disguised_numbers
 
 __all__ = ["Balls", "Scenario"]
 
@@ -51,7 +52,10 @@ class Scenario:
     min_radius : float, default 0
         Floor of the half-width in the variable's units, for values near zero.
     categorical : str or sequence of str
-        Synthetic variables stored as numbers that are codes, to be matched by equality.
+        Synthetic variables to be matched by equality although they look like measurements: numbers that are codes, or text of more
+        different values than a fifth of the records (and than 20).
+    allow_wide : bool, default False
+        Whether a relative radius may be 1 or more, which leaves hardly any value outside and so protects nobody.
 
     Raises
     ------
@@ -67,6 +71,7 @@ class Scenario:
     singletons: Literal["protect", "paper", "error"] = "protect"
     min_radius: float = 0.0
     categorical: Sequence[str] = ()
+    allow_wide: bool = False
 
     def __post_init__(self) -> None:
         for what in ("known", "synthetic", "categorical"):
@@ -84,6 +89,19 @@ class Scenario:
             check_number(radius, "radius", least=0)
         for kind in self._by_variable("radius_kind"):
             check_choice(kind, _KINDS, "radius_kind")
+        self._refuse_wide()
+
+    def _refuse_wide(self) -> None:
+        """A share of 1 and more is nearly always a percentage, and everything within it: no protection at all."""
+        if not isinstance(self.allow_wide, bool):
+            raise InputError(f"allow_wide must be true or false, got {self.allow_wide!r}")
+        names = self.radius if isinstance(self.radius, Mapping) else self.synthetic
+        wide = [name for name in names if self.kind_of(name) == "relative" and self.radius_of(name) >= 1]
+        if wide and not self.allow_wide:
+            raise InputError(
+                f"radius of {listing(wide)} is relative and {self.radius_of(wide[0]):g}, but a share of the value must be below 1 (0.2 is "
+                "20 %): no value would be far; set allow_wide if it is meant, or radius_kind to 'absolute'"
+            )
 
     def _require_synthetic(self, names: Iterable[str], what: str) -> None:
         stray = [name for name in names if name not in self.synthetic]
@@ -154,9 +172,4 @@ def _require_plain(column: pd.Series, what: str) -> None:
     kinds = sorted({type(value).__name__ for value in column.dropna()} - {"str", "bool"})
     if kinds:
         raise InputError(f"{what}: {column.name!r} holds values of type {listing(kinds)}; convert them to float or to text")
-    numbers = int(pd.to_numeric(column, errors="coerce").notna().sum())
-    if 2 * numbers >= len(column):
-        raise InputError(
-            f"{what}: {column.name!r} is text, but {numbers} of {len(column)} values are numbers; "
-            "convert it, or name it in categorical if these are codes"
-        )
+    refuse_disguised_numbers(column, what)

@@ -52,7 +52,7 @@ FRAME = pd.DataFrame({"y": [1.0, -0.4, 2.5, 0.3, 0.9]}, index=list("abcde"))
 ALPHA = pd.Series([1.0, 0.5, 0.8, 0.0, 1.0], FRAME.index)
 RELEASES = [FRAME.assign(y=values) for values in ([0.2, 1.4, 1.9, 0.8, 0.1], [1.6, 0.9, 2.2, 1.1, 0.4], [-0.5, 0.6, 1.0, 0.7, 1.5])]
 GUESSES = np.array([-2.0, 0.0, 2.0, 4.0])
-BALL = Scenario(synthetic="y", radius=1.0)
+BALL = Scenario(synthetic="y", radius=1.0, allow_wide=True)
 
 
 def by_hand(synthesizer, frame, alpha, **draws):

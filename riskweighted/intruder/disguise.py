@@ -1,0 +1,55 @@
+"""Numbers in disguise: amounts and dates that were read as text would be matched by equality and score risk 0."""
+
+import re
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+
+__all__ = ["refuse_disguised_numbers"]
+
+MOST_DISTINCT_SHARE = 0.2  # of the records; text of more different values is a measurement, a name or an amount
+_FEW_DISTINCT = 20  # never too many, whatever the number of records
+_CURRENCY = r"(?:[$\u00a2-\u00a5\u20a0-\u20cf]|[A-Z]{3}|(?:R|kr|z\u0142|CHF|Fr|Rs)\.?)"
+_GROUPED = r"\d{1,3}(?:[,.'\u2019_ \u00a0\u2009\u202f]\d{3})+"
+_INDIAN = r"\d{1,2}(?:,\d{2})+,\d{3}"
+_NUMBER = rf"(?:{_GROUPED}|{_INDIAN}|\d[\d_]*)?(?:[.,](?:\d+|[-\u2013]))?(?:[eE][-+]?\d+)?"
+_AMOUNT = re.compile(
+    rf"\(?\s*[-+\u2212<>~]?\s*{_CURRENCY}?\s*[-+\u2212]?\s*(?=[\d.,]*\d){_NUMBER}\s*(?:%|\u2030|[kKmM]|{_CURRENCY})?\s*[-\u2212]?\s*\)?"
+)
+_MONTH = r"(?:jan|feb|m[a\u00e4]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z]*\.?"
+_TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(?:[AaPp][Mm])?(?:Z|[-+]\d{2}:?\d{2})?)?"
+_DATE = re.compile(
+    rf"(?:\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{2,4}}){_TIME}", re.IGNORECASE
+)
+
+
+def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
+    """Refuse a text variable whose values look like numbers or dates, or that has too many different ones.
+
+    Parameters
+    ----------
+    column : Series of text
+        A synthetic variable that `categorical` does not name.
+    what : str
+        Whose column it is, for the error, which counts values and shows none.
+    """
+    present = column.dropna()
+    values = pd.Series(present.unique(), dtype=object).map(lambda value: str(value).strip())
+    share = present.map(dict(zip(present.unique(), values.map(_looks_like_a_number), strict=True)))
+    numbers = int(share.sum())
+    if numbers and 2 * numbers >= len(present):
+        raise InputError(
+            f"{what}: {column.name!r} is text, but {numbers} of {len(column)} values are numbers, amounts or dates; convert it to numbers "
+            "(without separators, symbols and units), or name it in categorical if these are codes"
+        )
+    most = max(_FEW_DISTINCT, int(MOST_DISTINCT_SHARE * len(column)))
+    if len(values) > most:
+        raise InputError(
+            f"{what}: {column.name!r} is text of {len(values)} different values in {len(column)} records, at most {most} are taken for "
+            "categories; convert it to numbers, or name it in categorical if equality is the right match"
+        )
+
+
+def _looks_like_a_number(text: str) -> bool:
+    return bool(_AMOUNT.fullmatch(text) or _DATE.fullmatch(text))
