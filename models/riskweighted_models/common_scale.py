@@ -47,8 +47,7 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
     coefficients: Tensor = pm.CustomDist(
         name, np.zeros(count), logp=logp, random=random, signature="(n)->(n)", shape=count, default_transform=_Length(count)
     )
-    first: Tensor = coefficients[:wanted]
-    return first
+    return coefficients if wanted == count else coefficients[:wanted]
 
 
 def _scales(count: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
