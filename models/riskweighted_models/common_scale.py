@@ -1,12 +1,13 @@
 """Normal coefficients with one common scale, the scale summed out: a posterior without a funnel.
 
-b_j ~ N(0, sigma), sigma ~ half-t(nu, 1). Summed over sigma, b (d,) has a density that depends on its length r = |b| alone, and for d >= 2
-runs to infinity at 0 like r^(1 - d). The sampler therefore moves in w, which has the direction of b and the length rho with
+b_j ~ N(0, sigma), sigma ~ half-t(nu, 1). Summed over sigma, b (d,) has a density that depends on its length r = |b| alone and runs to
+infinity at 0, like r^(1 - d) for d >= 2 and like log(1 / r) for d = 1. The sampler therefore moves in w, which has the direction of b and
+the length rho with
 
-    r = d ((1 + rho^d)^(1/d) - 1):      like rho^d near 0, where the density of w is then flat, and like d (rho - 1) far out.
+    r = rho (1 - exp(-rho^2))^((d - 1) / 2)      for d >= 2,
+    r = rho / (1 + log(1 + 1 / rho) exp(-rho^2))      for d = 1.
 
-For d = 1 the density has a pole too, like log(1 / r), which this map (then the identity) leaves; `common_scale_coefficients` avoids it.
-This has neither the funnel of (b, sigma) where the data say little, nor the ridge of (b / sigma, sigma) where they say much.
+Near 0 the density of w is flat. For rho > 3 w is b to 1e-4, so that coefficients which the data fix are not tied to others that they leave free.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,11 +27,7 @@ Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
-    """A random vector (count,): b_j ~ N(0, sigma), sigma ~ half-t(nu, scale 1).
-
-    A single coefficient has a companion that no likelihood sees, drawn by the same rule: the pair's density can be flattened.
-    """
-    wanted, count = count, max(count, 2)
+    """A random vector (count,): b_j ~ N(0, sigma), sigma ~ half-t(nu, scale 1)."""
     log_sigma, log_weight = _scales(count, nu)
 
     def logp(value: Tensor, zero: Tensor) -> Tensor:
@@ -47,7 +44,7 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
     coefficients: Tensor = pm.CustomDist(
         name, np.zeros(count), logp=logp, random=random, signature="(n)->(n)", shape=count, default_transform=_Length(count)
     )
-    return coefficients if wanted == count else coefficients[:wanted]
+    return coefficients
 
 
 def _scales(count: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
@@ -71,30 +68,36 @@ class _Length(Transform):  # type: ignore[misc]
 
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """From w to b."""
-        log_rho = _log_length(value, -300.0 / self.count)
-        coefficients: Tensor = value * pt.exp(self._log_r(log_rho) - log_rho)
+        coefficients: Tensor = value * pt.exp(self._log_ratio(_log_length(value)))
         return coefficients
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """From b to w."""
-        log_r = _log_length(value, -300.0)
-        log_rho = pt.log(pt.expm1(self.count * pt.log1p(pt.exp(log_r) / self.count))) / self.count
-        moved: Tensor = value * pt.exp(log_rho - log_r)
+        """From b to w, for starting values: exact at 0 and far out, rough between."""
+        log_r = _log_length(value)
+        moved: Tensor = value * pt.exp(pt.maximum(log_r / self.count - log_r, 0.0))
         return moved
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """log |db / dw|: (r / rho)^(d - 1) dr / drho."""
-        log_rho = _log_length(value, -300.0 / self.count)
-        stretch = (1 / self.count - 1) * pt.softplus(self.count * log_rho) + np.log(self.count) + (self.count - 1) * log_rho
-        total: Tensor = ((self.count - 1) * (self._log_r(log_rho) - log_rho) + stretch).sum(axis=-1)
+        """log |db / dw| = log((r / rho)^(d - 1) dr / drho), with dr / drho = (r / rho) (1 + d log(r / rho) / d log rho)."""
+        log_rho = _log_length(value)
+        rho, near = pt.exp(log_rho), pt.exp(-pt.exp(2 * log_rho))
+        if self.count == 1:
+            log_term = pt.log1p(pt.exp(-log_rho))
+            slope = near * (1 / (1 + rho) + 2 * rho**2 * log_term) / (1 + near * log_term)
+        else:
+            slope = (self.count - 1) * rho**2 / pt.expm1(rho**2)
+        total: Tensor = (self.count * self._log_ratio(log_rho) + pt.log1p(slope)).sum(axis=-1)
         return total
 
-    def _log_r(self, log_rho: Tensor) -> Tensor:
-        found: Tensor = np.log(self.count) + pt.log(pt.expm1(pt.softplus(self.count * log_rho) / self.count))
-        return found
+    def _log_ratio(self, log_rho: Tensor) -> Tensor:
+        """log(r / rho)."""
+        square = pt.exp(2 * log_rho)
+        single = -pt.log1p(pt.log1p(pt.exp(-log_rho)) * pt.exp(-square))
+        ratio: Tensor = single if self.count == 1 else (self.count - 1) / 2 * pt.log(-pt.expm1(-square))
+        return ratio
 
 
-def _log_length(vector: Tensor, least: float) -> Tensor:
-    """log |vector|, and at least so much that what is computed from it stays finite."""
-    length: Tensor = pt.maximum(0.5 * pt.log((vector**2).sum(axis=-1, keepdims=True)), least)
+def _log_length(vector: Tensor) -> Tensor:
+    """log |vector|, no less than -30, so that what is computed from it stays finite."""
+    length: Tensor = pt.maximum(0.5 * pt.log((vector**2).sum(axis=-1, keepdims=True)), -30.0)
     return length

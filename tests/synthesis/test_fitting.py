@@ -668,7 +668,7 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     parameters = {"coefficient", "inverse_phi", "intercept", "predictive_mean", "predictive_sd"}
     coordinates = {"chain", "draw", "quantity", "coefficient_dim_0", "intercept_dim_0", "inverse_phi_dim_0"}
     assert names == parameters | coordinates | {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged"}
-    assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "coefficient_dim_0": 2, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
+    assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "coefficient_dim_0": 1, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
     # Hashes, so that no other data and weights pick it up, and no damaged file passes.
     assert set(attributes) == {"made_for", "weights", "random_seed", "checksum"}
     assert len(attributes["made_for"]) == len(attributes["weights"]) == 64
