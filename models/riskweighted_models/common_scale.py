@@ -7,7 +7,8 @@ the length rho with
     r = rho (1 - exp(-rho^2))^((d - 1) / 2)      for d >= 2,
     r = rho / (1 + log(1 + 1 / rho) exp(-rho^2))      for d = 1.
 
-Near 0 the density of w is flat. For rho > 3 w is b to 1e-4, so that coefficients which the data fix are not tied to others that they leave free.
+Near 0 the density of w is nearly flat. For rho > 3 w is b to 1e-4 (d < 3), so that coefficients which the data fix are not tied to
+others that they leave free.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias
