@@ -2,8 +2,10 @@
 
 from .common.errors import (
     ConvergenceWarning as ConvergenceWarning,
+    FlatWeightsWarning as FlatWeightsWarning,
     InputError as InputError,
     SingletonWarning as SingletonWarning,
+    UnscoredWarning as UnscoredWarning,
 )
 from .evaluation.assess import (
     Assessment as Assessment,
@@ -102,13 +104,13 @@ from .synthesis.contract import (
 from .synthesis.design import (
     Design as Design,
     build_design as build_design,
-    response_name as response_name,
     response_values as response_values,
 )
 from .synthesis.fitting import (
     compile_model as compile_model,
     fit as fit,
 )
+from .synthesis.formulas import response_name as response_name
 from .synthesis.posterior import Fit as Fit, load_fit as load_fit
 from .synthesis.sampling import Sampling as Sampling
 from .synthesis.transforms import Transform as Transform

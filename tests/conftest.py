@@ -1,4 +1,6 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "tools"))
+sys.path[:0] = [str(Path(__file__).parent / name) for name in ("tools", "harness")]
+
+from skips import pytest_sessionfinish, pytest_terminal_summary  # noqa: E402, F401

@@ -30,7 +30,7 @@ def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> di
     synthesizer, world, risks = run.study.make_synthesizer(), make_world(confidential, run.study.evaluating_scenario()), {}
     for scheme in run.schemes:
         fitted = load_fit(run.posterior_path(scheme), synthesizer, confidential, run.weights[scheme])
-        seeds = [seed_for(run.study.seed, f"chance {number}", scheme) for number in range(sets)]
+        seeds = [seed_for(run.streams.seed, f"chance {number}", scheme) for number in range(sets)]
         frames = (fitted.synthesize(run.study.release.L, random_seed=seed) for seed in seeds)
         risks[scheme] = np.array([identification_risks(world.pair(datasets)).mean(axis=0) for datasets in frames])
     return risks

@@ -13,7 +13,8 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import Design, build_design, response_name, response_values
+from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.transforms import Transform
 from riskweighted_models.scaling import normal_mass, transformed
 

@@ -9,7 +9,8 @@ from scipy.special import ndtr
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.design import Design, build_design, response_name, response_values
+from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.transforms import Transform
 
 __all__ = ["ScaledResponse", "StandardUnits", "normal_mass", "transformed"]

@@ -9,7 +9,8 @@ import pandas as pd
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Draw
-from riskweighted.synthesis.design import response_name, response_values
+from riskweighted.synthesis.design import response_values
+from riskweighted.synthesis.formulas import response_name
 
 __all__ = ["TopCoded", "TopCoding"]
 

@@ -23,6 +23,8 @@ def assess(
     radius: Annotated[float, typer.Option("--radius", help="Half-width of the ball of a number, as a share of its value.")] = 0.2,
     absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
     categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
+    min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
+    allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
     boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
     identifier: Annotated[str | None, typer.Option("--id", help="Column that pairs rows; without it they pair by position.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")] = 10,
@@ -38,26 +40,26 @@ def assess(
             from riskweighted.data.io import read_table
             from riskweighted.evaluation.assess import assess as run_assessment
 
-        scenario = scenario_of(known, synthesized, radius, absolute, boundary, categorical=split(categorical))
+        scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical))
         with reporter.step("measuring") as advance:
             frames = [read_table(path) for path in synthetic]
             result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
         if working is not None:
             _write_assessment(result, working.result)
-    if as_json:
-        output.print(result.measures.to_json(orient="records", indent=2))
-        return
-    _print_assessment(result, scenario, internal=internal)
-    if out is not None:
+        if as_json:  # inside: where nothing can be printed, nothing is left
+            output.print(result.measures.to_json(orient="records", indent=2))
+        else:
+            _print_assessment(result, scenario, internal=internal)
+    if out is not None and not as_json:
         output.print(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
 def _write_assessment(result: "Assessment", folder: Path) -> None:
     """The measures, and what never leaves in a folder of its own."""
-    from riskweighted.data.io import write_table
+    from riskweighted.data.io import write_aggregates, write_table
 
     write_table(result.measures, folder / "measures.csv")
-    write_table(result.contributions, folder / "confidential" / "contributions.csv", private=True)
+    write_aggregates(result.contributions, folder / "confidential" / "contributions.csv", private=True)
     write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
 
 

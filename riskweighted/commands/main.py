@@ -22,6 +22,7 @@ from riskweighted.commands.synthesizers import synthesizers
 from riskweighted.commands.terminal import errors, output
 from riskweighted.commands.weights import weights
 from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.interrupts import interrupts_kept
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -58,7 +59,8 @@ def main() -> None:
         output.print(__version__)
         return
     try:
-        code = app(arguments, standalone_mode=False) or 0
+        with interrupts_kept():
+            code = app(arguments, standalone_mode=False) or 0
         if code == 130:  # typer's own answer to Ctrl-C
             raise KeyboardInterrupt
         sys.exit(code)

@@ -7,40 +7,57 @@ from typing import Annotated
 import typer
 
 from riskweighted.commands.terminal import errors, output, print_table, split
+from riskweighted.common.errors import InputError
 from riskweighted.common.progress import reporter_for
 
 
 def release(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the pack; must not exist.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the pack; must not exist.")] = None,
+    check: Annotated[Path | None, typer.Option("--check", metavar="PACK", help="Check a pack of RUN again instead of making one.")] = None,
     scheme: Annotated[str, typer.Option("--scheme", help="Which scheme is released (several: a,b).")] = "",
     formats: Annotated[str, typer.Option("--format", help="csv, parquet, dta (Stata), sav (SPSS), xpt (SAS); or several.")] = "csv",
     confidential: Annotated[
         Path | None,
         typer.Option("--confidential", metavar="FILE", help="The run's data, if not beside RUN; for the check."),
     ] = None,
+    accept_uniques: Annotated[
+        bool, typer.Option("--accept-uniques", help="Release although many records are alone on the unaltered columns.")
+    ] = False,
+    demonstration: Annotated[bool, typer.Option("--demonstration", help="Release a reproducible run of embedded, public data.")] = False,
     unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable.")] = None,
 ) -> None:
     """Make the pack that may leave the agency, after every file of it was read and nothing confidential was found."""
     import pandas as pd
 
+    if (out is None) == (check is None):
+        raise InputError("say either --out PACK, to make a pack, or --check PACK, to check one")
     reporter = reporter_for(errors)
     with reporter.step("making and checking the pack"):
         from riskweighted.release.codebook import parse_units
-        from riskweighted.release.pack import release_run
+        from riskweighted.release.pack import check_release, release_run
         from riskweighted.reports.render import render_report
 
-        pack = release_run(
-            run,
-            out,
-            schemes=split(scheme),
-            formats=split(formats),
-            confidential=confidential,
-            units=parse_units(unit or []),
-            report=partial(render_report, confidential=confidential),
-        )
-    rows = pack.check.assign(scheme=pack.check["file"].str.split("/").str[1]).groupby("scheme", sort=False)
+        report = partial(render_report, confidential=confidential)
+        if out is None:
+            found = check_release(Path(str(check)), run, confidential=confidential, report=report)
+        else:
+            found = release_run(
+                run,
+                out,
+                schemes=split(scheme),
+                formats=split(formats),
+                confidential=confidential,
+                units=parse_units(unit or []),
+                report=report,
+                accept_uniques=accept_uniques,
+                demonstration=demonstration,
+            ).check
+    rows = found.assign(scheme=found["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
     columns["expected by chance"] = rows["expected by chance"].max()
     print_table(pd.DataFrame(columns), "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
-    output.print(f"Released to {pack.folder}/  (sign_off.md there names what a person must still look at)")
+    if out is None:
+        output.print(f"Nothing was found in {check}/: every file is what the run makes")
+        return
+    output.print(f"Released to {out}/  (sign_off.md there names what a person must still look at)")

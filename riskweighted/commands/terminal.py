@@ -22,7 +22,9 @@ Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Chains sample
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the study's seed.")]
 
 
-def scenario_of(known: str, synthesized: str, radius: float, absolute: bool, boundary: str, **others: Any) -> "Scenario":
+def scenario_of(
+    known: str, synthesized: str, radius: float, absolute: bool, boundary: str, min_radius: float, allow_wide: bool, **others: Any
+) -> "Scenario":
     """The scenario that the options of a command describe; `Scenario` checks them."""
     from riskweighted.intruder.scenario import Scenario
 
@@ -32,6 +34,8 @@ def scenario_of(known: str, synthesized: str, radius: float, absolute: bool, bou
         radius=radius,
         radius_kind="absolute" if absolute else "relative",
         boundary=boundary,  # type: ignore[arg-type]
+        min_radius=min_radius,
+        allow_wide=allow_wide,
         **others,
     )
 

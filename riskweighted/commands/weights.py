@@ -1,14 +1,19 @@
 """``riskweighted weights``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from riskweighted.commands.terminal import output, print_table, scenario_of
 from riskweighted.common.atomic import whole_file
+from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.folders import refuse_inside_result
 from riskweighted.data.formats import FORMATS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def weights(
@@ -21,6 +26,8 @@ def weights(
     ] = 0.2,
     absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
     scheme: Annotated[str, typer.Option("--scheme", help="marginal, pairwise, or 3-way, 4-way, ...")] = "pairwise",
+    min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
+    allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
     boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
     singletons: Annotated[str, typer.Option("--singletons", help="protect, paper or error.")] = "protect",
     scale: Annotated[float, typer.Option("--scale", help="Weights become clip(scale * alpha + shift, 0, 1).")] = 1.0,
@@ -32,21 +39,27 @@ def weights(
         raise InputError(f"--out {out.name!r} must end in {listing(FORMATS)}")
     if out.exists() and not force:
         raise InputError(f"{str(out)!r} exists; choose another file or allow replacing it (--force)")
-    if out.is_dir() or out.resolve() == data.resolve():
+    if out.is_dir() or real_path(out) == real_path(data):
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
-    import pandas as pd
-
+    refuse_inside_result(out)
     from riskweighted.data.io import read_table, write_table
     from riskweighted.weights.adjust import adjust_weights
     from riskweighted.weights.schemes import scheme_weights
 
-    scenario = scenario_of(known, synthesized, radius, absolute, boundary, singletons=singletons)
+    scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons)
     with whole_file(out, private=True, replace=force) as unfinished:
         alpha = adjust_weights(scheme_weights(scheme, read_table(data), scenario), scale, shift)
         write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True, private=True)
+        _print_distribution(alpha, scheme)  # before the file is there: where nothing can be printed, nothing is left
+    output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")
+
+
+def _print_distribution(alpha: "pd.Series", scheme: str) -> None:
+    """Mean and quantiles; no weight of a record."""
+    import pandas as pd
+
     shares = alpha.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
     distribution = pd.DataFrame(
         {"records": [len(alpha)], "mean": [alpha.mean()], **{f"{q:.0%}": [v] for q, v in shares.items()}}, index=[scheme]
     )
     print_table(distribution.rename_axis("alpha"), "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)")
-    output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")

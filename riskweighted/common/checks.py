@@ -1,6 +1,7 @@
 """Checks of single settings: numbers, counts, seeds; each refuses in one line."""
 
 import math
+import os
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from riskweighted.common.errors import InputError, listing
 
 __all__ = [
+    "MOST_RESAMPLES",
     "check_choice",
     "check_count",
     "check_names",
@@ -20,7 +22,11 @@ __all__ = [
     "check_share",
     "check_text",
     "is_number",
+    "real_path",
 ]
+
+
+MOST_RESAMPLES = 1_000_000  # 8 MB a dataset and statistic; the interval's own Monte Carlo error is then 0.1 % of its length
 
 
 def is_number(value: object) -> bool:
@@ -35,7 +41,7 @@ def check_seed(seed: object, what: str = "random_seed") -> None:
 
 
 def check_count(count: int, what: str = "L", most: int | None = None) -> int:
-    """Refuse a number of datasets that is not whole, below 1, or above the posterior draws there are."""
+    """Refuse a count that is not whole, below 1, or above `most`; of datasets that is the number of posterior draws."""
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise InputError(f"{what} must be a whole number >= 1, got {count!r}")
     if most is not None and count > most:
@@ -80,7 +86,14 @@ def check_path(value: object, what: str) -> Path:
     """The name of a file or folder as a path."""
     if not isinstance(value, (str, Path)) or not str(value):
         raise InputError(f"{what} must be the name of a file or folder, got {type(value).__name__}")
+    if "\0" in str(value):
+        raise InputError(f"{what} must be the name of a file or folder, and no name holds a NUL character")
     return Path(value)
+
+
+def real_path(path: Path) -> Path:
+    """Absolute and without links, as `Path.resolve`; which raises where links lead in a circle, and this does not."""
+    return Path(os.path.realpath(path))
 
 
 def check_names(value: object, what: str) -> tuple[str, ...]:

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable
 
-__all__ = ["ConvergenceWarning", "InputError", "RiskWeightedWarning", "SingletonWarning", "listing"]
+__all__ = [
+    "ConvergenceWarning",
+    "FlatWeightsWarning",
+    "InputError",
+    "RiskWeightedWarning",
+    "SingletonWarning",
+    "UnscoredWarning",
+    "listing",
+]
 
 
 class InputError(ValueError):
@@ -19,6 +27,14 @@ class RiskWeightedWarning(UserWarning):
 
 class SingletonWarning(RiskWeightedWarning):
     """Some known patterns hold a single record, which the pattern alone identifies."""
+
+
+class UnscoredWarning(RiskWeightedWarning):
+    """Some records' ball is a single point that no synthetic value hits, so their risk cannot be seen."""
+
+
+class FlatWeightsWarning(RiskWeightedWarning):
+    """All weights are 1, which protects nobody, or all are 0, which uses no record."""
 
 
 class ConvergenceWarning(RiskWeightedWarning):

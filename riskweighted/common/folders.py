@@ -4,6 +4,7 @@ The working folder is its owner's only, is locked while a command is at work the
 was interrupted. The result is built in a new folder inside it, so that nothing that lay there before is published.
 """
 
+import json
 import os
 import secrets
 import shutil
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from riskweighted.common.atomic import has_checkpoints, make_folder, refuse_dangling, remove_empty, sync, sync_names, unlink
+from riskweighted.common.checks import check_path, real_path
 from riskweighted.common.errors import InputError
+from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.common.locks import CLAIM, BusyError, take_lock
 
-__all__ = ["MARK", "WorkingFolder", "opened"]
+__all__ = ["MARK", "WorkingFolder", "opened", "refuse_inside_result"]
 
 MARK = ".riskweighted"  # stands in a working folder of ours, says of what, and is what is locked
 _RESULT, _REPLACED = "result-", "replaced"
@@ -60,8 +63,12 @@ def opened(
     Raises
     ------
     InputError
-        If `out` may not be written, ``OUT.partial`` is not a working folder of this kind, or a command is at work there.
+        If `out` may not be written or lies in a finished result, ``OUT.partial`` is not a working folder of this kind, or a
+        command is at work there.
     """
+
+    check_path(out, "out")
+    refuse_inside_result(out)
 
     def check_out() -> None:
         refuse_dangling(out)
@@ -83,7 +90,8 @@ def opened(
             _tidy(folder, place, what)
             check_out()
             result.mkdir()
-            yield WorkingFolder(out, folder, result)
+            with interrupts_kept():
+                yield WorkingFolder(out, folder, result)
             check_out()
             _publish(result, place)
         except BaseException:
@@ -132,6 +140,19 @@ def _lock(folder: Path, out: Path, what: str) -> Callable[[], None]:
             remove_empty([folder])
             raise
     raise InputError(f"{str(folder)!r} cannot be locked; choose another --out")
+
+
+def refuse_inside_result(out: Path) -> None:
+    """Refuse a place inside a finished result of ours, whose manifest would no longer say all that it holds."""
+    for folder in real_path(out).parents:
+        try:
+            manifest = json.loads((folder / "manifest.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(manifest, dict) and isinstance(manifest.get("versions"), dict) and "riskweighted" in manifest["versions"]:
+            raise InputError(
+                f"{str(out)!r} lies in the finished result {str(folder)!r}, which must stay as it was written; choose another --out"
+            )
 
 
 def _is_empty(folder: Path) -> bool:

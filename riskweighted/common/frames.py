@@ -1,13 +1,13 @@
 """Checks of data: the columns of a frame, the values of a column, one weight per record. No message shows a value."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 
-__all__ = ["check_weights", "kind_of_values", "require_columns", "require_finite"]
+__all__ = ["check_weights", "kind_of_values", "require_columns", "require_finite", "require_plain_values"]
 
 
 def kind_of_values(column: pd.Series) -> str:
@@ -16,7 +16,7 @@ def kind_of_values(column: pd.Series) -> str:
 
 
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:
-    """Refuse an empty frame, and a needed column that is absent or stands there twice."""
+    """Refuse an empty frame, and a needed column that is absent, stands there twice or holds lists."""
     if not isinstance(data, pd.DataFrame):
         raise InputError(f"{what} must be a pandas DataFrame, got {type(data).__name__}")
     if len(data) == 0:
@@ -24,9 +24,22 @@ def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None
     unknown = [name for name in names if name not in data.columns]
     if unknown:
         raise InputError(f"{what} has no column {listing(unknown)}; it has {listing(data.columns)}")
+    require_plain_values(data, names, what)
     twice = [name for name in names if (data.columns == name).sum() > 1]
     if twice:
         raise InputError(f"{what} has column {listing(twice)} more than once: column names must be unique")
+
+
+def require_plain_values(data: pd.DataFrame, names: Iterable[Hashable], what: str) -> None:
+    """Refuse columns whose cells are lists, tables or sets, as parquet and Python may hold: no measure compares those."""
+    objects = data.columns[[pd.api.types.is_object_dtype(dtype) for dtype in data.dtypes]].intersection(list(names))
+    nested = [name for place, name in enumerate(data.columns) if name in objects and data.iloc[:, place].map(_is_nested).any()]
+    if nested:
+        raise InputError(f"{what}: {listing(nested)} holds lists or tables; a column must hold numbers, text or dates, one in each cell")
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, (list, tuple, dict, set, frozenset, np.ndarray))
 
 
 def require_finite(column: pd.Series, what: str) -> None:
@@ -51,7 +64,7 @@ def check_weights(weights: pd.Series | np.ndarray, index: pd.Index, *, what: str
         raise InputError(f"{what} must have one value per record: got {len(weights)} for {len(index)} records")
     if not weights.index.equals(index):
         raise InputError(f"{what} must stand on the index of the confidential data, in its order; theirs differs")
-    if not pd.api.types.is_numeric_dtype(weights.dtype):
+    if not pd.api.types.is_numeric_dtype(weights.dtype) or pd.api.types.is_complex_dtype(weights.dtype):
         raise InputError(f"{what} must be numbers in [0, 1], got dtype {weights.dtype}")
     values = weights.to_numpy(dtype=float, na_value=np.nan)
     missing, outside = int(np.isnan(values).sum()), int(((values < 0) | (values > 1)).sum())

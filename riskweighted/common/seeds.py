@@ -1,11 +1,46 @@
-"""One seed for a study, and from it a seed of its own for every purpose."""
+"""One source of randomness for a study, and from it a seed of its own for every purpose."""
 
 import hashlib
+import hmac
+from dataclasses import dataclass, field
 
-__all__ = ["seed_for"]
+__all__ = ["ENTROPY_BYTES", "Streams", "seed_for"]
+
+ENTROPY_BYTES = 16
 
 
 def seed_for(seed: int, purpose: str, label: str) -> int:
     """A seed of its own for every purpose and scheme, so that adding a scheme changes no other one."""
     digest = hashlib.sha256(f"{seed}/{purpose}/{label}".encode()).digest()
     return int.from_bytes(digest[:8], "little")
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where a run's random numbers come from. Confidential: with it the noise of the draws can be made again.
+
+    Attributes
+    ----------
+    seed : int
+        The study's.
+    entropy : bytes or None
+        128 secret bits. None: reproducible, so the seed alone decides.
+    key : bytes or None
+        The secret that every seed is made with: entropy, seed and what the run is about, so that an edited study never
+        meets the noise of an earlier release.
+    """
+
+    seed: int = field(repr=False)
+    entropy: bytes | None = field(default=None, repr=False)
+    key: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, seed: int, entropy: bytes, about: bytes) -> "Streams":
+        """Secret streams of one run, which `about` identifies: its settings and its data."""
+        return cls(seed, entropy, hmac.digest(entropy, f"{seed}/".encode() + about, "sha256"))
+
+    def seed_for(self, purpose: str, label: str) -> int:
+        """A seed for one purpose and scheme, of 128 bits; the same as the function's where the streams are reproducible."""
+        if self.key is None:
+            return seed_for(self.seed, purpose, label)
+        return int.from_bytes(hmac.digest(self.key, f"{purpose}/{label}".encode(), "sha256")[:ENTROPY_BYTES], "little")

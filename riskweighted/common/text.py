@@ -1,9 +1,11 @@
-"""Labels as text: on one line, and escaped for Markdown and LaTeX."""
+"""Labels as text: on one line, and escaped for Markdown, LaTeX and spreadsheets."""
 
 import re
 import unicodedata
 
-__all__ = ["escape_latex", "escape_markdown", "plain"]
+__all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "plain", "significant_digits"]
+
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
 
 
 def plain(text: str) -> str:
@@ -11,6 +13,18 @@ def plain(text: str) -> str:
     turns = {chr(code) for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
     kept = (" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text if letter not in turns)
     return re.sub(" +", " ", "".join(kept)).strip()
+
+
+def for_spreadsheet(text: str) -> str:
+    """Text that a spreadsheet opens as text in one cell: on one line, an apostrophe before what would be a formula and is no number."""
+    line = re.sub("[\t\r\n]+", " ", text)
+    if not line.lstrip().startswith(_FORMULA):
+        return line
+    try:
+        float(line)
+    except ValueError:
+        return f"'{line}"
+    return line
 
 
 def escape_markdown(text: str) -> str:
@@ -48,3 +62,9 @@ def escape_latex(text: str) -> str:
         parts = [word[start : start + _LONGEST_WORD] for start in range(0, len(word), _LONGEST_WORD)]
         pieces.append(r"\allowbreak{}".join("".join(_LATEX.get(letter, letter) for letter in part) for part in parts))
     return re.sub("-(?=-)", "-{}", "".join(pieces))  # two hyphens, not a dash
+
+
+def significant_digits(value: float) -> int:
+    """Digits of a number to 15 digits, without zeros at its ends."""
+    digits = re.sub(r"[eE].*|\D", "", f"{value:.14e}")
+    return len(digits.strip("0"))

@@ -10,9 +10,11 @@ import pandas as pd
 
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_plain_values
+from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.formats import FORMATS, WRITABLE
 
-__all__ = ["read_label", "read_table", "write_table"]
+__all__ = ["read_label", "read_table", "write_aggregates", "write_table"]
 
 _LABEL = "label"  # key of a parquet file's metadata
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
@@ -30,7 +32,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file is absent, of another format, unreadable, empty, or names a column twice.
+        If the file is absent, of another format, unreadable, empty, names a column twice, or has cells that hold lists or tables.
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
@@ -46,6 +48,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
         raise InputError(f"{path.name!r} cannot be read ({where[0] if where else type(error).__name__})") from None
     if len(table) == 0:
         raise InputError(f"{path.name!r} has no records")
+    require_plain_values(table, table.columns, repr(path.name))
     return table
 
 
@@ -156,6 +159,12 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
             _write_parquet(table, unfinished, index, label)
         else:
             _write_foreign(table.reset_index() if index else table, unfinished, label, path.name)
+
+
+def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) -> None:
+    """Write a csv of aggregates that people open in a spreadsheet: labels that come from the data are text there, never a formula."""
+    named = table.rename(columns=lambda name: for_spreadsheet(str(name)))
+    write_table(named.map(lambda cell: for_spreadsheet(cell) if isinstance(cell, str) else cell), path, private=private)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str) -> None:

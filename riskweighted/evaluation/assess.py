@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count
+from riskweighted.common.checks import check_count, check_share
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import Statistic, as_table, measured
 from riskweighted.intruder.pairing import Frames
@@ -107,8 +107,7 @@ def assess(
         If rows cannot be paired, a column is absent, or sensitive values are missing.
     """
     check_count(top, "top")
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}")
+    check_share(level, "level")
     world = make_world(confidential, scenario)
     paired = world.pair_rows(synthetic, identifier)
     own = confidential[[*scenario.known, *scenario.synthetic]]

@@ -80,6 +80,7 @@ CONFIDENTIAL_RISK = "IR^c, S003 eq. 2"
 
 _IR = "S003 eq. 1; of the confidential data eq. 2"
 _TWO, _SIX, _TAUB = "METHODS section 2", "METHODS section 6", "Taub & Elliot"
+_WHAT_LEAVES = "METHODS section 13"
 _CAP = "CAP, the share of the key's synthetic records that match the target"
 _ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
 _ECDF_EDGE = "Values up to and including x count in a distribution function."
@@ -137,6 +138,38 @@ _RISK = (
         "A rise of exactly the limit is counted.",
     ),
     Measure("largest-rise", "largest rise", "maximum over records of {rise}", _TWO, "riskier", "extreme", _D.LEFT_OUT),
+)
+# What an intruder has who knows every released unaltered column.
+_ALL = "where the intruder knows every released unaltered column"
+_RELEASED = (
+    Measure("released-patterns", "patterns of all columns", f"patterns {_ALL}", _WHAT_LEAVES, "riskier", "count", _D.COUNT),
+    Measure(
+        "released-uniques",
+        "unique on all columns",
+        f"share of records that are alone in their pattern {_ALL}",
+        _WHAT_LEAVES,
+        "riskier",
+        "share",
+        _D.THREE_DECIMALS,
+    ),
+    Measure(
+        "released-mean-risk",
+        "mean risk on all columns",
+        f"mean over records of {{risk}}, {_ALL}",
+        _WHAT_LEAVES,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+    ),
+    Measure(
+        "released-match-risk",
+        "expected match risk on all columns",
+        f"sum over records of T/c (S000), mean over datasets, {_ALL}",
+        _WHAT_LEAVES,
+        "riskier",
+        "sum",
+        _D.THREE_DIGITS,
+    ),
 )
 # What the synthetic data still tells, as `evaluate` measures it.
 _UTILITY = (
@@ -301,4 +334,4 @@ _ASSESSED = (
         "bound",
     ),
 )
-MEASURES: Mapping[str, Measure] = MappingProxyType({measure.key: measure for measure in (*_RISK, *_UTILITY, *_FIT, *_ASSESSED)})
+MEASURES: Mapping[str, Measure] = MappingProxyType({measure.key: measure for measure in (*_RISK, *_RELEASED, *_UTILITY, *_FIT, *_ASSESSED)})

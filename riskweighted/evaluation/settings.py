@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from riskweighted.common.checks import check_count, check_sequence, check_share, check_text
+from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_sequence, check_share, check_text
 from riskweighted.common.errors import InputError
 
 __all__ = ["EvaluationSettings"]
@@ -22,7 +22,7 @@ class EvaluationSettings:
     coefficient : str, optional
         the column of its model matrix that is reported, with Reiter's combining rule.
     resamples : int
-        Bootstrap resamples per dataset.
+        Bootstrap resamples per dataset, at most 1,000,000.
     level : float
         Probability of every interval.
     threshold, increase : float
@@ -39,7 +39,7 @@ class EvaluationSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantiles", check_sequence(self.quantiles, "quantiles"))
-        check_count(self.resamples, "resamples")
+        check_count(self.resamples, "resamples", most=MOST_RESAMPLES)
         shares = (("quantile", q) for q in self.quantiles)
         for name, share in (("level", self.level), ("threshold", self.threshold), ("increase", self.increase), *shares):
             check_share(share, name)

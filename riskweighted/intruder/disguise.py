@@ -6,7 +6,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["refuse_disguised_numbers"]
+__all__ = ["most_categories", "refuse_disguised_numbers"]
 
 MOST_DISTINCT_SHARE = 0.2  # of the records; text of more different values is a measurement, a name or an amount
 _FEW_DISTINCT = 20  # never too many, whatever the number of records
@@ -22,6 +22,11 @@ _TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(?:[AaPp][Mm])?(?:Z|[-+
 _DATE = re.compile(
     rf"(?:\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{2,4}}){_TIME}", re.IGNORECASE
 )
+
+
+def most_categories(n: int) -> int:
+    """How many different values of n records are taken for categories unasked."""
+    return max(_FEW_DISTINCT, int(MOST_DISTINCT_SHARE * n))
 
 
 def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
@@ -43,7 +48,7 @@ def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
             f"{what}: {column.name!r} is text, but {numbers} of {len(column)} values are numbers, amounts or dates; convert it to numbers "
             "(without separators, symbols and units), or name it in categorical if these are codes"
         )
-    most = max(_FEW_DISTINCT, int(MOST_DISTINCT_SHARE * len(column)))
+    most = most_categories(len(column))
     if len(values) > most:
         raise InputError(
             f"{what}: {column.name!r} is text of {len(values)} different values in {len(column)} records, at most {most} are taken for "

@@ -10,7 +10,7 @@ import pandas as pd
 from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, require_finite
-from riskweighted.intruder.disguise import refuse_disguised_numbers
+from riskweighted.intruder.disguise import most_categories, refuse_disguised_numbers
 
 __all__ = ["Balls", "Scenario"]
 
@@ -163,7 +163,11 @@ class Scenario:
 def _require_plain(column: pd.Series, what: str) -> None:
     """Refuse what is neither numbers nor categories, and numbers stored as text: equality would be the wrong match."""
     dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+    if pd.api.types.is_bool_dtype(dtype):
+        return
+    if isinstance(dtype, pd.CategoricalDtype):  # a statement of its own, unless nearly every record has its own level
+        if column.nunique() > most_categories(len(column)):
+            refuse_disguised_numbers(column, what)
         return
     if pd.api.types.is_complex_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         raise InputError(f"{what}: {column.name!r} has dtype {dtype}; a synthetic variable must be numbers, text or categories")

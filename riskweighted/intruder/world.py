@@ -15,6 +15,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.neighbours import Neighbours, find_neighbours
 from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
 from riskweighted.intruder.patterns import Patterns, known_patterns
+from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.scenario import Scenario
 
 __all__ = ["Paired", "World", "make_world"]
@@ -70,6 +71,7 @@ class World:
         frames = as_frames(synthetic)
         for number, frame in enumerate(frames, start=1):
             check_synthetic(self.confidential, frame, self.scenario, f"synthetic dataset {number}")
+        warn_of_unscored(self, frames)
         return Paired(self, tuple(frames))
 
     def pair_rows(self, synthetic: Frames, identifier: str | None = None) -> "Paired":

@@ -85,8 +85,8 @@ def link_files(
     Raises
     ------
     InputError
-        If a column is absent, typed differently or all missing, a key is not unique, the IUF points nowhere or from one
-        record to several, or a stratum is empty. Names columns and counts, never a value.
+        If a column is absent, typed differently or all missing, a key is not unique, the IUF names no pair, points nowhere or from
+        one record to several, or a stratum is empty. Names columns and counts, never a value.
     """
     for frame, what in ((puf, "PUF"), (eif, "EIF"), (iuf, "IUF")):
         if not isinstance(frame, pd.DataFrame) or len(frame) == 0:
@@ -196,6 +196,8 @@ def _truth(iuf: pd.DataFrame, puf_index: pd.Index, eif_index: pd.Index) -> np.nd
             raise InputError(f"the IUF points nowhere: {nowhere} of {len(iuf)} rows have a {listing(key)} that is not in the {what}")
         present &= given
         rows.append(found)
+    if not present.any():
+        raise InputError(f"the IUF names no pair: each of its {len(iuf)} rows lacks a key; without a truth nothing can be confirmed")
     for found, index in zip(rows, (puf_index, eif_index), strict=True):
         repeated = int(pd.Series(found[present]).duplicated().sum())
         if repeated:

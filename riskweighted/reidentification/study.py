@@ -20,7 +20,7 @@ from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.folders import opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.settings import from_table, read_toml, to_table
-from riskweighted.data.io import read_table, write_table
+from riskweighted.data.io import read_table, write_aggregates, write_table
 from riskweighted.reidentification.attack import METRICS, AttackSettings, Reidentification, attack
 from riskweighted.reidentification.files import KINDS, Kind, LinkedFiles, link_files
 from riskweighted.reidentification.scores import read_scores
@@ -174,7 +174,7 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
         tables["comparison"] = summary.comparison().reset_index()
         tables["definitions"] = pd.DataFrame({r.metric: r.definition for _, r in found}.items(), columns=["metric", "definition"])
         for name, table in tables.items():
-            write_table(table, working.result / "tables" / f"{name}.csv")
+            write_aggregates(table, working.result / "tables" / f"{name}.csv")
         _write_figures(tables["rates"], working.result / "figures")
         _write_manifest(study, working.result)
     return summary

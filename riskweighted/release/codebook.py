@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.text import escape_markdown
+from riskweighted.common.text import escape_markdown, for_spreadsheet
 
 __all__ = ["codebook", "codebook_markdown", "own_value_for_each", "parse_units"]
 
@@ -35,13 +35,14 @@ def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units
 
     Returns
     -------
-    DataFrame: variable, type, status (synthesized or unaltered), values, missing (records), unit.
+    DataFrame: variable, type, status (synthesized or unaltered), values, missing (records), unit. An apostrophe stands before text
+    that a spreadsheet would run as a formula.
     """
     units = dict(units or {})
     unknown = [name for name in units if name not in datasets[0].columns]
     if unknown:
         raise InputError(f"units names {listing(unknown)}; the data has {listing(datasets[0].columns)}")
-    rows = []
+    rows: list[dict[str, object]] = []
     for name in datasets[0]:
         pooled = pd.concat([frame[name] for frame in datasets], ignore_index=True) if name in synthesized else datasets[0][name]
         rows.append(
@@ -54,7 +55,7 @@ def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units
                 "unit": units.get(str(name), ""),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame([{key: for_spreadsheet(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows])
 
 
 def _type(column: pd.Series) -> str:

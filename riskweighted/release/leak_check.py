@@ -4,34 +4,36 @@ Refused is
 
 - a file that no pattern of `ALLOWED` names, a link, and a file whose content is not what its name says; a file of
   parquet, Stata, SPSS or SAS must be, byte for byte, what its table and its label make, so that nothing else hides in it;
-- a dataset with other columns or rows than the confidential data, or whose unaltered columns are not the data's own;
-- a synthesized column that is nearer to the confidential one than chance allows. Chance is what fresh draws from the same
-  posterior give: 20 datasets say how many rows equal the confidential value (to 6 digits), how many values occur in both
-  columns whatever their row, and how the ranks correlate. More than 6 standard deviations above is refused, and so is a
-  rank correlation that leaves less than a quarter of what the closest fresh draw leaves to 1. For a continuous variable
-  a handful of equal rows is too many; for counts chance gives many, and fewer copied rows than its spread stay unseen;
-- a synthesized column that equals weights or risks of records, or orders the records as they do;
-- in every other file and in column names, what `riskweighted.release.leak_text` finds.
+- a dataset with other columns than the released ones, other rows than the data, or unaltered columns that are not the data's own;
+- a synthesized column that is nearer to the confidential one than chance allows (`riskweighted.release.nearness`), that has more digits
+  than the stated precision, or that equals weights or risks of records, or orders the records as they do;
+- in every other file and in column names, what `riskweighted.release.leak_text` finds;
+- any file that is not, byte for byte, what the run makes (`riskweighted.release.remade`).
+
+Not found is what is as likely as a fresh draw: noise about the truth as wide as the model's own, a few true values among values so dense
+that draws meet them anyway, and what the posterior itself gives away; risk measures are for that.
 """
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.seeds import seed_for
 from riskweighted.data.io import read_label, read_table, write_table
-from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text, significant_digits
+from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
+from riskweighted.release.nearness import Chance, chance_of, equal_rows, find_nearness
+from riskweighted.release.remade import check_made, refusal
+from riskweighted.risk.copies import order_alike
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.synthesis.precision import find_precision, round_to
 
-__all__ = ["ALLOWED", "Chance", "Secrets", "chance_of", "check_pack", "check_unaltered", "gather_secrets"]
+__all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secrets"]
 
 ALLOWED = (
     r"README\.md",
@@ -44,21 +46,8 @@ ALLOWED = (
     r"data/(?P<scheme>[a-z0-9-]+)/README\.txt",
     r"data/(?P<scheme>[a-z0-9-]+)/synthetic_(?P=scheme)_\d+\.(csv|parquet|dta|sav|xpt)",
 )
-_FRESH = 20  # datasets drawn to see what chance gives
-_SPREADS = 6
-_CLOSE = 1e-6  # relative: a value stored in half the precision is still the value
-_COPIED = 0.01  # share of unmistakable values that no synthesizer may repeat, whatever its fresh draws do
 _SAME_ORDER = 0.999
-
-
-@dataclass(frozen=True)
-class Chance:
-    """What fresh draws give by chance; ``equal`` rows and values in ``common``: mean and the most allowed; ``order``: of ranks."""
-
-    equal: float
-    most_equal: float
-    most_common: float
-    most_order: float
+_FRESH = 20  # datasets drawn to see what chance gives
 
 
 @dataclass(frozen=True)
@@ -75,6 +64,12 @@ class Secrets:
     chance : dict of str to Chance
         By scheme.
     text : TextSecrets
+    precision : float or None
+        Of the released values; None: 7 significant digits.
+    run : FinishedRun
+        What the files of a pack must have been made from.
+    report : callable or None
+        What makes its report; None: unknown, so the report need only be the one that the manifest names.
     """
 
     confidential: pd.DataFrame
@@ -82,9 +77,14 @@ class Secrets:
     per_record: pd.DataFrame
     chance: Mapping[str, Chance]
     text: TextSecrets
+    precision: float | None
+    run: FinishedRun = field(repr=False)
+    report: Callable[[FinishedRun], str] | None = field(default=None, repr=False)
 
 
-def gather_secrets(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]) -> Secrets:
+def gather_secrets(
+    run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str], report: Callable[[FinishedRun], str] | None = None
+) -> Secrets:
     """Read what must not leave, and draw fresh datasets to see what chance gives.
 
     Raises
@@ -97,69 +97,17 @@ def gather_secrets(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
     values = confidential[target].to_numpy(dtype=float)
-    chance = {}
+    precision, chance = run.study.release.precision or find_precision(confidential[target]), {}
     for scheme in schemes:
         alpha = pd.Series(run.weights[scheme].to_numpy(dtype=float), confidential.index)
         fitted = model.load(run.posterior_path(scheme), alpha)
-        fresh = fitted.synthesize(_FRESH, random_seed=seed_for(run.study.seed, "leak check", scheme))
-        chance[scheme] = chance_of([frame[target].to_numpy(dtype=float) for frame in fresh], values)
+        fresh = fitted.synthesize(_FRESH, random_seed=run.streams.seed_for("leak check", scheme), precision=precision)
+        chance[scheme] = chance_of([frame[target].to_numpy(dtype=float) for frame in fresh], values, precision)
     draws = [variable.to_numpy().ravel() for fit in posteriors.values() for variable in fit.values() if "draw" in variable.dims]
     published = [table.select_dtypes("number").to_numpy(dtype=float).ravel() for table in run.tables.values()]
     text = make_text_secrets({target: values}, varying, np.concatenate(draws), np.concatenate(published))
-    return Secrets(confidential, target, pd.DataFrame(varying), chance, text)
-
-
-def chance_of(fresh: list[np.ndarray], values: np.ndarray) -> Chance:
-    """Limits from fresh datasets of one posterior: mean plus 6 standard deviations (that of independent rows at least), plus 3 rows."""
-    equal = np.array([_equal_rows(drawn, values).sum() for drawn in fresh])
-    common = np.array([_in_common(drawn, values) for drawn in fresh])
-    order = max(_rank_correlation(drawn, values) for drawn in fresh)
-    return Chance(float(equal.mean()), _most(equal, len(values)), _most(common, len(values)), 1 - (1 - order) / 4)
-
-
-def _most(counts: np.ndarray, n: int) -> float:
-    share = counts.mean() / n
-    return float(counts.mean() + _SPREADS * max(counts.std(ddof=1), np.sqrt(n * share * (1 - share))) + 3)
-
-
-def _equal_rows(drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Which rows hold the same value, (n,), but for rounding."""
-    equal: np.ndarray = np.abs(drawn - values) <= _CLOSE * np.abs(values)
-    return equal
-
-
-def _in_common(drawn: np.ndarray, values: np.ndarray) -> int:
-    """How many values of one column find a partner of their own in the other, whatever its row; to 7 digits."""
-    counts = [pd.Series([f"{value:.6e}" for value in column]).value_counts() for column in (drawn, values)]
-    return int(pd.concat(counts, axis=1, join="inner").min(axis=1).sum())
-
-
-def _rank_correlation(left: np.ndarray, right: np.ndarray) -> float:
-    """Spearman's, without its sign; 0 where a column is constant."""
-    if np.ptp(left) == 0 or np.ptp(right) == 0:
-        return 0.0
-    return float(abs(stats.spearmanr(left, right).statistic))
-
-
-def check_unaltered(confidential: pd.DataFrame, target: str) -> None:
-    """Refuse data of which an unaltered column repeats the sensitive one, or orders the records as it does."""
-    values = confidential[target].to_numpy(dtype=float)
-    if len(np.unique(values)) < _FRESH:
-        return
-    for name, column in confidential.drop(columns=target).items():
-        if not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
-            continue
-        numbers = column.to_numpy(dtype=float)
-        if _rank_correlation(numbers, values) >= _SAME_ORDER or _copies(numbers, values):
-            raise InputError(f"the unaltered column {name!r} gives away the synthesized {target!r}; leave it out of the data")
-
-
-def _copies(numbers: np.ndarray, values: np.ndarray) -> bool:
-    """Whether a column repeats unmistakable values in their rows, more than 1 % of them and more than 3."""
-    once = ~pd.Series(values).duplicated(keep=False).to_numpy()
-    long = np.array([significant_digits(value) >= 6 for value in values])
-    repeated = int((_equal_rows(numbers, values) & once & long).sum())
-    return repeated > max(3, _COPIED * int((once & long).sum()))
+    released = confidential[run.study.released(confidential)]
+    return Secrets(released, target, pd.DataFrame(varying), chance, text, precision, run, report)
 
 
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
@@ -188,31 +136,28 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
             continue
         match = next((match for pattern in ALLOWED if (match := re.fullmatch(pattern, name))), None)
         if match is None or path.is_symlink() or not path.is_file():
-            raise _refusal(name, "not on the list of files that a pack may hold")
+            raise refusal(name, "not on the list of files that a pack may hold")
         scheme = match.groupdict().get("scheme")
         if scheme is None or path.name == "README.txt":
             _check_text(path, name, secrets)
         elif scheme not in secrets.chance:
-            raise _refusal(name, "a dataset of a scheme that is not released")
+            raise refusal(name, "a dataset of a scheme that is not released")
         else:
             rows.append({"file": name, **_check_dataset(path, name, secrets, secrets.chance[scheme])})
+    check_made(folder, secrets.run, secrets.report)
     return pd.DataFrame(rows)
-
-
-def _refusal(name: str, what: str) -> InputError:
-    return InputError(f"nothing was released: {name!r} is or holds {what}")
 
 
 def _check_text(path: Path, name: str, secrets: Secrets) -> None:
     try:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise _refusal(name, "no text, which its name says it is") from None
+        raise refusal(name, "no text, which its name says it is") from None
     if "\0" in text:
-        raise _refusal(name, "no text, which its name says it is")
+        raise refusal(name, "no text, which its name says it is")
     found = problems_in_text(text, secrets.text)
     if found:
-        raise _refusal(name, "; ".join(found))
+        raise refusal(name, "; ".join(found))
 
 
 def _check_dataset(path: Path, name: str, secrets: Secrets, chance: Chance) -> dict[str, float]:
@@ -220,47 +165,53 @@ def _check_dataset(path: Path, name: str, secrets: Secrets, chance: Chance) -> d
     try:
         table = read_table(path)
     except InputError as error:
-        raise _refusal(name, f"no readable table ({error})") from None
+        raise refusal(name, f"no readable table ({error})") from None
     own = secrets.confidential
     if list(table.columns) != [str(column) for column in own.columns]:
-        raise _refusal(name, f"other columns than the data: it has {len(table.columns)} and the data {len(own.columns)}")
+        raise refusal(name, f"other columns than the data: it has {len(table.columns)} and the data {len(own.columns)}")
     if len(table) != len(own):
-        raise _refusal(name, f"{len(table)} rows, and the data has {len(own)}")
+        raise refusal(name, f"{len(table)} rows, and the data has {len(own)}")
     if path.suffix != ".csv" and not _is_only(table, path):
-        raise _refusal(name, "more than its table and its label")
+        raise refusal(name, "more than its table and its label")
     found = problems_in_text("\n".join([*table.columns, read_label(path)]), secrets.text)
     if found:
-        raise _refusal(name, "; ".join(found))
+        raise refusal(name, "; ".join(found))
     differing = [column for column in own if column != secrets.target and not _same_column(table[str(column)], own[column])]
     if differing:
-        raise _refusal(name, f"unaltered columns that are not those of the data: {listing(differing)}")
+        raise refusal(name, f"unaltered columns that are not those of the data: {listing(differing)}")
     return _check_synthesized(table[secrets.target], name, secrets, chance)
 
 
 def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: Chance) -> dict[str, float]:
     if not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
-        raise _refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
-    drawn, values = column.to_numpy(dtype=float), secrets.confidential[secrets.target].to_numpy(dtype=float)
-    equal = int(_equal_rows(drawn, values).sum())
-    if equal > chance.most_equal or _copies(drawn, values):
-        raise _refusal(
-            name,
-            f"the confidential value of {secrets.target!r} in {equal} rows of {len(values)}; chance gives {chance.equal:.1f}, "
-            f"and at most {chance.most_equal:.1f}",
-        )
-    common = _in_common(drawn, values)
-    if common > chance.most_common:
-        raise _refusal(
-            name, f"{common} confidential values of {secrets.target!r}, in other rows; chance gives at most {chance.most_common:.1f}"
-        )
-    if _rank_correlation(drawn, values) > chance.most_order:
-        raise _refusal(name, f"values of {secrets.target!r} that order the records as the confidential ones do")
-    for other, numbers in secrets.per_record.items():
+        raise refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
+    drawn = column.to_numpy(dtype=float)
+    half = secrets.confidential[secrets.target].dtype == np.float32
+    found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record, resolution=1e-6 if half else 1e-12)
+    if found:
+        raise refusal(name, f"in the column {secrets.target!r} {'; '.join(found)}")
+    return {
+        "rows": len(drawn),
+        "equal to the confidential value": int(equal_rows(drawn, chance.values).sum()),
+        "expected by chance": chance.equal,
+        "at most": chance.most_equal,
+    }
+
+
+def check_synthesized(
+    drawn: np.ndarray, chance: Chance, precision: float | None, per_record: pd.DataFrame, *, resolution: float = 1e-12
+) -> list[str]:
+    """What a released column (n,) gives away, one line each; `resolution`: relative, of the numbers as they are stored."""
+    found = list(find_nearness(drawn, chance))
+    finer = np.abs(drawn - round_to(drawn, precision)) > resolution * np.abs(drawn)
+    if finer.any():
+        found.append(f"more digits than its precision in {int(finer.sum())} rows")
+    for other, numbers in per_record.items():
         theirs = numbers.to_numpy(dtype=float)
-        alike = _equal_rows(drawn, theirs).mean() > 0.5 and len(np.unique(theirs)) >= 5
-        if alike or _rank_correlation(drawn, theirs) >= _SAME_ORDER:
-            raise _refusal(name, f"{other} of the records, in the column {secrets.target!r}")
-    return {"rows": len(values), "equal to the confidential value": equal, "expected by chance": chance.equal, "at most": chance.most_equal}
+        alike = equal_rows(drawn, theirs).mean() > 0.5 and len(np.unique(theirs)) >= 5
+        if alike or order_alike(drawn, theirs) >= _SAME_ORDER:
+            found.append(f"{other} of the records")
+    return found
 
 
 def _is_only(table: pd.DataFrame, path: Path) -> bool:

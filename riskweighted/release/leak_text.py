@@ -23,7 +23,9 @@ from urllib.parse import unquote
 
 import numpy as np
 
-__all__ = ["CONTAINERS", "TextSecrets", "make_text_secrets", "problems_in_text", "significant_digits"]
+from riskweighted.common.text import significant_digits
+
+__all__ = ["CONTAINERS", "TextSecrets", "make_text_secrets", "problems_in_text"]
 
 _DIGITS = 6
 _RAREST = 1e-3
@@ -76,12 +78,6 @@ class TextSecrets:
     columns: Mapping[str, np.ndarray]
     unmistakable: np.ndarray
     listed: np.ndarray
-
-
-def significant_digits(value: float) -> int:
-    """Digits of a number to 15 digits, without zeros at its ends."""
-    digits = re.sub(r"[eE].*|\D", "", f"{value:.14e}")
-    return len(digits.strip("0"))
 
 
 def make_text_secrets(

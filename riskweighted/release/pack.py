@@ -3,30 +3,24 @@
 It is written to a private working folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
 """
 
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
-from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.folders import opened
 from riskweighted.data.formats import WRITABLE
-from riskweighted.data.io import write_table
 from riskweighted.evaluation.summary import CONVERGED
-from riskweighted.release.analysis_code import combining_code, find_analysis, render
-from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
-from riskweighted.release.leak_check import check_pack, check_unaltered, gather_secrets
+from riskweighted.release.contents import Contents, share_of_uniques, write_pack
+from riskweighted.release.leak_check import check_pack, gather_secrets
+from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 
-__all__ = ["FORMATS", "ReleasePack", "release_run"]
+__all__ = ["FORMATS", "ReleasePack", "check_release", "release_run"]
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
-_LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 
 
 @dataclass(frozen=True)
@@ -45,30 +39,6 @@ class ReleasePack:
     check: pd.DataFrame = field(repr=False)
 
 
-@dataclass(frozen=True)
-class _Contents:
-    """What goes into a pack; the same for every file of it."""
-
-    run: FinishedRun
-    schemes: tuple[str, ...]
-    formats: tuple[str, ...]
-    units: Mapping[str, str]
-    report: Callable[[FinishedRun], str] | None
-
-    @property
-    def target(self) -> str:
-        return self.run.study.target
-
-    def facts(self) -> dict[str, object]:
-        """What several pages say."""
-        return {
-            "target": self.target,
-            "schemes": self.schemes,
-            "count": self.run.study.release.L,
-            "records": self.run.manifest["input"]["records"],
-        }
-
-
 def release_run(
     run: FinishedRun | str | Path,
     out: str | Path,
@@ -78,6 +48,8 @@ def release_run(
     confidential: pd.DataFrame | str | Path | None = None,
     units: Mapping[str, str] | None = None,
     report: Callable[[FinishedRun], str] | None = None,
+    accept_uniques: bool = False,
+    demonstration: bool = False,
 ) -> ReleasePack:
     """Make the pack of one or more schemes of a finished run, check every file of it, and hand it over.
 
@@ -96,21 +68,74 @@ def release_run(
         For the codebook.
     report : callable, optional
         Makes the releasable report of a run, as HTML.
+    accept_uniques : bool
+        Release although more records than ``release.unique_share`` of the study are alone on the unaltered columns.
+    demonstration : bool
+        Release a reproducible run of embedded, public data, whose noise everybody can make again.
 
     Raises
     ------
     InputError
         If `out` exists or another release is at work there, the run is not whole, a scheme or format is unknown, a scheme
-        did not converge, the confidential data is not that of the run, or the check finds anything that must not leave.
+        did not converge, the run is reproducible, too many records are alone on the released columns, the confidential data is
+        not that of the run, or the check finds anything that must not leave.
     """
     with opened(Path(out), "a release") as working:
         finished = run if isinstance(run, FinishedRun) else load_run(run)
-        contents = _Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), report)
+        _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
+        contents = Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), report)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        check_unaltered(data, contents.target)
-        secrets = gather_secrets(finished, data, contents.schemes)
-        _write_pack(contents, working.result)
+        refuse_copies(data, contents.target, finished.study.unaltered(data))
+        secrets = gather_secrets(finished, data, contents.schemes, report)
+        write_pack(contents, working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets))
+
+
+def check_release(
+    pack: str | Path,
+    run: FinishedRun | str | Path,
+    *,
+    confidential: pd.DataFrame | str | Path | None = None,
+    report: Callable[[FinishedRun], str] | None = None,
+) -> pd.DataFrame:
+    """Check a pack again, for example before it is handed over: every file must be what the run makes.
+
+    Parameters
+    ----------
+    pack : str or Path
+    run, confidential, report
+        As for `release_run`.
+
+    Returns
+    -------
+    DataFrame: see `ReleasePack.check`.
+
+    Raises
+    ------
+    InputError
+        If anything is found; the message names the file and what it is, never a value.
+    """
+    folder = Path(pack)
+    if not folder.is_dir():
+        raise InputError(f"there is no pack {str(folder)!r}")
+    finished = run if isinstance(run, FinishedRun) else load_run(run)
+    data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
+    return check_pack(folder, gather_secrets(finished, data, finished.schemes, report))
+
+
+def _check_exposure(run: FinishedRun, *, accept_uniques: bool, demonstration: bool) -> None:
+    """Refuse a run whose noise a seed makes again, and one that leaves too many records alone, unless that was accepted."""
+    if run.study.reproducible and not (demonstration and run.study.data.embedded is not None):
+        raise InputError(
+            "the run is reproducible, so who knows its seed can take the noise off its datasets: run it again without reproducible = true"
+            + (", or release it as a demonstration of public data (--demonstration)" if run.study.data.embedded is not None else "")
+        )
+    share, most = share_of_uniques(run), run.study.release.unique_share
+    if share > most and not accept_uniques:
+        raise InputError(
+            f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more than release.unique_share "
+            f"({100 * most:g} %): release or know fewer columns, coarsen them, or accept it explicitly (--accept-uniques)"
+        )
 
 
 def _checked_schemes(run: FinishedRun, schemes: Sequence[str]) -> tuple[str, ...]:
@@ -133,82 +158,3 @@ def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
     if unknown or not formats:
         raise InputError(f"unknown format {listing(unknown)}; valid are {listing(FORMATS)}")
     return tuple(dict.fromkeys(formats))
-
-
-def _write_pack(contents: _Contents, folder: Path) -> None:
-    """Every file of the pack; the manifest last."""
-    files = {scheme: _write_datasets(contents, scheme, folder) for scheme in contents.schemes}
-    run, first, facts = contents.run, contents.schemes[0], contents.facts()
-    datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
-    book = codebook(datasets, [contents.target], contents.units)
-    write_table(book, folder / "codebook.csv")
-    write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
-    codes = _write_combining(contents, first, files[first], folder)
-    if contents.report is not None:
-        write_file(folder / "report.html", contents.report(run))
-    own = [str(name) for name in datasets[0] if name != contents.target and own_value_for_each(datasets[0][name])]
-    source = file_hash(run.folder / "manifest.json")
-    made_by = run.manifest["versions"]["riskweighted"]
-    write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
-    write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
-    _write_manifest(contents, source, folder)
-
-
-def _write_datasets(contents: _Contents, scheme: str, folder: Path) -> dict[str, list[str]]:
-    """The datasets of a scheme in every format; their paths in the pack by format."""
-    frames = contents.run.synthetic[scheme]
-    width = len(str(len(frames)))
-    files: dict[str, list[str]] = {name: [] for name in contents.formats}
-    for number, frame in enumerate(frames, 1):
-        for name, paths in files.items():
-            paths.append(f"data/{scheme}/synthetic_{scheme}_{number:0{width}d}.{name}")
-            write_table(frame, folder / paths[-1], label=f"{_LABEL} {number} of {len(frames)}")
-    write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
-    return files
-
-
-def _write_combining(contents: _Contents, scheme: str, files: dict[str, list[str]], folder: Path) -> bool:
-    """The page on combining, and its code in files of their own; whether there is any."""
-    analysis, facts = find_analysis(contents.run, scheme), contents.facts()
-    if analysis is None:
-        write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
-        return False
-    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files)
-    for name, code in codes.values():
-        write_file(folder / name, code)
-    longest = max((len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0)
-    page = render(
-        "how_to_combine.md",
-        **facts,
-        analysis=analysis,
-        what=analysis.what,
-        exact=analysis.exact,
-        scheme=scheme,
-        published=[f"{value:.5g}" for value in analysis.published],
-        percent=f"{100 * analysis.level:g}",
-        codes=[(language, name, code) for language, (name, code) in codes.items()],
-        missing=list(missing.items()),
-        fence="`" * max(3, longest + 1),
-    )
-    write_file(folder / "how_to_combine.md", page)
-    return bool(codes)
-
-
-def _write_manifest(contents: _Contents, source: str, folder: Path) -> None:
-    """SHA-256 of every other file, versions, seed and settings; of the confidential data the file's name only."""
-    settings = json.loads(json.dumps(contents.run.manifest["settings"]))
-    if settings["data"].get("path") is not None:
-        settings["data"]["path"] = re.split(r"[/\\]", settings["data"]["path"])[-1]
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    manifest = {
-        "what": f"{_LABEL}: the column {contents.target} is drawn from a model",
-        "schemes": list(contents.schemes),
-        "synthesized": [contents.target],
-        "datasets_per_scheme": contents.run.study.release.L,
-        "records": contents.run.manifest["input"]["records"],
-        "settings": settings,
-        "versions": contents.run.manifest["versions"],
-        "run_manifest_sha256": source,
-        "files": {path.relative_to(folder).as_posix(): file_hash(path) for path in files},
-    }
-    write_file(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -19,7 +19,7 @@ __all__ = ["about_section", "main_section"]
 
 
 def about_section(source: Source) -> Section:
-    """Settings, scenario, versions, seed and hashes, and what was left out."""
+    """Settings, scenario, versions and hashes, and what was left out."""
     run, view = source.run, source.view
     study, scenario = run.study, run.study.evaluating_scenario()
     known = ", ".join(scenario.known) or "nothing"
@@ -44,7 +44,7 @@ def about_section(source: Source) -> Section:
         hashes["confidential data file"] = run.manifest["input"].get("sha256") or "embedded data, no file"
         hashes |= {name: digest for name, digest in run.manifest["files"].items() if name.startswith("tables/")}
     blocks = (
-        make_table("settings", "Settings of the run, with the seed", settings),
+        make_table("settings", "Settings of the run", settings),
         make_table("versions", "Versions", versions),
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )

@@ -26,12 +26,14 @@ def identification_risks(paired: Paired) -> np.ndarray:
     Returns
     -------
     ndarray (L, n), in [0, 1]: the share of the pattern's synthetic values outside the ball around the confidential
-    value, where the record's own synthetic value lies inside it, else 0.
+    value, where the record's own synthetic value lies inside it, else 0. Under `singletons="protect"` a record that is alone in its
+    pattern is found by the pattern, so its risk is whether its own synthetic value is near (METHODS section 2).
     """
     in_pattern = paired.world.patterns.in_pattern
+    found_by_pattern = (in_pattern == 1) & (paired.world.scenario.singletons == "protect")
     risks = np.empty((len(paired), len(in_pattern)))
     for row, neighbours in zip(risks, paired.neighbours(), strict=True):
-        row[:] = Neighbourhood(in_pattern, neighbours.within).risk * neighbours.own_inside
+        row[:] = np.where(found_by_pattern, 1.0, Neighbourhood(in_pattern, neighbours.within).risk) * neighbours.own_inside
     return risks
 
 
@@ -52,7 +54,8 @@ def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = N
     synthetic : DataFrame, sequence of DataFrames, or None
         None: the risk in the confidential data, IR^c (eq. 2), with the scenario's rule for singleton patterns.
         Frames: IR_i, the average over them of eq. 1. The ball stays around the confidential value. In a pattern
-        of one record eq. 1 gives 0 whatever is released, although the pattern alone identifies the record.
+        of one record eq. 1 gives 0 whatever is released (`singletons="paper"`); under "protect" it is the share of frames whose
+        value for that record lies in its ball, because the pattern alone finds the record.
     scenario : Scenario
         Needed; by name where `synthetic` is left out.
 

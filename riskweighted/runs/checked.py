@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.study import Study
+from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import build_design
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
 from riskweighted.utility.regression import Regression, checked_regression
@@ -72,12 +76,22 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     world = make_world(confidential, study.evaluating_scenario())
     if world.scenario.singletons == "error":
         confidential_risk(world)
+    require_columns(confidential, study.release.columns, "confidential data (release.columns)")
+    refuse_copies(confidential, study.target, study.unaltered(confidential))
+    if not _hits_points(synthesizer, confidential):
+        warn_of_unscored(world)
     analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     if analysis is not None:
         analysis.fit(confidential)
     model = prepare_model(synthesizer, confidential)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     return CheckedStudy(study, world, model, baselines, analysis, study_weights(study, world))
+
+
+def _hits_points(synthesizer: Synthesizer, confidential: pd.DataFrame) -> bool:
+    """Whether drawn values can be exactly zero: whole numbers are rounded, and a model may say that it has a part for them."""
+    whole = pd.api.types.is_integer_dtype(confidential[synthesizer.target].dtype)
+    return whole or keeps_true_values(synthesizer) or getattr(synthesizer, "draws_points", False)
 
 
 def study_weights(study: Study, world: World) -> dict[str, pd.Series]:

@@ -12,8 +12,10 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_table
-from riskweighted.evaluation.tables import COLUMNS
+from riskweighted.runs.contents import check_dataset, check_records, check_tables, read_posterior
+from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -51,9 +53,20 @@ class FinishedRun:
     manifest: dict[str, Any] = field(repr=False)
     tables: dict[str, pd.DataFrame] = field(repr=False)
 
+    @property
+    def _count(self) -> int:
+        """How many records the run was made from."""
+        count: int = self.manifest["input"]["records"]
+        return count
+
     @cached_property
     def study(self) -> Study:
         return read_study(self.manifest["settings"])
+
+    @cached_property
+    def streams(self) -> Streams:
+        """Where its random numbers come from. Confidential."""
+        return load_streams(self.folder)
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -61,29 +74,31 @@ class FinishedRun:
 
     @cached_property
     def synthetic(self) -> dict[str, list[pd.DataFrame]]:
-        return {scheme: [read_table(self.folder / name) for name in _datasets(self.manifest, scheme)] for scheme in self.schemes}
+        names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
+        first, scenario = read_table(self.folder / names[self.schemes[0]][0]), self.study.scenario
+        columns, targets = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic])), scenario.synthetic
+        return {
+            scheme: [check_dataset(read_table(self.folder / name), name, columns, targets, self._count) for name in files]
+            for scheme, files in names.items()
+        }
 
     def baseline(self, name: str) -> pd.DataFrame:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
-        return read_table(self.folder / "confidential" / f"{name}.{self.study.release.format}")
+        file, targets = f"confidential/{name}.{self.study.release.format}", self.study.scenario.synthetic
+        return check_dataset(read_table(self.folder / file), file, targets, targets, self._count)
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        return read_table(self.folder / _RECORDS).set_index("row")
+        labels = [str(label) for label in self.tables["summary"]["label"]]
+        return check_records(read_table(self.folder / _RECORDS), _RECORDS, labels, self._count)
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        return read_table(self.folder / _WEIGHTS).set_index("row")
+        return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, self.schemes, self._count)
 
     @cached_property
     def posteriors(self) -> "dict[str, xr.Dataset]":
-        import xarray as xr
-
-        found = {}
-        for scheme in self.schemes:
-            with xr.open_dataset(self.posterior_path(scheme), engine="scipy") as stored:
-                found[scheme] = stored.load()
-        return found
+        return {scheme: read_posterior(self.posterior_path(scheme)) for scheme in self.schemes}
 
     def posterior_path(self, scheme: str) -> Path:
         """Where the fit of a scheme is stored, for `load_fit`."""
@@ -105,7 +120,8 @@ def load_run(path: str | Path) -> FinishedRun:
     ------
     InputError
         If the folder is absent or not of a run, of another version of this package, incomplete, or not as its manifest
-        says: a file is missing, changed, or one too many (the message names it).
+        says: a file is missing, changed, or one too many (the message names it). A file that holds something else than a
+        run writes is refused when it is read.
     """
     folder = Path(path)
     manifest = _read_manifest(folder)
@@ -113,10 +129,9 @@ def load_run(path: str | Path) -> FinishedRun:
     _check_complete(folder, manifest)
     _check_unchanged(folder, manifest["files"])
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
-    for name in ("risk", "utility"):
-        if list(tables[name]) != list(COLUMNS):
-            raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
-    return FinishedRun(folder, manifest, tables)
+    run = FinishedRun(folder, manifest, tables)
+    check_tables(tables, run.study.weights.schemes, folder)
+    return run
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -132,6 +147,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
         texts = [*files, *files.values(), *settings["weights"]["schemes"]]
         understood = complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
+        understood = understood and isinstance(settings["weights"]["schemes"], list) and isinstance(settings["release"]["L"], int)
+        understood = understood and len(settings["weights"]["schemes"]) > 0
     except (ValueError, KeyError, TypeError, AttributeError):
         understood = False
     if not understood:
@@ -157,11 +174,11 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     if outside:
         raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
     posteriors = [f"confidential/posterior/{scheme}.nc" for scheme in settings["weights"]["schemes"]]
-    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _WEIGHTS, *posteriors]
+    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _WEIGHTS, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:
         raise InputError(f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}")
-    expected = settings.get("release", {}).get("L")
+    expected = settings["release"]["L"]
     for scheme in settings["weights"]["schemes"]:
         count = len(_datasets(manifest, scheme))
         if count != expected:

@@ -14,9 +14,12 @@ import pandas as pd
 from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
+from riskweighted.runs.randomness import FILE, streams_bytes
+from riskweighted.synthesis.precision import find_precision, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.synthesis.posterior import Fit
@@ -41,8 +44,13 @@ _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
 tables/         aggregates to decide on: summary, risk, utility, convergence; review before release
-confidential/   weights, risk of every record, posterior draws, the top-coded data; never leaves the agency
-manifest.json   settings, seed, versions, SHA-256 of the input and of every file
+confidential/   weights, risk of every record, posterior draws, the top-coded data, seed and entropy; never leaves the agency
+manifest.json   settings, versions, SHA-256 of the input and of every file
+"""
+
+
+_STUDY_ONLY = """
+This run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release.
 """
 
 
@@ -52,19 +60,20 @@ def write_results(
     frames: Mapping[str, list[pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
     records: pd.DataFrame,
+    streams: Streams,
     result: Path,
 ) -> None:
     """Write the folder `result`, which is empty: `tables` by name, `records` the risk of every record."""
     study, secret = checked.study, result / "confidential"
     make_folder(secret, private=True)
-    digits = len(str(study.release.L))
+    digits, columns = len(str(study.release.L)), study.released(checked.world.confidential)
     for label, datasets in frames.items():
         if fits[label].keeps_true_values:
             # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
             write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue
         for number, frame in enumerate(datasets):
-            write_table(frame, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
+            write_table(frame[columns], result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
     write_table(pd.DataFrame(dict(checked.weights)).rename_axis("row"), secret / "weights.csv", index=True, private=True)
@@ -73,14 +82,17 @@ def write_results(
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
             fitted.save(secret / "posterior" / f"{label}.nc")
-    write_file(result / "README.txt", _GUIDE)
+    write_file(result / FILE, streams_bytes(streams), private=True)
+    write_file(result / "README.txt", _GUIDE + (_STUDY_ONLY if study.reproducible else ""))
     files = sorted(path for path in result.rglob("*") if path.is_file())
     settings = to_table(study)
+    del settings["seed"]
     if study.data.path is not None:
         settings["data"]["path"] = study.data.path.name
     manifest = {
         "settings": settings,
         "versions": versions(),
+        "precision": {study.target: in_words(study.release.precision or find_precision(checked.world.confidential[study.target]))},
         "input": {
             "records": len(checked.world.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,

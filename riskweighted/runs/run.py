@@ -16,12 +16,14 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.fingerprints import versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
-from riskweighted.common.seeds import seed_for
+from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.folder import check_replaceable, write_results
+from riskweighted.runs.randomness import keep_entropy, run_streams
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.posterior import Fit
@@ -48,6 +50,7 @@ def run_study(
     force: bool = False,
     cores: int | None = None,
     reporter: Reporter | None = None,
+    entropy: bytes | None = None,
 ) -> Run:
     """Run a study from data to tables.
 
@@ -65,6 +68,9 @@ def run_study(
         Chains sampled at once; it does not change the results.
     reporter : Reporter, optional
         Shows progress.
+    entropy : bytes, optional
+        That of an earlier run (`riskweighted.runs.randomness.read_entropy`), to repeat it; otherwise it is fresh, or that of the
+        interrupted run that goes on. Not for a reproducible study, whose seed alone decides.
 
     Raises
     ------
@@ -75,17 +81,19 @@ def run_study(
     with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
         study = replace(study, sampling=replace(study.sampling, cores=cores))
         checked = check_study(study, study.read_data() if confidential is None else confidential)
-        return _run_in(working, checked, reporter or Quiet())
+        return _run_in(working, checked, run_streams(checked, working.folder, entropy), reporter or Quiet())
 
 
-def _run_in(working: WorkingFolder, checked: CheckedStudy, reporter: Reporter) -> Run:
+def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     study = checked.study
-    fits = _fit_all(checked, working.folder, reporter)
+    fits = _fit_all(checked, streams, working.folder, reporter)
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            frames[label] = fitted.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
+            frames[label] = fitted.synthesize(
+                study.release.L, random_seed=streams.seed_for("synthesize", label), precision=study.release.precision
+            )
             advance(done + 1, len(fits))
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(
@@ -94,28 +102,31 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, reporter: Reporter) -
             study.evaluation.measures,
             checked.analysis,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
-            random_seed=seed_for(study.seed, "evaluate", ""),
+            random_seed=streams.seed_for("evaluate", ""),
             progress=advance,
         )
+    released = study.unaltered(checked.world.confidential)
+    schemes = {label: datasets for label, datasets in frames.items() if not fits[label].keeps_true_values}
+    risk = pd.concat([result.risk, released_rows(checked.world, schemes, released)], ignore_index=True)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
     summary = _summary(result, fits, checked.weights)
     tables = {
         "summary": summary.rename_axis("label").reset_index(),
-        "risk": result.risk,
+        "risk": risk,
         "utility": result.utility,
         "convergence": convergence,
     }
-    write_results(checked, fits, frames, tables, result.records, working.result)
+    write_results(checked, fits, frames, tables, result.records, streams, working.result)
     return Run(working.out, result, convergence, summary)
 
 
-def _fit_all(checked: CheckedStudy, partial: Path, reporter: Reporter) -> dict[str, Fit]:
+def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: Reporter) -> dict[str, Fit]:
     """Fit every scheme with one compiled model, keeping each posterior on disk as soon as it is sampled."""
     study, weights = checked.study, checked.weights
     compiled: CompiledModel | None = None
     fits: dict[str, Fit] = {}
     for number, (scheme, alpha) in enumerate(weights.items()):
-        seed = seed_for(study.seed, "fit", scheme)
+        seed = streams.seed_for("fit", scheme)
         made_for = _fingerprint(checked, alpha, seed)
         kept = partial / f"{made_for}.nc"
         if recall(kept, made_for) is not None:
@@ -127,6 +138,7 @@ def _fit_all(checked: CheckedStudy, partial: Path, reporter: Reporter) -> dict[s
                 compiled = compile_prepared(checked.model)
         with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
             fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
+        keep_entropy(streams, partial)
         keep(kept, fits[scheme].to_bytes(), made_for)
     return fits | {label: compile_prepared(model).sample(None) for label, model in checked.baselines.items()}
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text
+from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_fields, read_toml, setting_names, to_table
 from riskweighted.evaluation.settings import EvaluationSettings
@@ -23,6 +23,7 @@ from riskweighted.synthesis.sampling import Sampling
 __all__ = ["Study", "build_synthesizer", "demo_study", "load_study", "make_study", "names_of_settings", "read_study"]
 
 Radius = float | Mapping[str, float]
+_MOST_DATASETS = 100_000
 
 
 @dataclass(frozen=True)
@@ -89,20 +90,36 @@ class WeightSettings:
         object.__setattr__(self, "schemes", check_names(self.schemes, "schemes"))
         if not self.schemes:
             raise InputError("schemes names none; name at least one weighting scheme")
-        check_number(self.scale, "scale")
+        check_number(self.scale, "scale", least=0)
         check_number(self.shift, "shift")
 
 
 @dataclass(frozen=True)
 class ReleaseSettings:
-    """How many synthetic datasets, and their file format."""
+    """What leaves: how many synthetic datasets, in which format, which columns, how finely.
+
+    The known and the synthesized variables are released, and the unaltered ``columns`` that are named here. ``precision``: released
+    numbers are multiples of it; without it of the largest power of ten of which all confidential values are multiples, or they have 7
+    significant digits. ``unique_share``: above this share of records that are alone on the unaltered released columns, `release` asks
+    for an explicit acceptance.
+    """
 
     L: int = 20
     format: Literal["csv", "parquet"] = "csv"
+    columns: Sequence[str] = ()
+    precision: float | None = None
+    unique_share: float = 0.05
 
     def __post_init__(self) -> None:
         check_count(self.L)
+        if self.L > _MOST_DATASETS:
+            raise InputError(f"L must be at most {_MOST_DATASETS:,}, got {self.L}")
         check_choice(self.format, ("csv", "parquet"), "format")
+        object.__setattr__(self, "columns", check_names(self.columns, "columns"))
+        if self.precision is not None and check_number(self.precision, "precision", least=0) == 0:
+            raise InputError("precision must be a number > 0, got 0")
+        if check_number(self.unique_share, "unique_share", least=0) > 1:
+            raise InputError(f"unique_share must lie between 0 and 1, got {self.unique_share!r}")
 
 
 @dataclass(frozen=True)
@@ -128,6 +145,9 @@ class Study:
     baselines : mapping of name to settings
         Ways to protect the data without a model, for comparison: each a section of its own in the file.
     seed : int
+    reproducible : bool
+        Whether the seed alone decides the numbers, as experiments and tests need. Such a run is not for release: who knows the seed
+        can make the noise of the draws again. Otherwise secret entropy is mixed in (METHODS section 13).
     """
 
     data: DataSettings
@@ -139,11 +159,14 @@ class Study:
     evaluation: EvaluatingSettings = EvaluatingSettings()
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=APART)
     seed: int = 0
+    reproducible: bool = False
 
     def __post_init__(self) -> None:
         check_seed(self.seed, "seed")
         if self.seed is None:
             raise InputError("seed must be a whole number >= 0, got None")
+        if not isinstance(self.reproducible, bool):
+            raise InputError(f"reproducible must be true or false, got {self.reproducible!r}")
         most = self.sampling.chains * self.sampling.draws
         if most < self.release.L:
             raise InputError(
@@ -177,6 +200,16 @@ class Study:
         """The variable that the synthesizer replaces."""
         (target,) = self.variables
         return target
+
+    def unaltered(self, confidential: pd.DataFrame) -> list[str]:
+        """The columns that are released as they are: the known ones and the declared ones, in the order of the data."""
+        wanted = {*self.scenario.known, *self.release.columns} - set(self.variables)
+        return [str(name) for name in confidential.columns if name in wanted]
+
+    def released(self, confidential: pd.DataFrame) -> list[str]:
+        """Every column that is released, in the order of the data."""
+        leaving = {*self.unaltered(confidential), *self.variables}
+        return [str(name) for name in confidential.columns if name in leaving]
 
     def weighting_scenario(self) -> Scenario:
         """The scenario with the radius that the weights are made with."""
@@ -215,7 +248,7 @@ def _section(name: str) -> str:
 
 def names_of_settings(synthesizer: str) -> list[str]:
     """Every setting of a study by its dotted name, with those of one synthesizer and of the baselines."""
-    names = [name for name in setting_names(Study) if name not in ("seed", "synthesizer.settings")]
+    names = [name for name in setting_names(Study) if name not in ("seed", "reproducible", "synthesizer.settings")]
     own = [f"synthesizer.{name}" for name in _own_settings(synthesizer)]
     others = [f"{_section(name)}.{setting}" for name in baseline_names() for setting in _own_settings(name)]
     return [*names, *own, *others, "seed"]
@@ -253,7 +286,7 @@ def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
     study = from_table(Study, settings)
     if study.data.path is None or folder is None:
         return study
-    return dataclasses.replace(study, data=DataSettings(path=(folder / study.data.path).resolve()))
+    return dataclasses.replace(study, data=DataSettings(path=real_path(folder / study.data.path)))
 
 
 def load_study(path: str | Path) -> Study:

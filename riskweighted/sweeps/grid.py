@@ -2,12 +2,13 @@
 
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from riskweighted.common.checks import check_count
+from riskweighted.common.checks import check_count, check_path, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_toml, to_table
 from riskweighted.evaluation.tables import CONFIDENTIAL
@@ -16,6 +17,7 @@ from riskweighted.runs.study import Study, load_study, make_study, names_of_sett
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
 
 SCHEMES = "weights.schemes"
+_MOST_REPETITIONS, _MOST_CELLS = 10_000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,13 @@ class Sweep:
         ``evaluation.radius`` are that of one. A value of ``weights.schemes`` is the name of one scheme; without it
         the study's schemes are run.
     repetitions : int
-        Repetition k has the seed ``study.seed + k - 1``.
+        Repetition k has the seed ``study.seed + k - 1``; at most 10,000.
 
     Raises
     ------
     InputError
-        If the grid is empty, a setting is unknown (the valid ones are listed), or values are not a non-empty list
-        without repeats.
+        If the grid is empty or has over a million cells, a setting is unknown (the valid ones are listed), or values are
+        not a non-empty list without repeats.
     """
 
     study: Study
@@ -48,12 +50,15 @@ class Sweep:
     def __post_init__(self) -> None:
         if not isinstance(self.study, Study):
             raise InputError(f"study must be a Study (see load_study), got {type(self.study).__name__}")
-        check_count(self.repetitions, "repetitions")
+        check_count(self.repetitions, "repetitions", most=_MOST_REPETITIONS)
         if not isinstance(self.grid, Mapping) or not self.grid:
             raise InputError("the grid is empty: name at least one setting and its values, for example 'release.L' = [20, 5]")
         _check_names(self.study, self.grid)
         for name, values in self.grid.items():
             _check_values(name, values)
+        cells = self.repetitions * math.prod(len(values) for values in self.grid.values())
+        if cells > _MOST_CELLS:
+            raise InputError(f"the grid has {cells:,} cells with its repetitions; at most {_MOST_CELLS:,} are possible")
         if "seed" in self.grid and self.repetitions > 1:
             raise InputError(f"the grid names 'seed' and repetitions is {self.repetitions}: both set the seed; give one of them")
 
@@ -112,7 +117,7 @@ def load_sweep(path: str | Path) -> Sweep:
         raise InputError(f"unknown setting {listing(unknown)} in {path.name!r}; valid are {listing(valid)}")
     given = settings.get("study")
     if isinstance(given, str):
-        study = load_study(path.parent / given)
+        study = load_study(path.parent / check_path(given, "study"))
     elif isinstance(given, dict):
         study = make_study(given, path.parent)
     else:
@@ -122,7 +127,7 @@ def load_sweep(path: str | Path) -> Sweep:
     grid = settings.get("grid", {})
     grid = dict(_flat(grid)) if isinstance(grid, dict) else grid
     if isinstance(grid, dict) and isinstance(grid.get("data.path"), list):
-        grid["data.path"] = [str((path.parent / str(value)).resolve()) for value in grid["data.path"]]
+        grid["data.path"] = [str(real_path(path.parent / check_path(value, "data.path"))) for value in grid["data.path"]]
     return Sweep(study, grid, settings.get("repetitions", 1))
 
 

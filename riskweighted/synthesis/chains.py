@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
@@ -17,13 +18,15 @@ with warnings.catch_warnings():
 __all__ = ["Progress", "run_chains"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
+_LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
 
 
 def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> tuple[xr.Dataset, int]:
     """Sample with nutpie; BLAS is held to one thread, which the chains need for themselves and sums need to repeat."""
     seed = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint32)[0])
+    raised: list[BaseException] = []
     if progress is not None:
-        _report_to(compiled, sampling.cores or 1, progress)
+        _report_to(compiled, sampling.cores or 1, progress, raised)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sampler = nutpie.sample(
@@ -38,22 +41,43 @@ def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progr
             save_warmup=False,
             blocking=False,
         )
-        try:
-            trace = sampler.wait()
-        except BaseException:
-            sampler.cancel()
-            raise
+        trace = _wait(sampler, raised)
     posterior, stats = (group.to_dataset() if hasattr(group, "to_dataset") else group for group in (trace.posterior, trace.sample_stats))
     constrained = posterior[[name for name in posterior.data_vars if not str(name).endswith("__")]]
     return constrained.sortby("chain").drop_attrs(), int(stats["diverging"].sum())
 
 
-def _report_to(compiled: Any, cores: int, progress: Progress) -> None:
-    """Have nutpie report the draws done, twice a second; it offers that to notebooks only, so we hand it our own."""
+def _wait(sampler: Any, raised: list[BaseException]) -> Any:
+    """The finished trace. Whatever the progress report raised, and an interrupt wherever it landed, stops the chains at once."""
+    try:
+        with interrupts_kept() as check:
+            while True:
+                try:
+                    trace = sampler.wait(timeout=_LOOK_EVERY)
+                except TimeoutError:
+                    trace = None
+                check()
+                if raised:
+                    raise raised[0]
+                if trace is not None:
+                    return trace
+    except BaseException:
+        sampler.cancel()
+        raise
+
+
+def _report_to(compiled: Any, cores: int, progress: Progress, raised: list[BaseException]) -> None:
+    """Have nutpie report the draws done, twice a second; it offers that to notebooks only, so we hand it our own.
+
+    nutpie prints what its callback raises and goes on, so we keep it in `raised`.
+    """
 
     def report(text: str) -> None:
-        done, total = text.split("/")
-        progress(int(done), int(total))
+        try:
+            done, total = text.split("/")
+            progress(int(done), int(total))
+        except BaseException as error:
+            raised.append(error)
 
     def make_sampler(*arguments: Any) -> Any:
         return original(*(bars if isinstance(argument, type(bars)) else argument for argument in arguments))

@@ -17,9 +17,11 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.synthesis.formulas import ALLOWED, response_name, split_formula
 
-__all__ = ["Design", "build_design", "response_name", "response_values"]
+__all__ = ["Design", "build_design", "response_values"]
 
+_ANY = "response"
 _FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
 
 
@@ -65,23 +67,6 @@ class Design(NamedTuple):
         return np.full(len(frame), np.nan)
 
 
-def _split(formula: str) -> tuple[str, str]:
-    if not isinstance(formula, str) or formula.count("~") != 1:
-        raise InputError(f"formula must read 'response ~ predictors', got {formula!r}")
-    left, right = (side.strip() for side in formula.split("~"))
-    if not right:
-        raise InputError(f"formula {formula!r} has no predictor; write '{left} ~ 1' for none on purpose")
-    quoted = re.fullmatch(r"`([^`]+)`", left)
-    if not quoted and not re.fullmatch(r"[^\W\d]\w*", left):
-        raise InputError(f"formula {formula!r} must have one column name on the left; a log or other scale is set with transform=")
-    return (quoted[1] if quoted else left), right
-
-
-def response_name(formula: str) -> str:
-    """The column on the left of the formula: the sensitive variable."""
-    return _split(formula)[0]
-
-
 def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:
     """The sensitive variable as floats, (n,); refuses text, missing and infinite values."""
     name = response_name(formula)
@@ -95,25 +80,24 @@ def response_values(formula: str, data: pd.DataFrame, what: str = "confidential 
 
 
 def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
-    """The parsed right-hand side, once the columns that it needs are there and complete."""
-    response, right = _split(formula)
-    require_columns(data, [], what)
-    unreadable = InputError(f"formula {formula!r} cannot be read: see the formulaic grammar, for example 'y ~ x + C(group)'")
+    """The parsed right-hand side, once it is known to be harmless and its columns to be there and complete."""
+    parts = split_formula(formula)
+    if parts.response in parts.names:
+        raise InputError(f"formula {formula!r} has the sensitive variable {parts.response!r} on both sides")
+    if "Intercept" in parts.names:
+        raise InputError(f"formula {formula!r}: a predictor must not be named 'Intercept'; rename the column")
+    require_columns(data, parts.names, what)
+    for name in parts.names:
+        require_finite(data[name], f"{what}: predictor")
+    unreadable = InputError(f"formula {formula!r} cannot be read; it may hold {ALLOWED}")
     try:
-        parsed = Formula(right)
-    except (FormulaicError, SyntaxError, AttributeError, TypeError):
+        parsed = Formula(parts.right)
+    except (FormulaicError, SyntaxError, AttributeError, TypeError, ValueError, RecursionError):
         raise unreadable from None
     if not isinstance(parsed, SimpleFormula):
         raise unreadable
-    if any(factor.expr == "Intercept" for term in parsed for factor in term.factors):
-        raise InputError(f"formula {formula!r}: a predictor must not be named 'Intercept'; rename the column")
-    plain = {factor.expr for term in parsed for factor in term.factors if factor.expr in data.columns}
-    required = sorted(plain | {str(name) for name in parsed.required_variables if str(name) not in _FUNCTIONS})
-    if response in required:
-        raise InputError(f"formula {formula!r} has the sensitive variable {response!r} on both sides")
-    require_columns(data, required, what)
-    for name in required:
-        require_finite(data[name], f"{what}: predictor")
+    for factor in {factor.expr for term in parsed for factor in term.factors} - set(parts.names):
+        split_formula(f"{_ANY} ~ {factor}")  # what formulaic will evaluate is harmless by itself, too
     return parsed
 
 

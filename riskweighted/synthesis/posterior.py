@@ -16,7 +16,12 @@ from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
+<<<<<<< HEAD
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
+=======
+from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
+from riskweighted.synthesis.precision import find_precision, round_to
+>>>>>>> main
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
 __all__ = ["Fit", "PreparedModel", "load_fit", "prepare_model"]
@@ -68,15 +73,31 @@ class Fit:
         """One posterior draw: parameter name -> value."""
         return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
 
+<<<<<<< HEAD
     def synthesize(self, L: int = 20, *, random_seed: int | None = None) -> list[pd.DataFrame]:  # noqa: N803
         """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
+=======
+    def synthesize(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: float | None = None,
+    ) -> list[pd.DataFrame]:
+        """Draw L synthetic datasets, each from its own posterior draw (METHODS section 5).
+>>>>>>> main
 
         Parameters
         ----------
         L : int
             From 1 to the number of posterior draws.
         random_seed : int, optional
-            The same seed gives the same datasets.
+            The same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work back
+            to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets are
+            to leave; give one for experiments and tests.
+        precision : float, optional
+            Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
+            multiples, or they have 7 significant digits.
 
         Returns
         -------
@@ -94,10 +115,13 @@ class Fit:
         places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
         self._warn_of_few_draws(L)
         target = self.synthesizer.target
+        precision = precision or find_precision(self.confidential[target])
         frames = []
         for place, seed in zip(places, streams.spawn(L), strict=True):
             rng = np.random.default_rng(seed)
             values = draw_values(self.synthesizer, self.draw(*place), self.prepared, rng, len(self.confidential))
+            if not self.keeps_true_values:
+                values = round_to(values, precision)
             frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
         return frames
 

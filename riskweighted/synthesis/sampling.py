@@ -20,9 +20,10 @@ class Sampling:
     target_accept: float = 0.8
 
     def __post_init__(self) -> None:
-        for name in ("draws", "tune", "chains"):
+        for name in ("draws", "tune"):
             check_count(getattr(self, name), name, most=10_000_000)
+        check_count(self.chains, "chains", most=1000)
         if self.cores is not None:
-            check_count(self.cores, "cores")
+            check_count(self.cores, "cores", most=10_000)
         if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riskweighted.common.checks import check_count
-from riskweighted.common.errors import InputError
+from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_share
 from riskweighted.utility.intervals import Interval
 
 __all__ = ["bootstrap_means", "bootstrap_quantiles", "pooled_bootstrap"]
@@ -58,7 +57,7 @@ def pooled_bootstrap(
         The statistic: a quantile in (0, 1), or None for the mean.
     rng : Generator
     resamples : int
-        S per dataset.
+        S per dataset, at most `MOST_RESAMPLES`.
     level : float
         Probability of the interval.
 
@@ -68,9 +67,10 @@ def pooled_bootstrap(
         Mean and outer quantiles of all S L values. Their variance is about vbar + b, not the vbar + b/L of the
         combining rule for partially synthetic data: `rule` says so.
     """
-    check_count(resamples, "resamples")
-    if quantile is not None and not 0 < quantile < 1:
-        raise InputError(f"quantile must lie between 0 and 1, got {quantile!r}")
+    check_count(resamples, "resamples", most=MOST_RESAMPLES)
+    check_share(level, "level")
+    if quantile is not None:
+        check_share(quantile, "quantile")
     one = bootstrap_means if quantile is None else lambda values, count, rng: bootstrap_quantiles(values, quantile, count, rng)
     pooled = np.concatenate([one(np.asarray(values, dtype=float), resamples, rng) for values in datasets])
     lower, upper = np.quantile(pooled, [(1 - level) / 2, (1 + level) / 2])

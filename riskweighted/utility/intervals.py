@@ -7,6 +7,7 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
 
 __all__ = [
@@ -51,8 +52,7 @@ def _estimates(
         raise InputError(f"the {rule} combining rule needs L >= {fewest} datasets to see their variance, got L = {len(q)}")
     if not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0).all()):
         raise InputError("estimates must be finite, and variances finite and >= 0")
-    if not 0 < level < 1:
-        raise InputError(f"the interval's probability must lie between 0 and 1, got {level!r}")
+    check_share(level, "level")
     return q, v
 
 
@@ -154,6 +154,7 @@ def interval_overlap(confidential: tuple[float, float], synthetic: tuple[float, 
 
 def mean_interval(values: np.ndarray, *, level: float = 0.95) -> tuple[float, float]:
     """t interval of the mean of independent values (n,); (NaN, NaN) where n < 2."""
+    check_share(level, "level")
     if len(values) < 2:
         return np.nan, np.nan
     half = stats.t.ppf(0.5 + level / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
@@ -162,6 +163,7 @@ def mean_interval(values: np.ndarray, *, level: float = 0.95) -> tuple[float, fl
 
 def proportion_interval(share: float, count: float, *, level: float = 0.95) -> tuple[float, float]:
     """Wilson interval of a proportion observed in `count` trials; (NaN, NaN) where there are none."""
+    check_share(level, "level")
     if not count > 0:
         return np.nan, np.nan
     lower, upper = proportion_confint(share * count, count, alpha=1 - level, method="wilson")

@@ -9,9 +9,11 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 from scipy import stats
 
+from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.synthesis.design import build_design, response_values
+from riskweighted.synthesis.formulas import response_name
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 
 __all__ = ["Regression", "checked_regression", "coefficient_interval"]
@@ -62,6 +64,7 @@ def coefficient_interval(analysis: Regression, frames: Sequence[pd.DataFrame], *
     level : float
         Probability of the interval.
     """
+    check_share(level, "level")
     estimates, variances, freedom = zip(*(analysis.fit(frame) for frame in frames), strict=True)
     if len(frames) > 1:
         return combine_partially_synthetic(estimates, variances, level=level)

@@ -1,24 +1,37 @@
 """Any risk as weights, and weights scaled: by hand (the authors' code), or to an equal total for a fair comparison."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import is_number
-from riskweighted.common.errors import InputError
+from riskweighted.common.checks import check_number
+from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.common.frames import check_weights
 
-__all__ = ["adjust_weights", "equalize_weights", "risk_weights"]
+__all__ = ["adjust_weights", "equalize_weights", "risk_weights", "warn_if_flat"]
 
 
 def risk_weights(risk: pd.Series) -> pd.Series:
     """alpha = 1 - risk for any per-record risk in [0, 1], for example an expected match risk or the user's own."""
-    return (1.0 - _as_series(risk, "risk")).rename("alpha")
+    return warn_if_flat((1.0 - _as_series(risk, "risk")).rename("alpha"))
 
 
-def _finite(value: float, what: str) -> float:
-    if not is_number(value):
-        raise InputError(f"{what} must be a finite number, got {value!r}")
-    return float(value)
+def warn_if_flat(alpha: pd.Series) -> pd.Series:
+    """The weights as they are; says so where they are all 1 or all 0."""
+    if (alpha == 1).all():
+        warnings.warn(
+            f"all {len(alpha)} weights are 1: nobody is protected; check the radius (a share: 0.2 is 20 %) and the known variables",
+            FlatWeightsWarning,
+            stacklevel=3,
+        )
+    elif (alpha == 0).all():
+        warnings.warn(
+            f"all {len(alpha)} weights are 0: no record would be used; enlarge the radius, coarsen the known variables or raise the shift",
+            FlatWeightsWarning,
+            stacklevel=3,
+        )
+    return alpha
 
 
 def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Series:
@@ -27,9 +40,9 @@ def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Ser
 
 
 def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.Series:
-    """clip(scale * alpha + shift, 0, 1): the authors' two adjustments towards utility or towards privacy."""
-    scale, shift = _finite(scale, "scale"), _finite(shift, "shift")
-    return (scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha")
+    """clip(scale * alpha + shift, 0, 1), scale >= 0: the authors' two adjustments towards utility or towards privacy."""
+    scale, shift = check_number(scale, "scale", least=0), check_number(shift, "shift")
+    return warn_if_flat((scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha"))
 
 
 def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
@@ -41,7 +54,7 @@ def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
         If `total` is negative or exceeds the number of records with a positive weight, which no m can reach.
     """
     alpha = _as_series(alpha)
-    total, positive = _finite(total, "total"), int((alpha > 0).sum())
+    total, positive = check_number(total, "total"), int((alpha > 0).sum())
     if not 0 <= total <= positive:
         raise InputError(f"total must lie between 0 and the {positive} records of positive weight, got {total!r}")
     # m * alpha reaches 1 for the largest weights first: with j of them at 1, the others share total - j.

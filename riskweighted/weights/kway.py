@@ -9,7 +9,7 @@ from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import apply_singleton_policy, confidential_risk
-from riskweighted.weights.adjust import risk_weights
+from riskweighted.weights.adjust import risk_weights, warn_if_flat
 
 __all__ = ["kway_alpha", "kway_weights", "marginal_weights", "pairwise_weights"]
 
@@ -45,7 +45,7 @@ def kway_alpha(world: World, k: int) -> pd.Series:
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         raise InputError(f"k must be a whole number >= 1, got {k!r}")
     risk = apply_singleton_policy(_joint_risk(world.patterns, world.neighbours, int(k)), world.patterns, world.scenario)
-    return pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha")
+    return warn_if_flat(pd.Series(np.clip(1.0 - risk, 0.0, 1.0), world.confidential.index, name="alpha"))
 
 
 def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> pd.Series:

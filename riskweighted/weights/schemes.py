@@ -23,10 +23,13 @@ def scheme_alpha(world: World, scheme: str) -> pd.Series:
         return risk_weights(confidential_risk(world))
     if scheme == "pairwise":
         return kway_alpha(world, 2)
-    match = re.fullmatch(r"([1-9]\d*)-way", str(scheme))
+    match = re.fullmatch(r"([1-9]\d{0,999})-way", str(scheme))
     if match is None:
         raise InputError(f"unknown weighting scheme {scheme!r}; valid are 'unweighted', 'marginal', 'pairwise', '3-way', '4-way', ...")
-    return kway_alpha(world, int(match[1]))
+    k, records = int(match[1]), len(world.confidential)
+    if k > max(records, 2):
+        raise InputError(f"scheme {scheme!r} needs {k} records, and there are {records}; choose a smaller k")
+    return kway_alpha(world, k)
 
 
 def scheme_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
@@ -45,6 +48,6 @@ def scheme_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario) 
     Raises
     ------
     InputError
-        If the scheme is unknown, or as for `kway_weights`.
+        If the scheme is unknown or needs more records than there are, or as for `kway_weights`.
     """
     return scheme_alpha(make_world(confidential, scenario), scheme)

@@ -140,3 +140,48 @@ def test_a_killed_run_leaves_no_lock(folder):
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["confidential", "measures.csv"]
     assert not (folder / "out.partial").exists()
+
+
+WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income")
+TO_A_FULL_DISK = """
+import errno, os, sys
+from riskweighted.commands import terminal
+from riskweighted.commands.main import main
+
+def full(*arguments, **settings):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+place, sys.argv = sys.argv[1], ["riskweighted", *sys.argv[2:]]
+if place == "console":
+    terminal.output.print = full
+elif place == "fsync":
+    os.fsync = full
+elif place == "frame":
+    import pandas
+    pandas.DataFrame.to_csv = full
+elif place == "name":
+    os.link = os.replace = os.rename = full
+main()
+"""
+
+
+@pytest.mark.parametrize("place", ["console", "fsync", "frame", "name"])
+@pytest.mark.parametrize("command", [(*WEIGHTS, "--out", "deep/w.csv"), (*ASSESS, "--out", "deep/risk")], ids=["weights", "assess"])
+def test_a_full_disk_leaves_no_file(folder, command, place):
+    before = modes(folder)
+    started = [sys.executable, "-c", TO_A_FULL_DISK, place, *command]
+    done = subprocess.run(started, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert_refused(done, "cannot read or write", "No space left on device")
+    assert modes(folder) == before
+
+
+def test_a_result_is_not_written_into_another(folder):
+    (folder / "results").mkdir()
+    (folder / "results" / "manifest.json").write_text('{"versions": {"riskweighted": "0.1.0"}, "files": {}}')
+    before = modes(folder)
+    for command in (*COMMANDS.values(), ("report", "results")):
+        assert_refused(riskweighted(*command, "--out", "results/out.html", cwd=folder), "lies in the finished result")
+    assert_refused(riskweighted(*WEIGHTS, "--out", "results/w.csv", cwd=folder), "lies in the finished result")
+    assert_refused(riskweighted("release", "results", "--out", "results", cwd=folder), "'results' exists")
+    assert_refused(riskweighted("release", "results", "--out", ".", cwd=folder), "'.' exists")
+    assert modes(folder) == before

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from riskweighted.common import atomic, locks
+from riskweighted.common import atomic, folders, locks
 from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
@@ -65,6 +65,25 @@ def test_a_folder_appears_whole_when_the_work_is_done(tmp_path):
     assert names(tmp_path) == ["a", "a/b", "a/b/out", "a/b/out/t.csv"]
     assert mode(out) == 0o755
     assert mode(out / "t.csv") == 0o644
+
+
+def test_a_working_folder_is_its_owners_only_from_the_first_moment(tmp_path, monkeypatch):
+    modes, lock = [], folders.take_lock
+
+    def locked(path):
+        modes.append(mode(path.parent))
+        return lock(path)
+
+    monkeypatch.setattr(folders, "take_lock", locked)
+    with opened(tmp_path / "out", "a run"):
+        pass
+    assert modes == [0o700]
+    # And one that a killed command left open to others is closed before anything is written there.
+    (tmp_path / "again.partial").mkdir()
+    (tmp_path / "again.partial").chmod(0o755)
+    (tmp_path / "again.partial" / ".riskweighted").write_text("a run")
+    with opened(tmp_path / "again", "a run") as working:
+        assert mode(working.folder) == 0o700
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, InputError])
@@ -171,6 +190,29 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"'.*out' exists"), opened(tmp_path / "out", "a run", check_replaceable=anything_goes):
         pytest.fail("too late")
     assert names(tmp_path) == ["out", "out/before"]
+
+
+@pytest.mark.parametrize("place", ["result/out", "result/deep/out", "link/out"])
+def test_no_result_is_built_inside_another(tmp_path, place):
+    with opened(tmp_path / "result", "a run") as working:
+        write_file(working.result / "manifest.json", json.dumps({"versions": {"riskweighted": "1"}, "files": {}}))
+    (tmp_path / "link").symlink_to("result")
+    before = names(tmp_path)
+    with pytest.raises(InputError, match=r"lies in the finished result '.*result', which must stay as it was written"):
+        work(tmp_path / place)
+    assert names(tmp_path) == before
+
+
+def test_a_folder_of_others_that_has_a_manifest_is_no_result(tmp_path):
+    for number, content in enumerate(('{"versions": {"npm": "1"}}', "[]", "{", '{"versions": 1}')):
+        write_file(tmp_path / str(number) / "manifest.json", content)
+        work(tmp_path / str(number) / "out", write_result)
+        assert names(tmp_path / str(number)) == ["manifest.json", "out", "out/t.csv"]
+
+
+def test_a_name_with_nul_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no name holds a NUL"):
+        work(tmp_path / "a\0b")
 
 
 @pytest.mark.parametrize("place", ["dangling", "file/out", "dangling/out"])

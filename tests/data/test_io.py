@@ -4,9 +4,10 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.fingerprints import file_hash, fingerprint
+from riskweighted.common.frames import require_columns
 from riskweighted.data.formats import WRITABLE
-from riskweighted.data.io import read_label, read_table, write_table
+from riskweighted.data.io import read_label, read_table, write_aggregates, write_table
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -123,3 +124,25 @@ def test_files_that_are_not_what_their_name_says(tmp_path, ending):
     with pytest.raises(InputError, match="cannot be read") as caught:
         read_table(tmp_path / f"x{ending}")
     assert "55555" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cell", [[98765.4], {"a": 98765.4}], ids=["list", "table"])
+def test_nested_cells_are_refused(tmp_path, cell):
+    pd.DataFrame({"a": [1, 2], "nested": [cell, None]}).to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"^'x\.parquet': 'nested' holds lists or tables") as caught:
+        read_table(tmp_path / "x.parquet")
+    assert "98765" not in str(caught.value)
+    frame = pd.DataFrame({"a": [1, 2], "nested": [cell, (1,)]})
+    with pytest.raises(InputError, match="'nested' holds lists or tables"):
+        require_columns(frame, ["nested"], "data")
+    require_columns(frame, ["a"], "data")
+    with pytest.raises(InputError, match="'nested' holds lists or tables"):
+        fingerprint(frame)
+
+
+def test_labels_of_aggregates_are_no_formulas(tmp_path):
+    table = pd.DataFrame({"=name": ["=1+1", "+x", "-x", "@x", "\t=x", "a\r=x", " =x", "a", "-5", "+1e3"], "value": -1.5})
+    write_aggregates(table, tmp_path / "t.csv")
+    read = pd.read_csv(tmp_path / "t.csv", dtype=str)
+    assert read["'=name"].tolist() == ["'=1+1", "'+x", "'-x", "'@x", "' =x", "a =x", "' =x", "a", "-5", "+1e3"]
+    assert set(read["value"]) == {"-1.5"}

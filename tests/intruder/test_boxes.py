@@ -51,7 +51,7 @@ def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical
     for name in variables:
         candidates[name] = data.draw(st.permutations(frame[name].tolist()))
     radius = {name: data.draw(st.sampled_from([0.0, 0.1, 0.2, 1.5])) for name in variables}
-    scenario = Scenario(known="g", synthetic=(*variables, *(("c",) if categorical else ())), radius=radius)
+    scenario = Scenario(known="g", synthetic=(*variables, *(("c",) if categorical else ())), radius=radius, allow_wide=True)
     patterns = make_world(frame, scenario).patterns
     boxes = find_neighbours(frame, candidates, scenario, patterns)
     inside = literal(frame, candidates, scenario)

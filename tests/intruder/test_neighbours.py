@@ -36,7 +36,7 @@ def within(values, **changed):
         ([5.0, 5.0, 5.5], {"radius": 0, "boundary": "open"}, [2, 2, 1]),
         ([0.0, 1.0, -1.0], {"min_radius": 1}, [3, 2, 2]),
         ([0.0, 1.0, -1.0], {"min_radius": 1, "boundary": "open"}, [1, 1, 1]),
-        ([1.0, -1.0, 3.0], {"radius": 2}, [3, 2, 3]),  # a radius above 1 reaches over zero
+        ([1.0, -1.0, 3.0], {"radius": 2, "allow_wide": True}, [3, 2, 3]),  # a radius above 1 reaches over zero
         ([0.0, 3.0, 7.0], {"radius": 3, "radius_kind": "absolute"}, [2, 2, 1]),
         ([0.0, 3.0, 7.0], {"radius": {"y": 4}, "radius_kind": "absolute"}, [2, 3, 2]),
     ],
@@ -65,7 +65,7 @@ def test_text_is_matched_by_equality(dtype):
 
 def test_booleans_are_matched_by_equality_even_with_a_wide_radius():
     data = pd.DataFrame({"y": [True, False, True]})
-    assert neighbourhood(data, Scenario(synthetic="y", radius=5)).within.tolist() == [2, 1, 2]
+    assert neighbourhood(data, Scenario(synthetic="y", radius=5, allow_wide=True)).within.tolist() == [2, 1, 2]
 
 
 def test_a_box_needs_every_synthetic_variable_to_match():

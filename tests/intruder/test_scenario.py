@@ -32,7 +32,7 @@ def test_the_radius_mapping_is_a_copy():
 
 
 def test_a_mapping_gives_each_variable_its_radius():
-    scenario = Scenario(synthetic=("y", "z"), radius={"y": 0.1, "z": 3})
+    scenario = Scenario(synthetic=("y", "z"), radius={"y": 0.1, "z": 3}, allow_wide=True)
     assert scenario.radius_of("y") == 0.1
     assert scenario.radius_of("z") == 3.0
     assert Scenario(synthetic=("y", "z"), radius=0.4).radius_of("z") == 0.4
@@ -76,7 +76,7 @@ def test_a_radius_must_be_a_finite_number_of_at_least_zero(setting, number):
 
 @pytest.mark.parametrize("number", [0, 1, np.float32(0.5), np.int64(2)])
 def test_whole_and_numpy_radii_are_accepted(number):
-    assert Scenario(synthetic="y", radius=number).radius_of("y") == float(number)
+    assert Scenario(synthetic="y", radius=number, allow_wide=True).radius_of("y") == float(number)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_numeric_codes_named_in_categorical_are_matched_by_equality():
     ("changed", "lower", "upper"),
     [
         ({"radius": 0.25}, [-10.0, 0.0, 6.0], [-6.0, 0.0, 10.0]),
-        ({"radius": 2}, [-24.0, 0.0, -8.0], [8.0, 0.0, 24.0]),
+        ({"radius": 2, "allow_wide": True}, [-24.0, 0.0, -8.0], [8.0, 0.0, 24.0]),
         ({"radius": {"y": 0.25}}, [-10.0, 0.0, 6.0], [-6.0, 0.0, 10.0]),
         ({"radius": 3, "radius_kind": "absolute"}, [-11.0, -3.0, 5.0], [-5.0, 3.0, 11.0]),
         ({"radius": 0.25, "min_radius": 1}, [-10.0, -1.0, 6.0], [-6.0, 1.0, 10.0]),
@@ -134,7 +134,7 @@ def test_an_open_ball_excludes_just_its_two_ends():
 @given(y=st.floats(-1e100, 1e100), radius=st.sampled_from([0.0, 1e-17, 0.1, 0.2, 1.0, 3.0]))
 @hypothesis_settings(deadline=None, max_examples=60)
 def test_every_value_lies_in_its_own_ball(boundary, y, radius):
-    ball = Scenario(synthetic="y", radius=radius, boundary=boundary).balls("y", np.array([y]))
+    ball = Scenario(synthetic="y", radius=radius, boundary=boundary, allow_wide=True).balls("y", np.array([y]))
     assert ball.lower[0] <= y <= ball.upper[0]
 
 
@@ -163,7 +163,7 @@ def test_usable_data_pass_whatever_else_they_hold():
         (pd.concat([frame(), frame()[["a"]]], axis=1), ["'a'", "more than once"]),
         (frame(y=[SECRET, np.nan, 1.0]), ["'y'", "missing in 1 of 3"]),
         (frame(y=pd.Series([987654, pd.NA, pd.NA], dtype="Int64")), ["'y'", "missing in 2 of 3"]),
-        (frame(y=["987654.321", None, "c"]), ["'y'", "missing in 1 of 3"]),
+        (frame(y=["b", None, "c"]), ["'y'", "missing in 1 of 3"]),
         (frame(y=[SECRET, np.inf, -np.inf]), ["'y'", "infinite in 2 of 3"]),
         (frame(y=pd.array([SECRET, np.inf, 1.0], dtype="Float64")), ["'y'", "infinite in 1 of 3"]),
         ({"a": [1], "y": [SECRET]}, ["DataFrame", "dict"]),

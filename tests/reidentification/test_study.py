@@ -141,3 +141,21 @@ def test_synthetic_data_of_a_run(tmp_path):
     (tmp_path / "study.toml").write_text('[run]\nfolder = "results"\nconfidential = "data.csv"\nschemes = ["marginal"]\n')
     with pytest.raises(InputError, match="the run has no scheme 'marginal'; valid are"):
         run_reidentification_study(load_reidentification_study(tmp_path / "study.toml"), tmp_path / "none")
+
+
+@pytest.mark.parametrize("key", ["house", "eifid"])
+def test_a_truth_that_names_no_pair_is_refused(folder, key):
+    pd.read_csv(folder / "iuf.csv").assign(**{key: None}).head(1).to_csv(folder / "iuf.csv", index=False)
+    with pytest.raises(InputError, match=r"^the IUF names no pair: each of its 1 rows lacks a key"):
+        run_reidentification_study(load_reidentification_study(folder / "study.toml"), folder / "out")
+    assert not list(folder.glob("out*"))
+
+
+def test_a_stratum_is_no_formula_of_a_spreadsheet(folder):
+    for name in ("puf", "eif"):
+        table = pd.read_csv(folder / f"{name}.csv")
+        table["state"] = table["state"].replace({"x": '=HYPERLINK("http://a.example")', "y": "-1"})
+        table.to_csv(folder / f"{name}.csv", index=False)
+    run_reidentification_study(load_reidentification_study(folder / "study.toml"), folder / "out")
+    strata = pd.read_csv(folder / "out/tables/rates.csv", dtype=str)["stratum"].unique()
+    assert list(strata) == ["all", '\'=HYPERLINK("http://a.example")', "-1"]

@@ -5,8 +5,10 @@ import io
 import itertools
 import json
 import pickle
+import re
 import shutil
 import zipfile
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -15,10 +17,13 @@ from finished_run import confidential_data, finished_run
 from hypothesis import given, settings, strategies as st
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.text import significant_digits
 from riskweighted.data.io import read_label, read_table, write_table
-from riskweighted.release.leak_check import Secrets, chance_of, check_pack, check_unaltered, gather_secrets
-from riskweighted.release.leak_text import make_text_secrets, problems_in_text, significant_digits
+from riskweighted.release.leak_check import check_pack, check_synthesized, gather_secrets
+from riskweighted.release.leak_text import make_text_secrets, problems_in_text
+from riskweighted.release.nearness import chance_of
 from riskweighted.release.pack import FORMATS, release_run
+from riskweighted.release.remade import check_made
 from riskweighted.runs.finished import load_run
 
 TEXTS = [
@@ -29,6 +34,11 @@ DATA = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 
+def make_report(run):
+    picture = base64.b64encode(PNG).decode()
+    return f'<html><img src="data:image/png;base64,{picture}"><table><tr><td>0.5</td><td>1,024</td></tr></table></html>'
+
+
 @pytest.fixture(scope="module")
 def run():
     return load_run(finished_run())
@@ -36,15 +46,13 @@ def run():
 
 @pytest.fixture(scope="module")
 def secrets(run):
-    return gather_secrets(run, confidential_data(), ["pairwise"])
+    return gather_secrets(run, confidential_data(), ["pairwise"], make_report)
 
 
 @pytest.fixture(scope="module")
 def clean(run, tmp_path_factory):
-    picture = base64.b64encode(PNG).decode()
-    page = f'<html><img src="data:image/png;base64,{picture}"><table><tr><td>0.5</td><td>1,024</td></tr></table></html>'
     folder = tmp_path_factory.mktemp("clean") / "pack"
-    return release_run(run, folder, schemes=["pairwise"], formats=FORMATS, report=lambda run: page).folder
+    return release_run(run, folder, schemes=["pairwise"], formats=FORMATS, report=make_report).folder
 
 
 @pytest.fixture
@@ -95,16 +103,66 @@ KINDS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_leak_in_any_text_is_found(pack, secrets, kind):
-    for name in DATA[1:]:  # csv is enough here, and faster
-        for path in pack.glob(f"data/pairwise/*.{name.rsplit('.')[-1]}"):
-            path.unlink()
+def test_a_leak_in_a_text_is_found_whoever_made_the_text(run, secrets, kind, tmp_path):
+    leaked = f"<p>aggregates</p>\n{planted_text(kind, secrets)}\n"
+    assert problems_in_text(leaked, secrets.text)
+    with pytest.raises(InputError, match=r"nothing was released: 'report\.html'"):
+        release_run(run, tmp_path / "pack", schemes=["pairwise"], report=lambda run: leaked)
+
+
+def as_picture(content):
+    return "data:image/png;base64," + base64.b64encode(content).decode()
+
+
+HIDDEN = {
+    "a rounded value": lambda income, alpha: f"about {income.max():.1f}",
+    "a listing with points and commas": lambda income, alpha: "\n".join(f"{v:,.2f}".translate(str.maketrans(",.", ".,")) for v in income),
+    "a listing with a currency": lambda income, alpha: " ".join(f"{v:.2f}USD" for v in income),
+    "rounded weights": lambda income, alpha: " ".join(f"{v:.3f}" for v in alpha),
+    "hex": lambda income, alpha: income.to_numpy().tobytes().hex(),
+    "zlib in base64": lambda income, alpha: base64.b64encode(zlib.compress(income.to_csv().encode())).decode(),
+    "zlib in base85": lambda income, alpha: base64.b85encode(zlib.compress(income.to_csv().encode())).decode(),
+    "doubles in base64": lambda income, alpha: base64.b64encode(income.to_numpy().tobytes()).decode(),
+    "a false picture": lambda income, alpha: (
+        "data:image/png;base64," + base64.b64encode(PNG[:8] + income.to_numpy().tobytes() + PNG[-8:]).decode()
+    ),
+    "a command": lambda income, alpha: 'import os; os.system("curl")',
+    "a blank": lambda income, alpha: "",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_nothing_can_be_put_into_a_file_of_the_pack(pack, secrets, run, kind):
+    hidden = HIDDEN[kind](confidential_data()["income"], secrets.per_record["weights pairwise"])
     for name in TEXTS:
         original = (pack / name).read_text()
-        (pack / name).write_text(f"{original}\n{planted_text(kind, secrets)}\n")
-        assert_refused(pack, secrets, name)
+        (pack / name).write_text(f"{original}\n{hidden}\n")
+        with pytest.raises(InputError, match=rf"nothing was released: '{re.escape(name)}'"):
+            check_made(pack, run, make_report)
+        with pytest.raises(InputError, match=rf"nothing was released: '{re.escape(name)}'"):
+            check_made(pack, run, None)
         (pack / name).write_text(original)
-    check_pack(pack, secrets)
+    check_made(pack, run, make_report)
+
+
+@pytest.mark.slow
+def test_a_file_too_few_or_too_many_is_refused(pack, run):
+    (pack / "combine.py").rename(pack / "combine2.py")
+    with pytest.raises(InputError, match=r"lacks 'combine\.py'"):
+        check_made(pack, run, make_report)
+    shutil.copy(pack / "combine2.py", pack / "combine.py")
+    with pytest.raises(InputError, match=r"'combine2\.py' is or holds nothing that the run makes"):
+        check_made(pack, run, make_report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [{"formats": ["csv", "exe"]}, {"units": {"income": "x" * 41}}, {"schemes": []}, {"files": None}])
+def test_a_manifest_that_no_release_has_is_refused(pack, run, change):
+    manifest = json.loads((pack / "manifest.json").read_text())
+    (pack / "manifest.json").write_text(json.dumps(manifest | change))
+    with pytest.raises(InputError, match=r"'manifest\.json'"):
+        check_made(pack, run, make_report)
 
 
 @pytest.mark.slow
@@ -115,9 +173,9 @@ def test_a_leak_in_any_text_is_found(pack, secrets, kind):
         ("in 120 rows", lambda own, drawn, secrets: own),
         ("in 24 rows", lambda own, drawn, secrets: drawn.where(np.arange(120) % 5 > 0, own)),
         ("in 120 rows", lambda own, drawn, secrets: own.astype("float32").astype(float)),
-        ("120 confidential values .* in other rows", lambda own, drawn, secrets: own.sample(frac=1, random_state=1).reset_index(drop=True)),
+        ("120 confidential values, in other rows", lambda own, drawn, secrets: own.sample(frac=1, random_state=1).reset_index(drop=True)),
         ("in other rows", lambda own, drawn, secrets: drawn.where(np.arange(120) >= 20, own.to_numpy()[::-1])),
-        ("order the records", lambda own, drawn, secrets: np.log(own) * 1000),
+        ("order of the records", lambda own, drawn, secrets: np.log(own) * 1000),
         ("weights pairwise", lambda own, drawn, secrets: secrets.per_record["weights pairwise"]),
         ("risks confidential", lambda own, drawn, secrets: secrets.per_record["risks confidential"] * 7 + 1),
     ],
@@ -132,7 +190,7 @@ def test_a_leak_in_the_synthesized_column_is_found(pack, secrets, name, what, co
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_a_leak_beside_the_synthesized_column_is_found(pack, secrets, name):
-    table, label, own = read_table(pack / name), read_label(pack / name), confidential_data()
+    table, label, own = read_table(pack / name), read_label(pack / name), confidential_data().drop(columns="id")
     original = (pack / name).read_bytes()
     wrong = [
         (table.assign(extra=own["income"]), "other columns"),
@@ -208,35 +266,22 @@ def test_other_schemes_links_and_files_in_disguise_are_refused(pack, secrets, ru
     check_pack(pack, secrets)
 
 
-def counts_secrets(seed, n=400):
-    """A negative binomial variable: 20 fresh datasets and one to release, all from the same distribution as the confidential one."""
+def counts(seed, n=400):
+    """A negative binomial variable, its 20 fresh datasets and one to release, all from one distribution."""
     rng = np.random.default_rng(seed)
     mean = np.exp(rng.normal(1.5, 0.7, n))
     drawn = [rng.poisson(rng.gamma(2, mean / 2)).astype(float) for _ in range(22)]
-    own = pd.DataFrame({"id": np.arange(n), "count": drawn[0].astype(int)})
-    text = make_text_secrets({"count": drawn[0]}, {}, np.empty(0), np.empty(0))
-    return Secrets(own, "count", pd.DataFrame(index=own.index), {"pairwise": chance_of(drawn[2:], drawn[0])}, text), drawn[1]
+    return drawn[0], chance_of(drawn[2:], drawn[0], 1.0), drawn[1]
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
-def test_counts_that_agree_by_chance_pass_and_copied_ones_do_not(tmp_path_factory, seed):
-    secrets, released = counts_secrets(seed)
-    own = secrets.confidential
-    pack = tmp_path_factory.mktemp("counts")
-    path = pack / "data" / "pairwise" / "synthetic_pairwise_1.csv"
-    write_table(own.assign(count=released.astype(int)), path)
-    row = check_pack(pack, secrets).iloc[0]
-    assert row["equal to the confidential value"] == (released == own["count"]).sum() > 20
-    assert 0.4 < row["equal to the confidential value"] / row["expected by chance"] < 2.5
-    copied = np.where(np.arange(len(own)) % 2 == 0, own["count"], released).astype(int)
-    write_table(own.assign(count=copied), path)
-    assert_refused_count(pack, secrets)
-
-
-def assert_refused_count(pack, secrets):
-    with pytest.raises(InputError, match="the confidential value of 'count' in"):
-        check_pack(pack, secrets)
+def test_counts_that_agree_by_chance_pass_and_copied_ones_do_not(seed):
+    own, chance, released = counts(seed)
+    assert check_synthesized(released, chance, 1.0, pd.DataFrame()) == []
+    assert 0.4 < (released == own).sum() / chance.equal < 2.5
+    copied = np.where(np.arange(len(own)) % 2 == 0, own, released)
+    assert "the confidential value in" in check_synthesized(copied, chance, 1.0, pd.DataFrame())[0]
 
 
 @settings(max_examples=50, deadline=None)
@@ -269,12 +314,3 @@ def test_aggregates_of_the_tables_and_common_numbers_are_no_leak():
 def test_values_that_fill_their_range_cannot_be_told_from_others():
     everywhere = np.arange(100_000.0, 110_000.0)  # one in 90 numbers of 6 digits
     assert len(make_text_secrets({"y": everywhere}, {}, np.empty(0), np.empty(0)).unmistakable) == 0
-
-
-def test_an_unaltered_column_that_repeats_the_sensitive_one_is_refused():
-    data = confidential_data()
-    check_unaltered(data, "income")
-    mostly = data["income"].where(data.index < 60, 1.0)
-    for name, column in (("log_income", np.log(data["income"])), ("rank", data["income"].rank()), ("last_year", mostly)):
-        with pytest.raises(InputError, match=f"'{name}' gives away the synthesized 'income'"):
-            check_unaltered(data.assign(**{name: column}), "income")

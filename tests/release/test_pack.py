@@ -78,14 +78,15 @@ def test_the_manifest_names_every_file_and_no_place(pack, run):
     manifest = json.loads((pack / "manifest.json").read_text())
     found = {path.relative_to(pack).as_posix(): file_hash(path) for path in pack.rglob("*") if path.is_file()}
     assert manifest["files"] == {name: digest for name, digest in found.items() if name != "manifest.json"}
-    assert manifest["settings"]["seed"] == 3
+    assert "seed" not in manifest["settings"]
+    assert "entropy" not in (pack / "manifest.json").read_text()
     assert manifest["settings"]["data"]["path"] == "data.csv"
     assert manifest["versions"] == run.manifest["versions"]
     assert manifest["run_manifest_sha256"] == file_hash(run.folder / "manifest.json")
     assert run.manifest["input"]["sha256"] not in (pack / "manifest.json").read_text()
     assert str(run.folder.parent) not in "".join(path.read_text() for path in pack.glob("*.*"))
     sheet = (pack / "sign_off.md").read_text()
-    assert all(slot in sheet for slot in ("Data steward", "Disclosure reviewer", "Approver", "date", "- [ ] id: unaltered"))
+    assert all(slot in sheet for slot in ("Data steward", "Disclosure reviewer", "Approver", "date", "Unaltered columns: group, size."))
     assert "income: unaltered" not in sheet
 
 
@@ -112,7 +113,7 @@ def test_a_pack_is_private_until_it_is_checked(run, tmp_path):
         folder = release_run(run, tmp_path / "pack", schemes=["pairwise"], report=look).folder
     finally:
         os.umask(before)
-    assert seen == [(0o700, False)]
+    assert seen == [(0o700, False)] * 2  # to write it, and to see that it is what was written
     for path in [folder, *folder.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644), path
     assert list(tmp_path.iterdir()) == [folder]
@@ -195,7 +196,7 @@ def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_pa
     for other in (
         {"regression": None, "coefficient": None},
         {"regression": "income ~ group * C(size)"},
-        {"regression": "income ~ np.log(size)"},
+        {"regression": "income ~ log(size)"},
     ):
         analysis = find_analysis(changed(run, **other), "pairwise")
         assert (analysis.what, analysis.predictors, analysis.exact) == ("mean of income", (), False)
@@ -260,3 +261,12 @@ def test_units_of_a_command_line():
     assert parse_units(["a=b", "c = d=e"]) == {"a": "b", "c": "d=e"}
     with pytest.raises(InputError, match="1 of 2 have no '='"):
         parse_units(["a=b", "98765.4"])
+
+
+def test_the_codebook_holds_no_formula():
+    link = '=HYPERLINK("http://a.example","open")'
+    frame = pd.DataFrame({"=cmd": [1.5, 2.5] * 2, "@sum": [link, "b"] * 2, "y": [0.5, 1.5] * 2})
+    book = codebook([frame], ["y"], {"y": "+1", "@sum": "-unit"})
+    assert book["variable"].tolist() == ["'=cmd", "'@sum", "y"]
+    assert book["values"].tolist()[1] == f"'{link}; b"
+    assert book["unit"].tolist() == ["", "'-unit", "+1"]

@@ -298,8 +298,8 @@ def test_the_command_names_absent_data(tmp_path):
 
 def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releasable):
     for page in (internal, releasable):
-        text = html.unescape(page)
-        found = {key: re.search(rf'id="{key}-table">.*?</table>(.*?)</div>', text, re.S).group(1) for key in ("interval-1", "interval-4")}
+        text, note = html.unescape(page), r'-table">.*?</table>\s*</div>\s*<p class="note">(.*?)</p>'
+        found = {key: re.search(f'id="{key}{note}', text, re.S).group(1) for key in ("interval-1", "interval-4")}
         weighted = [scheme for scheme, alpha in run.weights.items() if (alpha < 1).any()]
         assert weighted
         assert "unweighted" not in weighted

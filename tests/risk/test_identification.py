@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import brute
 import numpy as np
@@ -11,6 +12,8 @@ from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risk, identification_risks
+
+pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]  # toy data are small
 
 quick = hypothesis_settings(deadline=None, max_examples=60)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
@@ -114,18 +117,20 @@ def test_permuting_the_records_permutes_the_risk(data, frame):
     np.testing.assert_array_equal(shuffled, risk.iloc[order])
 
 
-def test_a_record_alone_in_its_pattern_has_confidential_risk_one_and_synthetic_risk_zero():
+def test_a_record_alone_in_its_pattern_is_found_by_it():
     alone = CONFIDENTIAL.iloc[[0, 13, 14]]
     with pytest.warns(SingletonWarning, match="1 of 2 known patterns"):
         assert identification_risk(alone, scenario=SETTINGS).tolist() == [1, 0, 0]
-    assert identification_risk(alone, alone, SETTINGS).tolist() == [0, 0, 0]
+    assert identification_risk(alone, alone, SETTINGS).tolist() == [1, 0, 0]
+    paper = replace(SETTINGS, singletons="paper")
+    assert identification_risk(alone, alone, paper).tolist() == [0, 0, 0]
 
 
 def test_missing_known_values_pair_across_frames_of_other_dtypes():
     confidential = pd.DataFrame({"a": pd.Series(["x", None, None], dtype="category"), "y": [1.0, 5.0, 50.0]})
     released = confidential.assign(a=pd.Series(["x", np.nan, pd.NA], dtype=object), y=[1.0, 5.0, 5.0])
-    assert identification_risk(confidential, released, Scenario(known="a", synthetic="y")).tolist() == [0, 0, 0]
-    assert identification_risk(confidential, confidential, Scenario(known="a", synthetic="y")).tolist() == [0, 0.5, 0.5]
+    assert identification_risk(confidential, released, Scenario(known="a", synthetic="y")).tolist() == [1, 0, 0]
+    assert identification_risk(confidential, confidential, Scenario(known="a", synthetic="y")).tolist() == [1, 0.5, 0.5]
 
 
 def test_more_columns_and_their_order_do_not_matter():
@@ -221,3 +226,13 @@ def test_the_old_order_by_position_and_no_scenario_are_refused(arguments):
     with pytest.raises(InputError) as caught:
         identification_risk(*arguments)
     assert_clear(caught, "scenario", "identification_risk(confidential, synthetic, scenario)")
+
+
+def test_a_record_alone_in_its_pattern_is_as_risky_as_its_value_is_near():
+    frame = pd.DataFrame({"group": list("abb"), "y": [100.0, 50.0, 200.0]})
+    near, far = (frame.assign(y=[value, 60.0, 70.0]) for value in (101.0, 500.0))
+    protect = Scenario(known="group", synthetic="y")
+    assert identification_risk(frame, near, protect).iloc[0] == 1
+    assert identification_risk(frame, far, protect).iloc[0] == 0
+    assert identification_risk(frame, [near, far, far, near], protect).iloc[0] == 0.5
+    assert identification_risk(frame, near, Scenario(known="group", synthetic="y", singletons="paper")).iloc[0] == 0

@@ -6,6 +6,8 @@ from hypothesis import given, settings, strategies as st
 from riskweighted import Scenario, rank_measure
 from riskweighted.common.errors import InputError
 
+pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.UnscoredWarning")]  # toy data are small
+
 values = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 2.0, 5.0])
 
 

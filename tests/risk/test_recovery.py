@@ -200,7 +200,7 @@ def test_whole_numbers_get_whole_guesses():
     assert found["prior"].tolist() == pytest.approx([1 / 3, 1 / 5])  # 0, 1, 2 and 2 .. 6
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.filterwarnings("ignore:overflow", "ignore::riskweighted.common.errors.UnscoredWarning")
 def test_recovery_refuses():
     fit = normal_fit(np.linspace(0.01, 0.99, 4))
     secret = FRAME.assign(y=[SECRET, 0.0, 2.0, 3.0, 4.0])

@@ -8,6 +8,7 @@ import pytest
 from finished_run import confidential_data, copied_run, finished_run
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
 from riskweighted.runs.finished import TABLES, find_confidential, load_run
 
 pytestmark = pytest.mark.slow
@@ -96,3 +97,78 @@ def test_the_confidential_data_are_found_and_held_against_the_manifest(tmp_path)
     data.head(100).to_csv(tmp_path / "moved.csv", index=False)
     with pytest.raises(InputError, match="100 records, and the run was made from 120"):
         find_confidential(load_run(folder), tmp_path / "moved.csv")
+
+
+def rewritten(name, content):
+    """Another content of a file, under its right hash."""
+
+    def damage(run):
+        text = content((run / name).read_bytes())
+        (run / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        damaged(run, files=lambda files: files | {name: file_hash(run / name)})
+
+    return damage
+
+
+FIRST = "synthetic/unweighted/synthetic_1.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("tables/summary.csv", lambda old: "a,b\n98765.4321,1\n", r"'tables/summary\.csv' of the run lacks the column 'label'"),
+        ("tables/summary.csv", lambda old: old.replace(b"pairwise", b"98765.4321"), "lacks 'pairwise'"),
+        ("tables/convergence.csv", lambda old: "label\nunweighted\n", r"'tables/convergence\.csv' of the run lacks the column 'quantity'"),
+        ("tables/convergence.csv", lambda old: old.replace(b",1.0", b",x98765"), r"must hold numbers in 'r_hat'"),
+        ("tables/risk.csv", lambda old: "a\n98765.4321\n", "a table 'risk' of another version"),
+        ("tables/risk.csv", lambda old: old.replace(b"0.", b"x98765"), "must hold numbers in 'value'"),
+        ("tables/risk.csv", lambda old: b"\xff\xfe\x00", "cannot be read"),
+        ("tables/utility.csv", lambda old: old.replace(b"ecdf-maximum", b"98765.4321"), None),
+        ("confidential/weights.csv", lambda old: "row\n98765.4321\n", r"'confidential/weights\.csv' of the run lacks the column"),
+        ("confidential/weights.csv", lambda old: b"\n".join(old.split(b"\n")[:9]), "has 8 rows, and the run was made from 120"),
+        ("confidential/identification_risk.csv", lambda old: "row,a\n1,2\n", "lacks the column 'confidential'"),
+        ("confidential/posterior/pairwise.nc", lambda old: b"98765.4321", r"'pairwise\.nc' of the run holds no posterior draws"),
+        ("confidential/posterior/pairwise.nc", lambda old: old[:200], r"'pairwise\.nc' of the run holds no posterior draws"),
+        (FIRST, lambda old: "id,income\n1,98765.4321\n", "lacks the column 'group'"),
+        (FIRST, lambda old: b"\n".join(old.split(b"\n")[:9]), "has 8 rows, and the run was made from 120"),
+        ("synthetic/pairwise/synthetic_2.csv", lambda old: old.replace(b"\n1,", b"\n1,x", 1), None),
+        ("synthetic/pairwise/synthetic_2.csv", lambda old: old[:-8] + b"x98765\n", "must hold numbers in 'income'"),
+    ],
+)
+def test_another_content_under_the_right_hash_is_refused_where_it_is_read(tmp_path, name, content, message):
+    run = copied_run(tmp_path)
+    rewritten(name, content)(run)
+
+    def read():
+        found = load_run(run)
+        return found.synthetic, found.records, found.weights, found.posteriors
+
+    if message is None:  # still a run of ours, of other values
+        read()
+        return
+    with pytest.raises(InputError, match=message) as caught:
+        read()
+    assert "98765" not in str(caught.value).replace("'98765.4321'", "")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        lambda old: [],
+        lambda old: old | {"release": [3]},
+        lambda old: old | {"release": {"L": "3"}},
+        lambda old: old | {"weights": {"schemes": []}},
+        lambda old: old | {"weights": {"schemes": "pairwise"}},
+        lambda old: old | {"scenario": {"known": 98765.4321}},
+        lambda old: old | {"nonsense": 98765.4321},
+        lambda old: {name: old[name] for name in ("weights", "release")},
+    ],
+)
+def test_settings_of_a_manifest_that_are_no_study_are_refused(tmp_path, settings):
+    run = copied_run(tmp_path)
+    damaged(run, settings=settings)
+    with pytest.raises(InputError) as caught:
+        load_run(run)
+    assert "98765" not in str(caught.value)
+    assert "\n" not in str(caught.value)

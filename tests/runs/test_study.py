@@ -45,6 +45,10 @@ def test_lists_in_settings_reach_the_synthesizer_as_tuples(tmp_path):
     [
         ("L = 5", "L = 0", "'release.L'.*got 0"),
         ("L = 5", "L = 2.5", "release.L"),
+        ("L = 5", "L = 1_000_000_000", "'release.L': L must be at most 100,000"),
+        ("L = 5", "L = 5\n[sampling]\nchains = 1_000_000_000", "chains must be at most 1000, got"),
+        ("L = 5", "L = 5\n[evaluation]\nresamples = 1_000_000_000", "resamples must be at most 1000000, got"),
+        ('path = "data.csv"', 'path = "a\\u0000b.csv"', "'data.path': path must be the name of a file or folder, and no name holds a NUL"),
         ("L = 5", "L = 100000", "at most the 2000 posterior draws"),
         ("L = 5", "Lots = 5", "unknown setting 'release.Lots'; valid here are 'L', 'format'"),
         ("radius = 0.3", "radius = -1", "radius must be a finite number >= 0, got -1"),

@@ -102,6 +102,7 @@ def test_top_coding_joins_where_the_study_or_the_grid_has_it():
     ("grid", "message"),
     [
         ({}, "the grid is empty"),
+        ({"seed": list(range(1001)), "release.L": list(range(1, 1001))}, r"the grid has 1,001,000 cells.*at most 1,000,000"),
         ({"scenario.radios": [1]}, r"unknown setting 'scenario.radios' in the grid; valid are .*'scenario.radius'.*'weights.radius'"),
         ({"scenario.radios": [1]}, "'evaluation.radius'.*'synthesizer.transform'.*'seed'"),
         ({"synthesizer.components": [1]}, "unknown setting 'synthesizer.components'"),

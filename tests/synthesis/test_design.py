@@ -6,7 +6,8 @@ import pytest
 from brute import SECRET, assert_clear
 
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.design import build_design, response_name, response_values
+from riskweighted.synthesis.design import build_design, response_values
+from riskweighted.synthesis.formulas import response_name
 
 
 def data(n=40, **columns):
@@ -23,7 +24,7 @@ FORMULAS = [
     "y ~ x + z",
     "y ~ x + z + C(g)",
     "y ~ x * g",
-    "y ~ log(x) + I(z**2)",
+    "y ~ log(x) + exp(z**2)",
     "y ~ `my col` + log1p(x) + sqrt(x)",
     "y ~ exp(z)",
 ]
@@ -142,7 +143,7 @@ def test_an_unknown_response_is_refused():
         ("`y`z` ~ x", ["one column name"]),
         ("y ~ x + y", ["'y'", "both sides"]),
         ("y ~ log(y)", ["'y'", "both sides"]),
-        ("y ~ C(g):I(y**2)", ["'y'", "both sides"]),
+        ("y ~ C(g):log(y**2)", ["'y'", "both sides"]),
         ("y ~ x +", ["cannot be read", "'y ~ x +'"]),
         ("y ~ (x", ["cannot be read"]),
         ("y ~ .", ["cannot be read"]),
@@ -150,7 +151,7 @@ def test_an_unknown_response_is_refused():
         ("y ~ x + C(nope)", ["'nope'", "'x'"]),
         ("y ~ 0 + x", ["intercept"]),
         ("y ~ x - 1", ["intercept"]),
-        ("y ~ sine(x)", ["'sine'", "'x'"]),
+        ("y ~ sine(x)", ["calls sine()", "log1p()"]),
         ("y ~ log(g)", ["cannot be evaluated", "'y ~ log(g)'", "Error"]),
     ],
 )
@@ -161,9 +162,9 @@ def test_formulas_that_cannot_be_used_are_refused(formula, named):
 
 
 def test_what_a_function_of_the_formula_raises_is_not_passed_on():
-    frame = data(t=[SECRET] * 40)  # KeyError: 987654.321
+    frame = data(t=[str(SECRET)] * 40)
     with pytest.raises(InputError) as caught:
-        build_design("y ~ I(t.loc[t.iloc[0]])", frame)
+        build_design("y ~ log(t)", frame)
     assert_clear(caught, "cannot be evaluated", "Error")
     assert "987654" not in "".join(traceback.format_exception(caught.value))
 
@@ -290,7 +291,7 @@ def test_a_dependent_level_is_named_by_its_term_alone():
     frame = data()
     frame["a"] = [f"{value}" for value in np.where(np.arange(len(frame)) % 2, SECRET, 1.0)]
     with pytest.raises(InputError) as caught:
-        build_design("y ~ C(a) + I(a == a.iloc[0]) + b", frame.assign(b=(frame["a"] == frame["a"].iloc[0]).astype(float)))
+        build_design("y ~ C(a) + b", frame.assign(b=(frame["a"] == frame["a"].iloc[0]).astype(float)))
     assert_clear(caught)
 
 
@@ -330,7 +331,7 @@ def test_a_level_that_the_other_rows_lack_keeps_its_column():
 
 def test_stateful_terms_keep_the_confidential_state():
     frame = data()
-    design = build_design("y ~ bs(x, df=4) + scale(z)", frame)
+    design = build_design("y ~ bs(x, df=4) + poly(z, 2)", frame)
     np.testing.assert_allclose(design.at(frame.iloc[3:9]).whitened, design.whitened[3:9], atol=1e-8)
 
 
@@ -352,9 +353,9 @@ def test_nullable_text_makes_levels():
     [
         ("y ~ g", lambda d: d.assign(g=np.where(np.arange(40) < 2, str(SECRET), d["g"])), ["'g'", "level", "2 of 40"]),
         ("y ~ C(g)", lambda d: d.assign(g=pd.Categorical(np.where(np.arange(40) < 2, str(SECRET), d["g"]))), ["'g'", "2 of 40"]),
-        ("y ~ C(`my g`, Treatment('b'))", lambda d: d.assign(**{"my g": str(SECRET)}), ["'my g'", "40 of 40"]),
+        ("y ~ C(`my g`)", lambda d: d.assign(**{"my g": str(SECRET)}), ["'my g'", "40 of 40"]),
         ("y ~ C(k)", lambda d: d.assign(k=SECRET), ["'k'", "40 of 40"]),
-        ("y ~ C(x > 50) + z", lambda d: d.assign(x=60.0), []),
+        ("y ~ C(k) + z", lambda d: d.assign(k=2), []),
         ("y ~ x", lambda d: d.drop(columns="x"), ["'x'", "no column"]),
         ("y ~ x", lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min())), ["'x'", "missing in 1 of 40"]),
         ("y ~ x", lambda d: d.assign(x=d["x"].where(d["x"] > d["x"].min(), np.inf)), ["'x'", "infinite in 1 of 40"]),

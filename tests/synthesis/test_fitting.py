@@ -4,6 +4,9 @@ import contextlib
 import dataclasses
 import errno
 import os
+import signal
+import sys
+import time
 import warnings
 from collections import OrderedDict
 
@@ -568,6 +571,38 @@ def test_progress_is_reported_and_ends_with_all_draws_done(compiled):
     silent = len(calls)
     fit(COUNTS, confidential(), random_seed=4, **SHORT)
     assert len(calls) == silent
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_the_progress_report_raises_stops_the_chains(compiled, error, capfd):
+    def report(done, total):
+        raise error
+
+    begin = time.monotonic()
+    with pytest.raises(error):
+        compiled.sample(random_seed=4, sampling=Sampling(draws=1_000_000, chains=2, cores=2), progress=report)
+    assert time.monotonic() - begin < 20
+    assert "Error in progress callback" not in capfd.readouterr().err
+
+
+def test_an_interrupt_that_the_sampler_swallows_stops_the_fit(compiled, monkeypatch):
+    sampler = sys.modules["nutpie.sample"]._BackgroundSampler
+    wait, waited = sampler.wait, []
+
+    def swallows(self, **settings):
+        try:
+            if not waited:
+                waited.append(True)
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+        except KeyboardInterrupt:
+            pass
+        return wait(self, **settings)
+
+    monkeypatch.setattr(sampler, "wait", swallows)
+    with pytest.raises(KeyboardInterrupt):
+        compiled.sample(random_seed=4, sampling=Sampling(draws=1_000_000, chains=2, cores=2))
+    assert waited
 
 
 # Saved and loaded

@@ -17,6 +17,7 @@ DEFAULTS = {
     "singletons": "protect",
     "min_radius": 0.0,
     "categorical": (),
+    "allow_wide": True,
 }
 
 
@@ -96,7 +97,8 @@ def synthetic_risk(frame, synthetic, settings):
         members = pattern(records, i, settings["known"])
         outside = [h for h in members if not inside(released[h], centre, settings)]
         found = 1 if inside(released[i], centre, settings) else 0
-        risk.append(len(outside) / len(members) * found)
+        alone = len(members) == 1 and settings["singletons"] == "protect"
+        risk.append(found if alone else len(outside) / len(members) * found)
     return np.array(risk)
 
 
@@ -186,6 +188,7 @@ def settings(draw, numeric=True, coded=False):
         "singletons": draw(st.sampled_from(["protect", "paper"])),
         "min_radius": draw(st.sampled_from([0.0, 0.0, 2.0])),
         "categorical": ("g",) if coded else (),
+        "allow_wide": True,
     }
 
 

@@ -18,7 +18,7 @@ SETTINGS = {
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
     "weights": {"schemes": ["unweighted", "pairwise"]},
     "sampling": {"draws": 400, "tune": 200},
-    "release": {"L": 3},
+    "release": {"L": 3, "columns": ["size"]},
     "evaluation": {"regression": "income ~ group + C(size)", "coefficient": "C(size)[T.2]", "resamples": 50},
     "seed": 3,
 }

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from riskweighted.common.errors import InputError
+from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, pooled_bootstrap
 
 
@@ -59,3 +60,11 @@ def test_refuses_a_quantile_outside_the_unit_interval(quantile):
 def test_refuses_no_resamples():
     with pytest.raises(InputError, match="resamples"):
         pooled_bootstrap([np.arange(3.0)], None, np.random.default_rng(0), resamples=0)
+
+
+@pytest.mark.parametrize("resamples", [0, 10**9, 2.5, None, "1000"])
+def test_a_count_of_resamples_has_bounds(resamples):
+    with pytest.raises(InputError, match=r"^resamples must be (a whole number >= 1|at most 1000000), got "):
+        pooled_bootstrap([np.arange(5.0)], None, np.random.default_rng(1), resamples=resamples)
+    with pytest.raises(InputError, match=r"^resamples must be "):
+        EvaluationSettings(resamples=resamples)

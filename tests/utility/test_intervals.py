@@ -3,11 +3,15 @@ import pytest
 from scipy import stats
 
 from riskweighted.common.errors import InputError
+from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.intervals import (
     combine_fully_synthetic,
     combine_partially_synthetic,
     interval_overlap,
     joint_test_partially_synthetic,
+    mean_interval,
+    proportion_interval,
 )
 
 
@@ -87,3 +91,28 @@ def test_disjoint_intervals():
 def test_overlap_refuses_an_empty_interval():
     with pytest.raises(InputError, match="lower < upper"):
         interval_overlap((1, 1), (0, 2))
+
+
+def test_mean_interval_hand_worked():
+    # 1, 2, 6: mean 3, sum of squares 14, variance 14 / 2 = 7; t on 2 degrees of freedom.
+    lower, upper = mean_interval(np.array([1.0, 2.0, 6.0]), level=0.9)
+    half = stats.t.ppf(0.95, 2) * np.sqrt(7 / 3)
+    assert (lower, upper) == (pytest.approx(3 - half), pytest.approx(3 + half))
+    assert np.isnan(mean_interval(np.array([1.0]))).all()
+
+
+@pytest.mark.parametrize("level", [None, "0.95", 0, 1, 1.5, np.nan, True, 0.9 + 0j], ids=str)
+@pytest.mark.parametrize(
+    "interval",
+    [
+        lambda level: mean_interval(np.arange(5.0), level=level),
+        lambda level: proportion_interval(0.5, 10, level=level),
+        lambda level: combine_partially_synthetic([1, 2], [1, 1], level=level),
+        lambda level: combine_fully_synthetic([1, 20], [1, 1], level=level),
+        lambda level: pooled_bootstrap([np.arange(5.0)], None, np.random.default_rng(1), resamples=9, level=level),
+        lambda level: EvaluationSettings(level=level),
+    ],
+)
+def test_a_level_is_a_number_between_0_and_1(interval, level):
+    with pytest.raises(InputError, match=r"^level must lie between 0 and 1, got "):
+        interval(level)

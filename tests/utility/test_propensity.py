@@ -22,6 +22,28 @@ def test_a_correct_synthesis_has_ratio_one_and_standardised_zero_on_average():
     assert table["standardised"].mean() == pytest.approx(0, abs=0.25)
 
 
+def test_the_null_holds_for_files_of_unequal_size():
+    # Three synthetic records to each confidential one: the null of Snoke et al. (2018) has (1 - c)^2 c, c the synthetic share.
+    rng = np.random.default_rng(2)
+    results = []
+    for _ in range(200):
+        confidential = pd.DataFrame({"y": rng.normal(size=200)})
+        drawn = rng.normal(confidential["y"].mean(), confidential["y"].std(), size=600)
+        results.append(propensity_distance(confidential, pd.DataFrame({"y": drawn}), "y + I(y**2)", ("y",)))
+    assert pd.DataFrame(results)["ratio"].mean() == pytest.approx(1, abs=0.25)
+
+
+def test_hand_worked_for_files_of_unequal_size():
+    # 40 confidential, 20 synthetic: c = 1/3. The cells' shares of synthetic records are 5/35 and 15/25.
+    confidential, synthetic = pd.DataFrame({"y": [0] * 30 + [1] * 10}), pd.DataFrame({"y": [0] * 5 + [1] * 15})
+    result = propensity_distance(confidential, synthetic, "C(y)", ("y",))
+    pmse = (35 * (5 / 35 - 1 / 3) ** 2 + 25 * (15 / 25 - 1 / 3) ** 2) / 60
+    null = (2 / 3) ** 2 * (1 / 3) / 60
+    assert result.pmse == pytest.approx(pmse)
+    assert result.ratio == pytest.approx(pmse / null)
+    assert result.standardised == pytest.approx((pmse - null) / (np.sqrt(2) * null))
+
+
 def test_identical_files_cannot_be_told_apart():
     frame = pd.DataFrame({"y": np.arange(20.0)})
     assert propensity_distance(frame, frame, "y", ("y",)).pmse == pytest.approx(0, abs=1e-20)

@@ -1,0 +1,50 @@
+"""What an intruder has who knows ALL released unaltered columns, not only those of the scenario (METHODS section 13)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
+from riskweighted.intruder.world import World
+from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.matching import match
+
+__all__ = ["released_rows"]
+
+
+def released_rows(world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]], unaltered: Sequence[str]) -> pd.DataFrame:
+    """Patterns and share of unique records on all unaltered released columns; identification and match risk of each scheme.
+
+    Parameters
+    ----------
+    world : World
+    synthetic : mapping of label to L DataFrames
+        Paired with the confidential data.
+    unaltered : sequence of str
+        Every column that is released as it is.
+
+    Returns
+    -------
+    DataFrame in the columns of `riskweighted.evaluation.tables.COLUMNS`; the rows of the records' patterns stand under the confidential
+    label.
+    """
+    wide = world.under(replace(world.scenario, known=tuple(unaltered)))
+    return as_table(_rows(wide, synthetic))
+
+
+def _rows(wide: World, synthetic: Mapping[str, Sequence[pd.DataFrame]]) -> Iterator[dict[str, Any]]:
+    sizes = wide.patterns.sizes
+    of_patterns = {"released-patterns": float(len(sizes)), "released-uniques": wide.patterns.singletons / len(wide.confidential)}
+    for key, value in of_patterns.items():
+        yield measured(CONFIDENTIAL, Statistic(key), value, Statistic(key).define())
+    for label, frames in synthetic.items():
+        paired = wide.pair(list(frames))
+        risks = {
+            "released-mean-risk": float(np.mean(identification_risks(paired))),
+            "released-match-risk": match(paired).expected_match_risk,
+        }
+        for key, value in risks.items():
+            yield measured(label, Statistic(key), value, Statistic(key).define_risk(label))

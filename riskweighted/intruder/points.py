@@ -1,0 +1,57 @@
+"""Records whose ball is a single point: a share of zero is zero, so only an exact zero would be near it."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import UnscoredWarning
+
+if TYPE_CHECKING:
+    from riskweighted.intruder.world import World
+
+__all__ = ["point_balls", "warn_of_unscored"]
+
+
+def point_balls(world: "World", variable: str) -> np.ndarray:
+    """Which records' ball of a numeric variable holds one value only although its radius is positive, (n,)."""
+    scenario = world.scenario
+    values = world.confidential[variable].to_numpy(dtype=float)
+    if scenario.radius_of(variable) == 0:  # equality is what was asked for
+        return np.zeros(len(values), dtype=bool)
+    balls = scenario.balls(variable, values)
+    points: np.ndarray = balls.upper <= balls.lower
+    return points
+
+
+def warn_of_unscored(world: "World", frames: Sequence[pd.DataFrame] | None = None) -> None:
+    """Say how many records cannot be scored, because their ball is a point that no synthetic value hits.
+
+    Parameters
+    ----------
+    world : World
+    frames : sequence of DataFrame, optional
+        Synthetic datasets; silent for a variable where one of their values is such a point. None: before a fit of a model
+        that draws from a density.
+
+    Warns
+    -----
+    UnscoredWarning
+        With the number of records and the remedy, `min_radius`.
+    """
+    for name in world.numeric:
+        points = point_balls(world, name)
+        if not points.any():
+            continue
+        hit = np.unique(world.confidential[name].to_numpy(dtype=float)[points])
+        if any(np.isin(frame[name].to_numpy(dtype=float), hit).any() for frame in frames or ()):
+            continue
+        draws = "a model that draws from a density hits zero never" if frames is None else "no synthetic value is exactly zero"
+        warnings.warn(
+            f"{int(points.sum())} of {len(points)} records have {name!r} of zero, where a relative radius makes a ball of zero width, and "
+            f"{draws}: they cannot be scored and would count as risk 0; set min_radius (in units of {name!r})",
+            UnscoredWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,153 @@
+"""What a release pack holds and how each file of it is made: the same contents give the same bytes."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from riskweighted.common.atomic import write_file
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.data.io import write_table
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
+from riskweighted.release.analysis_code import combining_code, find_analysis, render
+from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
+from riskweighted.runs.finished import FinishedRun
+
+__all__ = ["Contents", "share_of_uniques", "write_pack"]
+
+_LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
+_LONGEST_UNIT = 40
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What goes into a pack; the same for every file of it."""
+
+    run: FinishedRun
+    schemes: tuple[str, ...]
+    formats: tuple[str, ...]
+    units: Mapping[str, str]
+    report: Callable[[FinishedRun], str] | None
+
+    def __post_init__(self) -> None:
+        long = [name for name, unit in self.units.items() if len(unit) > _LONGEST_UNIT]
+        if long:
+            raise InputError(f"the unit of {listing(long)} is longer than {_LONGEST_UNIT} characters")
+
+    @property
+    def target(self) -> str:
+        return self.run.study.target
+
+    def facts(self) -> dict[str, object]:
+        """What several pages say."""
+        return {
+            "target": self.target,
+            "schemes": self.schemes,
+            "count": self.run.study.release.L,
+            "records": self.run.manifest["input"]["records"],
+            "demonstration": self.run.study.reproducible,
+        }
+
+
+def write_pack(contents: Contents, folder: Path) -> None:
+    """Every file of the pack; the manifest last."""
+    files = {scheme: _write_datasets(contents, scheme, folder) for scheme in contents.schemes}
+    run, first, facts = contents.run, contents.schemes[0], contents.facts()
+    datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
+    book = codebook(datasets, [contents.target], contents.units).assign(precision=lambda table: _precisions(table, run))
+    write_table(book, folder / "codebook.csv")
+    write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
+    codes = _write_combining(contents, first, files[first], folder)
+    if contents.report is not None:
+        write_file(folder / "report.html", contents.report(run))
+    unaltered = [str(name) for name in datasets[0] if name != contents.target]
+    own = [str(name) for name in datasets[0] if name != contents.target and own_value_for_each(datasets[0][name])]
+    source = file_hash(run.folder / "manifest.json")
+    facts |= _exposure(run) | {"unaltered": unaltered}
+    made_by = run.manifest["versions"]["riskweighted"]
+    write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
+    write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
+    _write_manifest(contents, source, folder)
+
+
+def share_of_uniques(run: FinishedRun) -> float:
+    """Share of the records that are alone in their pattern of all unaltered released columns."""
+    return float(by_label(run.tables["risk"], Statistic("released-uniques"))[CONFIDENTIAL])
+
+
+def _exposure(run: FinishedRun) -> dict[str, object]:
+    """What an intruder has who knows all unaltered columns, in words."""
+    share, most = share_of_uniques(run), run.study.release.unique_share
+    return {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
+
+
+def _write_datasets(contents: Contents, scheme: str, folder: Path) -> dict[str, list[str]]:
+    """The datasets of a scheme in every format; their paths in the pack by format."""
+    frames = contents.run.synthetic[scheme]
+    width = len(str(len(frames)))
+    files: dict[str, list[str]] = {name: [] for name in contents.formats}
+    for number, frame in enumerate(frames, 1):
+        for name, paths in files.items():
+            paths.append(f"data/{scheme}/synthetic_{scheme}_{number:0{width}d}.{name}")
+            write_table(frame, folder / paths[-1], label=f"{_LABEL} {number} of {len(frames)}")
+    write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
+    return files
+
+
+def _precisions(table: pd.DataFrame, run: FinishedRun) -> list[str]:
+    """How finely the numbers of each variable are recorded, where they were rounded for release."""
+    return [run.manifest["precision"].get(name, "") for name in table["variable"]]
+
+
+def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path) -> bool:
+    """The page on combining, and its code in files of their own; whether there is any."""
+    analysis, facts = find_analysis(contents.run, scheme), contents.facts()
+    if analysis is None:
+        write_file(folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None))
+        return False
+    codes, missing = combining_code(analysis, contents.run.synthetic[scheme][0], files)
+    for name, code in codes.values():
+        write_file(folder / name, code)
+    longest = max((len(ticks) for _, code in codes.values() for ticks in re.findall("`+", code)), default=0)
+    page = render(
+        "how_to_combine.md",
+        **facts,
+        analysis=analysis,
+        what=analysis.what,
+        exact=analysis.exact,
+        scheme=scheme,
+        published=[f"{value:.5g}" for value in analysis.published],
+        percent=f"{100 * analysis.level:g}",
+        codes=[(language, name, code) for language, (name, code) in codes.items()],
+        missing=list(missing.items()),
+        fence="`" * max(3, longest + 1),
+    )
+    write_file(folder / "how_to_combine.md", page)
+    return bool(codes)
+
+
+def _write_manifest(contents: Contents, source: str, folder: Path) -> None:
+    """SHA-256 of every other file, versions and settings; of the confidential data the file's name only."""
+    settings = json.loads(json.dumps(contents.run.manifest["settings"]))
+    if settings["data"].get("path") is not None:
+        settings["data"]["path"] = re.split(r"[/\\]", settings["data"]["path"])[-1]
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    manifest = {
+        "what": f"{_LABEL}: the column {contents.target} is drawn from a model",
+        "schemes": list(contents.schemes),
+        "formats": list(contents.formats),
+        "units": dict(contents.units),
+        "precision": contents.run.manifest["precision"],
+        "synthesized": [contents.target],
+        "datasets_per_scheme": contents.run.study.release.L,
+        "records": contents.run.manifest["input"]["records"],
+        "settings": settings,
+        "versions": contents.run.manifest["versions"],
+        "run_manifest_sha256": source,
+        "files": {path.relative_to(folder).as_posix(): file_hash(path) for path in files},
+    }
+    write_file(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

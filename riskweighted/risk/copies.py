@@ -1,0 +1,112 @@
+"""Columns that give a sensitive variable away: its copy, in other units, as text, with gaps, or in its order."""
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import significant_digits
+
+__all__ = ["as_numbers", "find_copies", "order_alike", "refuse_copies"]
+
+_LEAST = 20  # records, and different values of the sensitive variable, below which order says nothing
+_SAME_ORDER = 0.99
+_SAME_RATIO = 0.05  # share of the records whose ratio to the sensitive variable is one number
+_COPIED = 0.01  # share of unmistakable values that are repeated in their rows
+_CLOSE = 1e-6
+_UNMISTAKABLE = 6  # digits
+
+
+def as_numbers(column: pd.Series) -> np.ndarray:
+    """A column as numbers (n,), NaN where it holds none: text loses its currency, unit, and separators of thousands."""
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return np.full(len(column), np.nan)
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        numbers: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
+        return numbers
+    parsed = {value: _number_in(str(value)) for value in column.dropna().unique()}
+    return np.array([parsed.get(value, np.nan) if not pd.isna(value) else np.nan for value in column], dtype=float)
+
+
+def _number_in(text: str) -> float:
+    """The one number in a text, NaN if there is none or more than one."""
+    found = re.findall(r"[-+\u2212]?\d[\d.,'\u2019_ \u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?", text)
+    if len(found) != 1:
+        return np.nan
+    digits = re.sub("['\u2019_ \u00a0\u2009\u202f]", "", found[0]).replace("\u2212", "-").rstrip(".,")
+    marks = [mark for mark in digits if mark in ".,"]
+    if marks and (len(set(marks)) > 1 or marks.count(marks[-1]) == 1):
+        decimal = marks[-1]
+        grouped = len(set(marks)) == 1 and re.fullmatch(r"[-+]?\d{1,3}[.,]\d{3}", digits) is not None and decimal == ","
+        digits = digits.replace("." if decimal == "," else ",", "").replace(decimal, "" if grouped else ".")
+    else:
+        digits = digits.replace(",", "").replace(".", "")
+    try:
+        return float(digits)
+    except ValueError:
+        return np.nan
+
+
+def order_alike(left: np.ndarray, right: np.ndarray) -> float:
+    """Spearman's rank correlation without its sign, over the records where both are numbers; 0 where one is constant there."""
+    both = np.isfinite(left) & np.isfinite(right)
+    left, right = left[both], right[both]
+    if len(left) < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:
+        return 0.0
+    return float(abs(stats.spearmanr(left, right).statistic))
+
+
+def find_copies(values: np.ndarray, column: pd.Series) -> str:
+    """How a column gives the sensitive values (n,) away; empty where it does not.
+
+    Found are a column in the same order (rank correlation of 0.99 and more where both are numbers), one in other units (5 % of the
+    records and at least 20 have one ratio, which no value of its own explains), and one that repeats unmistakable values in their rows.
+    """
+    numbers = as_numbers(column)
+    both = np.isfinite(numbers)
+    if both.sum() < 4:
+        return ""
+    numbers, values = numbers[both], values[both]
+    several = len(np.unique(values)) >= _LEAST and len(np.unique(numbers)) >= _LEAST
+    if several and order_alike(numbers, values) >= _SAME_ORDER:
+        return "is in the same order"
+    if repeats_unmistakable(numbers, values):
+        return "repeats its values"
+    return "is it in other units" if several and _one_ratio(numbers, values) else ""
+
+
+def repeats_unmistakable(numbers: np.ndarray, values: np.ndarray) -> bool:
+    """Whether a column repeats values of at least 6 digits that occur once, in their rows: more than 1 % of them and more than 3."""
+    once = ~pd.Series(values).duplicated(keep=False).to_numpy()
+    long = np.array([significant_digits(value) >= _UNMISTAKABLE for value in values])
+    repeated = int((np.abs(numbers - values) <= _CLOSE * np.abs(values))[once & long].sum())
+    return repeated > max(3, _COPIED * int((once & long).sum()))
+
+
+def _one_ratio(numbers: np.ndarray, values: np.ndarray) -> bool:
+    """Whether many different values of one column have the same ratio to the other."""
+    usable = (values != 0) & (numbers != 0)
+    if usable.sum() < _LEAST:
+        return False
+    pairs = pd.DataFrame(
+        {"ratio": [f"{ratio:.5e}" for ratio in numbers[usable] / values[usable]], "value": values[usable]}
+    ).drop_duplicates()
+    return int(pairs["ratio"].value_counts().iloc[0]) >= max(_LEAST, _SAME_RATIO * len(pairs))
+
+
+def refuse_copies(confidential: pd.DataFrame, target: str, released: Iterable[str]) -> None:
+    """Refuse to release unaltered columns that give the synthesized variable away.
+
+    Raises
+    ------
+    InputError
+        With the column's name and how.
+    """
+    values = confidential[target].to_numpy(dtype=float)
+    for name in released:
+        how = find_copies(values, confidential[name])
+        if how:
+            raise InputError(f"the column {name!r} is to be released unaltered, but it gives away the synthesized {target!r}: it {how}")

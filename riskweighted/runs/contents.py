@@ -1,0 +1,78 @@
+"""What the files of a finished run must hold, whatever their hashes say: whoever wrote them can have written a manifest too."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, summary_columns
+from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["check_dataset", "check_records", "check_tables", "read_posterior"]
+
+_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences")
+_MEASURED = ("value", "lower", "upper", "overlap")
+
+
+def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], folder: Path) -> None:
+    """Refuse tables of a run that lack a column or a scheme, or hold text where numbers stand."""
+    for name in ("risk", "utility"):
+        if list(tables[name]) != list(COLUMNS):
+            raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
+        _require(tables[name], f"tables/{name}.csv", (), _MEASURED)
+    own = [column.name for column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)]
+    try:
+        own += [column.name for column in summary_columns(tables["risk"], tables["utility"])]
+    except (KeyError, ValueError, TypeError):
+        raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
+    _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name != CONVERGED.name])
+    _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged"), _DIAGNOSTICS)
+    for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes))):
+        lacking = [label for label in wanted if label not in set(tables[name]["label"])]
+        repeated = name == "summary" and tables[name]["label"].duplicated().any()
+        if lacking or repeated:
+            raise InputError(f"{str(folder)!r}: 'tables/{name}.csv' must have a row for each label; it lacks {listing(lacking)}")
+
+
+def check_records(table: pd.DataFrame, name: str, labels: Sequence[str], records: int) -> pd.DataFrame:
+    """A table (n, labels) of the records, its rows named by the column "row"."""
+    _require(table, name, ("row", *labels), labels)
+    if len(table) != records:
+        raise InputError(f"{name!r} of the run has {len(table)} rows, and the run was made from {records} records")
+    return table.set_index("row")
+
+
+def check_dataset(frame: pd.DataFrame, name: str, columns: Sequence[str], targets: Sequence[str], records: int) -> pd.DataFrame:
+    """A synthetic dataset: the columns of the first one, as many rows as the run has records, numbers where a model drew."""
+    _require(frame, name, columns, targets)
+    if len(frame) != records:
+        raise InputError(f"{name!r} of the run has {len(frame)} rows, and the run was made from {records} records")
+    return frame
+
+
+def read_posterior(path: Path) -> "xr.Dataset":
+    """The draws of one fit."""
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(path, engine="scipy") as stored:
+            loaded: xr.Dataset = stored.load()
+    except Exception as error:  # of the reader, which may quote what it read
+        raise InputError(f"{path.name!r} of the run holds no posterior draws ({type(error).__name__})") from None
+    if not {"chain", "draw"} <= set(loaded.sizes):
+        raise InputError(f"{path.name!r} of the run holds no posterior draws by chain and draw")
+    return loaded
+
+
+def _require(table: pd.DataFrame, name: str, columns: Sequence[str], numbers: Sequence[str]) -> None:
+    lacking = [column for column in (*columns, *numbers) if column not in table.columns]
+    if lacking:
+        raise InputError(f"{name!r} of the run lacks the column {listing(dict.fromkeys(lacking))}")
+    text = [column for column in numbers if not pd.api.types.is_numeric_dtype(table[column].dtype) and table[column].notna().any()]
+    if text:
+        raise InputError(f"{name!r} of the run must hold numbers in {listing(text)}")

@@ -1,0 +1,86 @@
+"""Where a run's random numbers come from: a seed and fresh secret entropy, kept with what never leaves (METHODS section 13)."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from riskweighted.common.atomic import keep, recall
+from riskweighted.common.errors import InputError
+from riskweighted.common.seeds import ENTROPY_BYTES, Streams
+from riskweighted.common.settings import to_table
+from riskweighted.runs.checked import CheckedStudy
+
+__all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "run_streams", "streams_bytes"]
+
+FILE = "confidential/randomness.json"
+_KEPT = "entropy"
+
+
+def run_streams(checked: CheckedStudy, partial: Path, entropy: bytes | None = None) -> Streams:
+    """The streams of a run: those of its seed if it is reproducible, else with given, kept or fresh entropy.
+
+    Parameters
+    ----------
+    checked : CheckedStudy
+    partial : Path
+        The working folder, where an interrupted run kept its entropy.
+    entropy : bytes, optional
+        That of an earlier run, to repeat it.
+    """
+    study = checked.study
+    if study.reproducible:
+        if entropy is not None:
+            raise InputError("the study is reproducible, so its seed alone decides: entropy is for runs that are not")
+        return Streams(study.seed)
+    used = entropy or recall(partial / _KEPT, _KEPT) or secrets.token_bytes(ENTROPY_BYTES)
+    return Streams.of(study.seed, used, json.dumps([_settings(checked), checked.model.fingerprint], default=str).encode())
+
+
+def _settings(checked: CheckedStudy) -> dict[str, Any]:
+    """What decides the datasets: not where the data lies, on how many cores the chains run, nor what is measured."""
+    table: dict[str, Any] = to_table(checked.study)
+    table["data"].pop("path", None)
+    table["sampling"].pop("cores", None)
+    table.pop("evaluation", None)
+    return table
+
+
+def keep_entropy(streams: Streams, partial: Path) -> None:
+    """Keep the entropy in a working folder, so that an interrupted run goes on with it."""
+    if streams.entropy is not None and recall(partial / _KEPT, _KEPT) != streams.entropy:
+        keep(partial / _KEPT, streams.entropy, _KEPT)
+
+
+def streams_bytes(streams: Streams) -> bytes:
+    """As it stands in the file."""
+    table = {"seed": streams.seed, "entropy": streams.entropy and streams.entropy.hex(), "key": streams.key and streams.key.hex()}
+    return (json.dumps(table, indent=2) + "\n").encode()
+
+
+def load_streams(folder: Path) -> Streams:
+    """The streams of a finished run, from its folder."""
+    path = folder / FILE
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        secret = [None if table[name] is None else bytes.fromhex(table[name]) for name in ("entropy", "key")]
+        if not isinstance(table["seed"], int) or (secret[0] is None) != (secret[1] is None):
+            raise ValueError
+        return Streams(table["seed"], *secret)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{str(path)!r} is absent or does not hold the randomness of a run") from None
+
+
+def read_entropy(path: Path) -> bytes:
+    """The entropy of an earlier run from its `confidential/randomness.json`, or from the folder of that run.
+
+    Raises
+    ------
+    InputError
+        If the file is not there, is no such file, or is of a reproducible run.
+    """
+    folder = path if path.is_dir() else path.parent.parent
+    entropy = load_streams(folder).entropy
+    if entropy is None:
+        raise InputError(f"the run {str(folder)!r} was reproducible: it has no entropy, its seed alone repeats it")
+    return entropy

@@ -1,0 +1,177 @@
+"""What a formula may say: columns, numbers, a few functions and operators. Nothing else reaches formulaic, which runs code."""
+
+import ast
+import keyword
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from riskweighted.common.errors import InputError
+
+__all__ = ["ALLOWED", "Parts", "response_name", "split_formula"]
+
+_SPLINES = {
+    "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation"),
+    "cs": ("df", "knots", "lower_bound", "upper_bound", "constraints", "cyclic", "extrapolation"),
+    "poly": ("degree", "raw"),
+}
+_WORDS = {"constraints": ("center",), "extrapolation": ("raise", "clip", "zero", "extend")}
+_FUNCTIONS = ("C", "log", "log1p", "sqrt", "exp", *_SPLINES)
+_CALLS = ", ".join(f"{name}()" for name in _FUNCTIONS)
+ALLOWED = f"column names (`quoted` where they are no plain words), numbers, {_CALLS}, + - * / ** : ( )"
+# Words of Python are names of columns here: class, from, in.
+_KEYWORDS = sorted(set(keyword.kwlist) - {"True", "False", "None"})
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)  # ":" is read as "@", which a formula cannot hold
+_LONGEST = 5_000  # characters
+_LARGEST_EXPONENT = 10
+_MOST_TERMS = 10_000
+_MOST_BASIS = 100  # columns, or knots, of a spline
+
+
+class Parts(NamedTuple):
+    """A formula taken apart: the response's column, the text of the right-hand side, and the columns it needs, in order."""
+
+    response: str
+    right: str
+    names: tuple[str, ...]
+
+
+class _NotAllowedError(Exception):
+    """Something in a formula that is not on the list."""
+
+
+def response_name(formula: str) -> str:
+    """The column on the left of the formula: the sensitive variable."""
+    return split_formula(formula).response
+
+
+def split_formula(formula: str) -> Parts:
+    """Take a formula apart, once every part of it is known to be harmless.
+
+    Raises
+    ------
+    InputError
+        If it is not 'column ~ predictors', or the right-hand side has anything but column names, numbers, the functions
+        C, log, log1p, sqrt, exp, bs, cs, poly and + - * / ** : with parentheses; or it would make very many terms.
+    """
+    if not isinstance(formula, str) or formula.count("~") != 1:
+        raise InputError(f"formula must read 'response ~ predictors', got {formula!r}")
+    left, right = (side.strip() for side in formula.split("~"))
+    quoted = re.fullmatch(r"`([^`]+)`", left)
+    if not right:
+        raise InputError(f"formula {formula!r} has no predictor; write '{left} ~ 1' for none on purpose")
+    if not quoted and not re.fullmatch(r"[^\W\d]\w*", left):
+        raise InputError(f"formula {formula!r} must have one column name on the left; a log or other scale is set with transform=")
+    try:
+        names = _names(right)
+    except _NotAllowedError as found:
+        shown = formula if len(formula) <= 200 else formula[:200] + " ..."
+        raise InputError(f"formula {shown!r} {found}; it may hold {ALLOWED}") from None
+    return Parts(quoted[1] if quoted else left, right, names)
+
+
+def _names(right: str) -> tuple[str, ...]:
+    """Columns of a right-hand side whose every part is allowed."""
+    if len(right) > _LONGEST:
+        raise _NotAllowedError(f"is longer than {_LONGEST} characters")
+    quoted: list[str] = []
+
+    def placeholder(match: re.Match[str]) -> str:
+        quoted.append(match[1] or match[2])
+        return f" _{'quoted' if match[1] else 'word'}_{len(quoted) - 1}_ "
+
+    plain = re.sub(rf"`([^`]+)`|\b({'|'.join(_KEYWORDS)})\b", placeholder, right)
+    strange = re.search(r"[^\w\s.+\-*/:(),=\[\]'\"]", plain)
+    if strange:
+        raise _NotAllowedError(f"has {strange[0]!r}")
+    try:
+        tree = ast.parse(f"({' '.join(plain.replace(':', '@').split())})", mode="eval").body
+        if _terms(tree) > _MOST_TERMS:
+            raise _NotAllowedError(f"makes more than {_MOST_TERMS} terms")
+        found = tuple(dict.fromkeys(_columns(tree)))
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise _NotAllowedError("cannot be read") from None
+    places = {f"_{kind}_{place}_": name for place, name in enumerate(quoted) for kind in ("quoted", "word")}
+    return tuple(places.get(name, name) for name in found)
+
+
+def _columns(node: ast.expr) -> Iterator[str]:
+    """Names of columns under a node; anything that is not allowed ends the reading."""
+    match node:
+        case ast.Name(name):
+            yield name
+        case ast.Constant(value):
+            _number(value)
+        case ast.UnaryOp(ast.UAdd() | ast.USub(), operand):
+            yield from _columns(operand)
+        case ast.BinOp(base, ast.Pow(), exponent):
+            if not isinstance(exponent, ast.Constant) or not 0 <= _number(exponent.value) <= _LARGEST_EXPONENT:
+                raise _NotAllowedError(f"has an exponent that is no number from 0 to {_LARGEST_EXPONENT}")
+            names = list(_columns(base))
+            if not names:  # numbers alone grow without end: ((9**9)**9)**9
+                raise _NotAllowedError("has a power of a number")
+            yield from names
+        case ast.BinOp(left, operator, right) if isinstance(operator, _OPERATORS):
+            yield from _columns(left)
+            yield from _columns(right)
+        case ast.Call(ast.Name(name), [first, *others], keywords) if name in _FUNCTIONS:
+            names = list(_columns(first))
+            if any(isinstance(part, ast.MatMult) for part in ast.walk(first)) or any(name.startswith("_word_") for name in names):
+                raise _NotAllowedError(f"has ':' or an unquoted word of Python within {name}()")
+            yield from names
+            _settings(name, others, keywords)
+        case ast.Call(ast.Name(name)):
+            raise _NotAllowedError(f"calls {name}()" if name not in _FUNCTIONS else f"calls {name}() without a column")
+        case _:
+            raise _NotAllowedError(f"has what no formula needs ({type(node).__name__.lower()})")
+
+
+def _settings(function: str, others: list[ast.expr], keywords: list[ast.keyword]) -> None:
+    """What stands after the column in a call: numbers of a spline."""
+    if (others or keywords) and function not in _SPLINES:
+        raise _NotAllowedError(f"has {function}() of more than one column")
+    for place, value in enumerate(others):
+        _setting(_SPLINES[function][place] if place < len(_SPLINES[function]) else None, value, function)
+    for given in keywords:
+        _setting(given.arg if given.arg in _SPLINES[function] else None, given.value, function)
+
+
+def _setting(name: str | None, value: ast.expr, function: str) -> None:
+    try:
+        given = ast.literal_eval(value)
+    except (ValueError, TypeError):
+        raise _NotAllowedError(f"sets something else than numbers in {function}()") from None
+    if name is None:
+        raise _NotAllowedError(f"sets what {function}() does not have; it has {', '.join(_SPLINES[function])}")
+    if isinstance(given, bool) or given is None or given in _WORDS.get(name, ()):
+        return
+    numbers = [_number(number) for number in (given if isinstance(given, list) else [given])]
+    if len(numbers) > _MOST_BASIS or (name in ("df", "degree") and max(numbers, default=0) > _MOST_BASIS):
+        raise _NotAllowedError(f"has more than {_MOST_BASIS} columns or knots in {function}()")
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _NotAllowedError("has a constant that is no finite number")
+    return value
+
+
+_COUNTS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Mult: lambda left, right: left + right + left * right,
+    ast.MatMult: lambda left, right: left * right,
+}
+
+
+def _terms(node: ast.expr) -> int:
+    """No fewer terms than the node makes: a*b is a + b + a:b, and a power crosses its base with itself."""
+    match node:
+        case ast.BinOp(base, ast.Pow(), ast.Constant(int(exponent))) if exponent >= 0:
+            n = _terms(base)
+            return sum(math.comb(n, size) for size in range(1, min(exponent, _LARGEST_EXPONENT) + 1))
+        case ast.BinOp(left, operator, right):
+            return _COUNTS.get(type(operator), int.__add__)(_terms(left), _terms(right))
+        case ast.UnaryOp(_, operand):
+            return _terms(operand)
+        case _:
+            return 1

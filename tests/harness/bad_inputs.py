@@ -1,0 +1,709 @@
+"""Wrong inputs to every command: each ends with exit code 2 and one line that shows no confidential value, and leaves nothing behind.
+
+The tests give them all to one process; ``python -m tests.harness.bad_inputs --processes`` starts the real command for each, from the
+root of the repository. A case is a command and what is changed in a folder of good inputs before it.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+STUDY = """
+seed = 3
+[data]
+path = "data.csv"
+[scenario]
+known = ["group"]
+synthetic = "income"
+radius = 0.2
+[synthesizer]
+name = "linear-regression"
+formula = "income ~ group"
+transform = "log"
+[weights]
+schemes = ["unweighted", "pairwise"]
+[sampling]
+draws = 40
+tune = 40
+[release]
+L = 3
+[evaluation]
+regression = "income ~ group"
+coefficient = "group[T.b]"
+resamples = 50
+[top_coding]
+quantile = 0.9
+"""
+SWEEP = 'study = "study.toml"\nrepetitions = 1\n[grid]\n"release.L" = [3, 2]\n'
+LINKING = """
+metrics = ["unicity", "taxicab", "adhoc"]
+strata = "state"
+[files]
+puf = "puf.csv"
+eif = "eif.csv"
+iuf = "iuf.csv"
+[linking]
+age = "numeric"
+sex = "categorical"
+[scores]
+age = "age.csv"
+sex = "sex.csv"
+"""
+RUN = ("run", "study.toml", "--out", "out")
+DRY = (*RUN, "--dry-run")
+SWEEPS = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
+WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "w.csv")
+ASSESS = ("assess", "data.csv", "synthetic.csv", "--known", "group", "--synthesized", "income", "--out", "out")
+LINK = ("reidentify", "linking.toml", "--out", "out")
+RELEASE = ("release", "results", "--scheme", "pairwise", "--out", "out")
+REPORT = ("report", "results", "--out", "out.html")
+SUMMARY = ("summary", "results")
+
+
+class Case(NamedTuple):
+    """``change`` is done to a folder of good inputs, where ``arguments`` are then given to the command line."""
+
+    name: str
+    arguments: tuple[str, ...]
+    change: Callable[[Path], object]
+
+
+def confidential() -> pd.DataFrame:
+    """Every value of `income`, `person` and `note` can be recognised wherever it appears."""
+    rng = np.random.default_rng(1)
+    income = [float(f"{rng.integers(10, 99)}73{i:02d}.91{i:02d}7") for i in range(60)]
+    person = [f"quagga{i:02d}" for i in range(60)]
+    note = rng.choice(["okapi1", "okapi2"], 60)
+    return pd.DataFrame({"person": person, "group": rng.choice(["a", "b"], 60), "income": income, "note": note})
+
+
+def good_inputs(folder: Path, run: Path | None) -> None:
+    """Everything that the commands read; `run` is a finished run beside its data, if there is one."""
+    data = confidential()
+    data.to_csv(folder / "data.csv", index=False)
+    data.assign(income=data["income"] * 1.1).to_csv(folder / "synthetic.csv", index=False)
+    puf = pd.DataFrame({"pufid": range(6), "state": list("xxxyyy"), "sex": list("mfmfmf"), "age": [20, 30, 40, 50, 60, 70]})
+    puf.to_csv(folder / "puf.csv", index=False)
+    puf.drop(columns="pufid").assign(eifid=[f"quagga{i}" for i in range(6)]).to_csv(folder / "eif.csv", index=False)
+    pd.DataFrame({"pufid": range(6), "eifid": [f"quagga{i}" for i in range(6)]}).to_csv(folder / "iuf.csv", index=False)
+    for name, text in (
+        ("study.toml", STUDY),
+        ("sweep.toml", SWEEP),
+        ("linking.toml", LINKING),
+        ("age.csv", "up_to,score\n5,5\n,0\n"),
+        ("sex.csv", "puf,eif,score\nm,f,1\n"),
+    ):
+        (folder / name).write_text(text)
+    if run is not None:
+        shutil.copytree(run, folder / "results")
+        shutil.copy(run.parent / "data.csv", folder / "run_data.csv")
+
+
+def secrets(folder: Path) -> set[str]:
+    """What no message may show: all that is recognisable in the good inputs, and the incomes of the finished run."""
+    data = confidential()
+    found = {f"{value:.4f}"[:7] for value in data["income"]} | {"quagga", "okapi"}
+    if (folder / "run_data.csv").is_file():
+        found |= {text for text in pd.read_csv(folder / "run_data.csv", dtype=str)["income"] if len(text) >= 7}
+    return found
+
+
+# -- changes
+
+
+def nothing(folder: Path) -> None:
+    pass
+
+
+def edit(name: str, old: str, new: str) -> Callable[[Path], object]:
+    """Replace a text that must be there, once."""
+
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text, (name, old)
+        (folder / name).write_text(text.replace(old, new, 1))
+
+    return change
+
+
+def content(name: str, new: bytes | str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(new if isinstance(new, bytes) else new.encode())
+
+
+def gone(name: str) -> Callable[[Path], object]:
+    return lambda folder: shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
+
+
+def folder_instead(name: str) -> Callable[[Path], object]:
+    return lambda folder: ((folder / name).unlink(), (folder / name).mkdir())
+
+
+def linked(name: str, target: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).symlink_to(target)
+
+
+def table(name: str, **columns: Callable[[pd.DataFrame], object]) -> Callable[[Path], object]:
+    """Columns of a csv made anew from the table; None leaves one out."""
+
+    def change(folder: Path) -> None:
+        frame = pd.read_csv(folder / name)
+        for column, make in columns.items():
+            frame = frame.drop(columns=column) if make is None else frame.assign(**{column: make(frame)})
+        frame.to_csv(folder / name, index=False)
+
+    return change
+
+
+def rows(name: str, keep: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Path], object]:
+    return lambda folder: keep(pd.read_csv(folder / name)).to_csv(folder / name, index=False)
+
+
+def parquet(**columns: Callable[[pd.DataFrame], object]) -> Callable[[Path], object]:
+    """The data as ``data.parquet`` with other columns, and the study pointing there."""
+
+    def change(folder: Path) -> None:
+        frame = confidential()
+        frame.assign(**{name: make(frame) for name, make in columns.items()}).to_parquet(folder / "data.parquet")
+        edit("study.toml", "data.csv", "data.parquet")(folder)
+
+    return change
+
+
+def manifest(**entries: object) -> Callable[[Path], object]:
+    """Entries of the run's manifest replaced."""
+
+    def change(folder: Path) -> None:
+        path = folder / "results" / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+    return change
+
+
+def under_its_hash(name: str, new: bytes) -> Callable[[Path], object]:
+    """Another content of a file of the run, and its hash in the manifest."""
+
+    def change(folder: Path) -> None:
+        from riskweighted.common.fingerprints import file_hash
+
+        path = folder / "results" / "manifest.json"
+        (folder / "results" / name).write_bytes(new)
+        known = json.loads(path.read_text())
+        known["files"][name] = file_hash(folder / "results" / name)
+        path.write_text(json.dumps(known))
+
+    return change
+
+
+def without(arguments: tuple[str, ...], *options: str) -> tuple[str, ...]:
+    """Arguments without some options and their values."""
+    dropped = {place + step for place, word in enumerate(arguments) if word in options for step in (0, 1)}
+    return tuple(word for place, word in enumerate(arguments) if place not in dropped)
+
+
+# -- the catalogue
+
+_ONLY_A_RUN = ("negative values", "zeros", "truth values", "one record")  # weights can be made of them
+
+HUGE = "1_000_000_000_000"
+STUDY_EDITS = (
+    ("seed = 3", "seed = -1"),
+    ("seed = 3", 'seed = "3"'),
+    ("seed = 3", "seed = 3.5"),
+    ("seed = 3", "seed = true"),
+    ("seed = 3", "seed = []"),
+    ("seed = 3", "seed = 3\nseed = 4"),
+    ("seed = 3", "sed = 3"),
+    ("seed = 3", "seed = "),
+    ("[data]", "[data"),
+    ("[data]", "[dta]"),
+    ('[data]\npath = "data.csv"', 'data = "data.csv"'),
+    ('path = "data.csv"', 'path = "nope.csv"'),
+    ('path = "data.csv"', 'path = "."'),
+    ('path = "data.csv"', 'path = ""'),
+    ('path = "data.csv"', "path = 7"),
+    ('path = "data.csv"', "path = ['data.csv']"),
+    ('path = "data.csv"', 'path = "data.csv\\u0000"'),
+    ('path = "data.csv"', f'path = "{"x" * 300}.csv"'),
+    ('path = "data.csv"', 'path = "study.toml"'),
+    ('path = "data.csv"', 'path = "data.csv"\nembedded = "k401ksubs"'),
+    ('path = "data.csv"', 'embedded = "nope"'),
+    ('path = "data.csv"', "embedded = 1"),
+    ('known = ["group"]', 'known = ["nope"]'),
+    ('known = ["group"]', 'known = ["group", "group"]'),
+    ('known = ["group"]', 'known = ["income"]'),
+    ('known = ["group"]', "known = [1]"),
+    ('known = ["group"]', "known = 1"),
+    ('known = ["group"]', "known = {a = 1}"),
+    ('synthetic = "income"', 'synthetic = "nope"'),
+    ('synthetic = "income"', "synthetic = []"),
+    ('synthetic = "income"', 'synthetic = ["income", "person"]'),
+    ('synthetic = "income"', "synthetic = 3"),
+    ('synthetic = "income"', ""),
+    ("radius = 0.2", "radius = -0.2"),
+    ("radius = 0.2", "radius = nan"),
+    ("radius = 0.2", "radius = inf"),
+    ("radius = 0.2", 'radius = "0.2"'),
+    ("radius = 0.2", "radius = true"),
+    ("radius = 0.2", "radius = 20"),
+    ("radius = 0.2", "radius = {nope = 0.2}"),
+    ("radius = 0.2", "radius = []"),
+    ("radius = 0.2", 'radius = 0.2\nradius_kind = "percent"'),
+    ("radius = 0.2", 'radius = 0.2\nboundary = "ajar"'),
+    ("radius = 0.2", 'radius = 0.2\nsingletons = "ignore"'),
+    ("radius = 0.2", "radius = 0.2\nmin_radius = -1"),
+    ("radius = 0.2", 'radius = 0.2\ncategorical = "group"'),
+    ("radius = 0.2", "radius = 0.2\nunknown = 1"),
+    ('"linear-regression"', '"nope"'),
+    ('"linear-regression"', "7"),
+    ('name = "linear-regression"', ""),
+    ('"income ~ group"', '"income"'),
+    ('"income ~ group"', '"income ~ nope"'),
+    ('"income ~ group"', '"income ~ income"'),
+    ('"income ~ group"', '"income ~ group +"'),
+    ('"income ~ group"', '"income ~ (group"'),
+    ('"income ~ group"', '"person ~ group"'),
+    ('"income ~ group"', '"note ~ group"'),
+    ('"income ~ group"', '"income ~ group ~ note"'),
+    ('"income ~ group"', '""'),
+    ('"income ~ group"', "7"),
+    ('"income ~ group"', '"income ~ log(group)"'),
+    ('transform = "log"', 'transform = "sqrt"'),
+    ('transform = "log"', "transform = {a = 1}"),
+    ('transform = "log"', "components = 3"),
+    ('["unweighted", "pairwise"]', "[]"),
+    ('["unweighted", "pairwise"]', '["nope"]'),
+    ('["unweighted", "pairwise"]', '["pairwise", "pairwise"]'),
+    ('["unweighted", "pairwise"]', '["61-way"]'),
+    ('["unweighted", "pairwise"]', '["0-way"]'),
+    ('["unweighted", "pairwise"]', "[2]"),
+    ('schemes = ["unweighted", "pairwise"]', "scale = -1"),
+    ('schemes = ["unweighted", "pairwise"]', 'scale = "1"'),
+    ('schemes = ["unweighted", "pairwise"]', "scale = inf"),
+    ('schemes = ["unweighted", "pairwise"]', "shift = nan"),
+    ('schemes = ["unweighted", "pairwise"]', "shift = -1"),
+    ('schemes = ["unweighted", "pairwise"]', "radius = -1"),
+    ("draws = 40", "draws = 0"),
+    ("draws = 40", f"draws = {HUGE}"),
+    ("draws = 40", "draws = 40.5"),
+    ("tune = 40", f"tune = {HUGE}"),
+    ("tune = 40", "tune = 40\nchains = 0"),
+    ("tune = 40", f"tune = 40\nchains = {HUGE}"),
+    ("tune = 40", "tune = 40\ntarget_accept = 1"),
+    ("tune = 40", "tune = 40\ncores = 2"),
+    ("L = 3", "L = 0"),
+    ("L = 3", "L = 161"),
+    ("L = 3", f"L = {HUGE}"),
+    ("L = 3", 'L = 3\nformat = "xlsx"'),
+    ('regression = "income ~ group"', 'regression = "income ~ nope"'),
+    ('regression = "income ~ group"', 'regression = "nope ~ group"'),
+    ('regression = "income ~ group"', 'regression = "person ~ group"'),
+    ('regression = "income ~ group"', ""),
+    ('coefficient = "group[T.b]"', 'coefficient = "x"'),
+    ('coefficient = "group[T.b]"', "coefficient = 1"),
+    ('regression = "income ~ group"\ncoefficient = "group[T.b]"', 'regression = "income ~ C(note)"\ncoefficient = "x ~"\nlevel = 2'),
+    ("resamples = 50", "resamples = 0"),
+    ("resamples = 50", f"resamples = {HUGE}"),
+    ("resamples = 50", "level = 1"),
+    ("resamples = 50", 'level = "0.95"'),
+    ("resamples = 50", "quantiles = [0.5, 1.5]"),
+    ("resamples = 50", "quantiles = 0.5"),
+    ("resamples = 50", "quantiles = ['a']"),
+    ("resamples = 50", "threshold = -1"),
+    ("quantile = 0.9", "quantile = 1.9"),
+    ("quantile = 0.9", "value = nan"),
+    ("quantile = 0.9", "nope = 1"),
+    ("[top_coding]", "[nope]"),
+)
+DATA = {
+    "missing values": table("data.csv", income=lambda d: d["income"].where(d.index != 5)),
+    "infinite values": table("data.csv", income=lambda d: d["income"].where(d.index != 5, np.inf)),
+    "negative values": table("data.csv", income=lambda d: -d["income"]),
+    "zeros": table("data.csv", income=lambda d: 0.0),
+    "text among numbers": table("data.csv", income=lambda d: d["income"].astype(str).where(d.index != 5, "okapi9")),
+    "numbers with separators": table("data.csv", income=lambda d: d["income"].map("{:,.2f}".format)),
+    "numbers with a currency": table("data.csv", income=lambda d: "$" + d["income"].astype(str)),
+    "dates": table("data.csv", income=lambda d: "2020-02-30"),
+    "truth values": table("data.csv", income=lambda d: d.index % 2 == 0),
+    "no column": table("data.csv", income=None),
+    "no known column": table("data.csv", group=None),
+    "one record": rows("data.csv", lambda d: d.head(1)),
+    "no record": rows("data.csv", lambda d: d.head(0)),
+    "an empty file": content("data.csv", ""),
+    "spaces": content("data.csv", "   \n\n"),
+    "no column names": content("data.csv", confidential().to_csv(index=False, header=False)),
+    "numbers for column names": content("data.csv", "1,2,3\n4,5,6\n"),
+    "a column twice": content("data.csv", "group,income,income\na,1,2\nb,2,3\n"),
+    "rows too long": content("data.csv", "group,income\na,quagga,2,3\n"),
+    "a row too long": content("data.csv", "group,income\na,1\nb,2\nc,quagga,3\n"),
+    "an open quote": content("data.csv", 'group,income\n"a,1\nb,2\n'),
+    "binary": content("data.csv", bytes(range(256)) * 20),
+    "NUL bytes": content("data.csv", b"\0" * 500),
+    "UTF-16": content("data.csv", "group,income\nokapi,1\n".encode("utf-16")),
+    "Latin-1": content("data.csv", "group,income\nokapié,1\n".encode("latin-1")),
+    "a folder": folder_instead("data.csv"),
+    "no file": gone("data.csv"),
+    "a link that leads nowhere": lambda folder: ((folder / "data.csv").unlink(), (folder / "data.csv").symlink_to("nowhere")),
+    "links in a circle": lambda folder: ((folder / "data.csv").unlink(), (folder / "data.csv").symlink_to("data.csv")),
+    "lists": parquet(income=lambda d: [[value] for value in d["income"]]),
+    "lists in a known column": parquet(group=lambda d: [[value] for value in d["group"]]),
+    "lists in another column": parquet(note=lambda d: [[value] for value in d["note"]]),
+    "tables in cells": parquet(note=lambda d: [{"a": value} for value in d["note"]]),
+    "bytes": parquet(income=lambda d: [str(value).encode() for value in d["income"]]),
+    "times": parquet(income=lambda d: pd.Timestamp("2020-01-01")),
+    "a broken parquet file": lambda folder: (parquet()(folder), content("data.parquet", b"PAR1quagga")(folder)),
+    "half a parquet file": lambda folder: (
+        parquet()(folder),
+        (folder / "data.parquet").write_bytes((folder / "data.parquet").read_bytes()[:900]),
+    ),
+    "text for a SAS file": lambda folder: (edit("study.toml", "data.csv", "d.xpt")(folder), content("d.xpt", "quagga" * 99)(folder)),
+    "text for a Stata file": lambda folder: (edit("study.toml", "data.csv", "d.dta")(folder), content("d.dta", "quagga" * 99)(folder)),
+    "text for an SPSS file": lambda folder: (edit("study.toml", "data.csv", "d.sav")(folder), content("d.sav", "quagga" * 99)(folder)),
+}
+FILES = {
+    "no study": ((*DRY[:1], "nope.toml", *DRY[2:]), nothing),
+    "a folder for a study": ((*DRY[:1], ".", *DRY[2:]), nothing),
+    "data for a study": ((*DRY[:1], "data.csv", *DRY[2:]), nothing),
+    "an empty study": (DRY, content("study.toml", "")),
+    "a study in Latin-1": (DRY, content("study.toml", "# okapié\n".encode("latin-1"))),
+    "binary for a study": (DRY, content("study.toml", bytes(range(256)))),
+    "out is there": (RUN, lambda folder: (folder / "out").mkdir()),
+    "out is a file": (RUN, content("out", "x")),
+    "out is another's folder": ((*RUN, "--force"), lambda folder: (folder / "out").mkdir()),
+    "out is below a file": ((*RUN[:2], "--out", "data.csv/out"), nothing),
+    "out is a link that leads nowhere": (RUN, linked("out", "nowhere/out")),
+    "out is a link in a circle": (RUN, linked("out", "out")),
+    "out is too long": ((*RUN[:2], "--out", "x" * 300), nothing),
+    "out is in a run": ((*RUN[:2], "--out", "results/out"), nothing),
+    "the working folder is another's": (RUN, lambda folder: ((folder / "out.partial").mkdir(), content("out.partial/x", "x")(folder))),
+    "the working folder is a file": (RUN, content("out.partial", "x")),
+}
+OPTIONS = (
+    (RUN[:2], ()),
+    (RUN, ("--seed", "-1")),
+    (RUN, ("--seed", "quagga?")),
+    (RUN, ("--cores", "0")),
+    (RUN, ("--nope",)),
+    (RUN, ("more",)),
+    (("nope",), ()),
+    (("run",), ()),
+    (WEIGHTS, ("--radius", "-1")),
+    (WEIGHTS, ("--radius", "nan")),
+    (WEIGHTS, ("--radius", "inf")),
+    (WEIGHTS, ("--radius", "20")),
+    (WEIGHTS, ("--radius", "wide")),
+    (WEIGHTS, ("--scheme", "nope")),
+    (WEIGHTS, ("--scheme", "61-way")),
+    (WEIGHTS, ("--scheme", "1000000000-way")),
+    (WEIGHTS, ("--scheme", "9" * 5000 + "-way")),
+    (WEIGHTS, ("--scheme", "0-way")),
+    (WEIGHTS, ("--scheme", "")),
+    (WEIGHTS, ("--boundary", "ajar")),
+    (WEIGHTS, ("--singletons", "nope")),
+    (WEIGHTS, ("--scale", "-1")),
+    (WEIGHTS, ("--scale", "nan")),
+    (WEIGHTS, ("--scale", "1e400")),
+    (WEIGHTS, ("--shift", "inf")),
+    (WEIGHTS, ("--known", "nope")),
+    (WEIGHTS, ("--known", "group,group")),
+    (WEIGHTS, ("--known", "income")),
+    (WEIGHTS, ("--synthesized", "nope")),
+    (WEIGHTS, ("--synthesized", "")),
+    (WEIGHTS, ("--synthesized", "person")),
+    (WEIGHTS, ("--out", "w.xlsx")),
+    (WEIGHTS, ("--out", "w")),
+    (WEIGHTS, ("--out", "data.csv", "--force")),
+    (WEIGHTS, ("--out", "synthetic.csv")),
+    (WEIGHTS, ("--out", "data.csv/w.csv")),
+    (WEIGHTS, ("--out", "x" * 300 + ".csv")),
+    (WEIGHTS, ("--out", "results/w.csv")),
+    (without(WEIGHTS, "--out"), ()),
+    (without(WEIGHTS, "--synthesized"), ()),
+    (("weights", "nope.csv", *WEIGHTS[2:]), ()),
+    (("weights", "study.toml", *WEIGHTS[2:]), ()),
+    (("weights", ".", *WEIGHTS[2:]), ()),
+    (ASSESS, ("--top", "0")),
+    (ASSESS, ("--id", "nope")),
+    (ASSESS, ("--id", "group")),
+    (ASSESS, ("--radius", "-1")),
+    (ASSESS, ("--categorical", "group")),
+    (ASSESS, ("--boundary", "ajar")),
+    (ASSESS, ("--known", "nope")),
+    (ASSESS, ("--synthesized", "group")),
+    (ASSESS, ("nope.csv",)),
+    (ASSESS, ("study.toml",)),
+    (ASSESS, ("puf.csv",)),
+    (ASSESS, ("--out", "data.csv")),
+    (ASSESS, ("--out", "results/risk")),
+    (("assess", "data.csv"), ()),
+    (without(ASSESS, "--known"), ()),
+    (RELEASE, ("--scheme", "nope")),
+    (RELEASE, ("--scheme", "unweighted,nope")),
+    (without(RELEASE, "--scheme"), ("--confidential", "run_data.csv")),
+    (RELEASE, ("--confidential", "nope.csv")),
+    (RELEASE, ("--confidential", "data.csv")),
+    (RELEASE, ("--confidential", ".")),
+    (RELEASE, ("--confidential", "run_data.csv", "--format", "xlsx")),
+    (RELEASE, ("--confidential", "run_data.csv", "--format", "")),
+    (RELEASE, ("--confidential", "run_data.csv", "--unit", "nope=1")),
+    (RELEASE, ("--confidential", "run_data.csv", "--unit", "income")),
+    (RELEASE, ("--confidential", "run_data.csv", "--out", "results/pack")),
+    (RELEASE, ("--confidential", "run_data.csv", "--out", "results")),
+    (RELEASE, ("--confidential", "run_data.csv", "--out", ".")),
+    (("release", "nope", *RELEASE[2:]), ()),
+    (("release", "data.csv", *RELEASE[2:]), ()),
+    (("release", ".", *RELEASE[2:]), ()),
+    (REPORT, ("--confidential", "data.csv")),
+    (REPORT, ("--confidential", "run_data.csv", "--out", "out.pdf")),
+    (REPORT, ("--confidential", "run_data.csv", "--out", "results/out.html")),
+    (REPORT, ("--confidential", "run_data.csv", "--minimum-count", "2")),
+    (REPORT, ("--confidential", "run_data.csv", "--minimum-count", "100000")),
+    (("report", ".", "--out", "out.html"), ()),
+    (SUMMARY, ("--format", "html")),
+    (SUMMARY, ("--unit", "nope=1")),
+    (("summary", "nope"), ()),
+    (SWEEPS, ("--workers", "0")),
+    (SWEEPS, ("--scheduler", "tcp://127.0.0.1:1")),
+    (("sweep", "nope.toml", *SWEEPS[2:]), ()),
+    (("reidentify", "nope.toml", "--out", "out"), ()),
+    (("reidentify", "data.csv", "--out", "out"), ()),
+)
+SWEEP_EDITS = (
+    ('study = "study.toml"', 'study = "nope.toml"'),
+    ('study = "study.toml"', 'study = "a\\u0000"'),
+    ('study = "study.toml"', "study = 7"),
+    ('study = "study.toml"', ""),
+    ("repetitions = 1", "repetitions = 0"),
+    ("repetitions = 1", "repetitions = 1_000_000_000"),
+    ("repetitions = 1", 'repetitions = "1"'),
+    ("repetitions = 1", "repeat = 1"),
+    ("[grid]", "[grit]"),
+    ('"release.L" = [3, 2]', ""),
+    ('"release.L" = [3, 2]', '"release.L" = 3'),
+    ('"release.L" = [3, 2]', '"release.L" = []'),
+    ('"release.L" = [3, 2]', '"release.L" = [3, 3]'),
+    ('"release.L" = [3, 2]', '"release.L" = [3, 0]'),
+    ('"release.L" = [3, 2]', '"release.L" = [3, "2"]'),
+    ('"release.L" = [3, 2]', '"release.M" = [3]'),
+    ('"release.L" = [3, 2]', '"scenario.radius" = [0.1, -0.1]'),
+    ('"release.L" = [3, 2]', '"weights.schemes" = [["pairwise"]]'),
+    ('"release.L" = [3, 2]', '"weights.schemes" = ["nope"]'),
+    ('"release.L" = [3, 2]', '"synthesizer.formula" = ["income ~ nope"]'),
+    ('"release.L" = [3, 2]', '"synthesizer.name" = ["nope"]'),
+    ('"release.L" = [3, 2]', '"data.path" = ["nope.csv"]'),
+    ('"release.L" = [3, 2]', '"data.path" = [7]'),
+    ('"release.L" = [3, 2]', 'seed = ["1"]'),
+)
+LINKING_EDITS = (
+    ('"unicity"', '"cosine"'),
+    ('["unicity", "taxicab", "adhoc"]', "[]"),
+    ('["unicity", "taxicab", "adhoc"]', "7"),
+    ('strata = "state"', 'strata = "nope"'),
+    ('strata = "state"', 'strata = ["state", "state"]'),
+    ('strata = "state"', "alpha = 0"),
+    ('strata = "state"', 'alpha = "x"'),
+    ('strata = "state"', "threshold = 2"),
+    ('strata = "state"', "seed = -1"),
+    ('strata = "state"', 'normalization = "nope"'),
+    ('strata = "state"', 'empty_strata = "nope"'),
+    ('puf = "puf.csv"', 'puf = "nope.csv"'),
+    ('puf = "puf.csv"', 'puf = "puf\\u0000.csv"'),
+    ('puf = "puf.csv"', "puf = 7"),
+    ('puf = "puf.csv"', ""),
+    ('eif = "eif.csv"', 'eif = "study.toml"'),
+    ('iuf = "iuf.csv"', 'iuf = "puf.csv"'),
+    ('iuf = "iuf.csv"', 'iuf = "iuf.csv"\npufid = "nope"'),
+    ('iuf = "iuf.csv"', 'iuf = "iuf.csv"\npufid = "eifid"'),
+    ('iuf = "iuf.csv"', 'iuf = "iuf.csv"\npufid = "age"'),
+    ('age = "numeric"', 'age = "number"'),
+    ('age = "numeric"', "age = 7"),
+    ('age = "numeric"', 'nope = "numeric"'),
+    ('sex = "categorical"', 'sex = "numeric"'),
+    ("[linking]", "[linkage]"),
+    ('age = "age.csv"', 'age = "nope.csv"'),
+    ('age = "age.csv"', ""),
+    ('age = "age.csv"', 'age = "data.csv"'),
+    ("[files]", '[run]\nfolder = "results"\n[files]'),
+)
+LINKING_FILES = {
+    "a truth of one missing pair": content("iuf.csv", "pufid,eifid\n,\n"),
+    "a truth that points nowhere": table("iuf.csv", pufid=lambda d: d["pufid"] + 100),
+    "a truth that repeats": table("iuf.csv", pufid=lambda d: 1),
+    "a truth of other types": table("iuf.csv", pufid=lambda d: "quagga"),
+    "no truth": content("iuf.csv", ""),
+    "a repeated key": table("puf.csv", pufid=lambda d: 1),
+    "a missing key": table("eif.csv", eifid=lambda d: d["eifid"].where(d.index != 2)),
+    "an infinite age": table("puf.csv", age=lambda d: d["age"].astype(float).where(d.index != 2, np.inf)),
+    "no age at all": table("puf.csv", age=lambda d: None),
+    "ages as text": table("puf.csv", age=lambda d: "okapi"),
+    "sexes as numbers": table("puf.csv", sex=lambda d: 1),
+    "strata of one file only": table("puf.csv", state=lambda d: "z"),
+    "no records": rows("puf.csv", lambda d: d.head(0)),
+    "scores out of range": content("sex.csv", "puf,eif,score\nm,f,7\n"),
+    "scores as text": content("sex.csv", "puf,eif,score\nm,f,okapi\n"),
+    "scores without columns": content("sex.csv", "a,b\nokapi,2\n"),
+    "scores of a pair twice": content("sex.csv", "puf,eif,score\nm,f,1\nm,f,2\n"),
+    "breaks without an end": content("age.csv", "up_to,score\n5,5\n9,0\n"),
+    "breaks that descend": content("age.csv", "up_to,score\n9,5\n5,2\n,0\n"),
+}
+RUN_FILES = {
+    "a manifest of another version": manifest(versions={"riskweighted": "0.0.1"}),
+    "a manifest without files": manifest(files={}),
+    "files as a list": manifest(files=["okapi"]),
+    "settings that are none": manifest(settings=[1]),
+    "an input that is none": manifest(input={"records": "many"}),
+    "a manifest that is a list": content("results/manifest.json", "[]"),
+    "a manifest that is broken": content("results/manifest.json", '{"okapi": '),
+    "a manifest in bytes": content("results/manifest.json", bytes(range(256))),
+    "no manifest": gone("results/manifest.json"),
+    "a folder for a manifest": folder_instead("results/manifest.json"),
+    "no tables": gone("results/tables"),
+    "a file too many": content("results/extra.txt", "okapi"),
+    "a changed table": content("results/tables/risk.csv", "okapi\n1\n"),
+    "an unfinished run": content("results/.riskweighted", "a run"),
+    "another summary under its hash": under_its_hash("tables/summary.csv", b"a,b\nokapi,1\n"),
+    "another risk table under its hash": under_its_hash("tables/risk.csv", b"a,b\nokapi,1\n"),
+    "another convergence table under its hash": under_its_hash("tables/convergence.csv", b"label\nunweighted\npairwise\n"),
+    "binary tables under their hash": under_its_hash("tables/utility.csv", bytes(range(256))),
+}
+SYNTHETIC = "synthetic/pairwise/synthetic_1.csv"
+RUN_DATASETS = {
+    "another dataset under its hash": under_its_hash(SYNTHETIC, b"a,b\nokapi,1\n"),
+    "a short dataset under its hash": under_its_hash(SYNTHETIC, b"id,group,size,income\n0,a,1,5.5\n"),
+    "a dataset of text under its hash": under_its_hash(SYNTHETIC, b"id,group,size,income\n0,a,1,okapi\n"),
+    "a binary dataset under its hash": under_its_hash(SYNTHETIC, bytes(range(256))),
+    "weights that are none under their hash": under_its_hash("confidential/weights.csv", b"row,okapi\n1,2\n"),
+    "a posterior that is none under its hash": under_its_hash("confidential/posterior/pairwise.nc", b"okapi" * 99),
+}
+
+
+def catalogue() -> Iterator[Case]:
+    """Every case, with a name of its own."""
+    for old, new in STUDY_EDITS:
+        yield Case(f"study: {old} -> {new[:60]}", DRY, edit("study.toml", old, new))
+    for name, change in DATA.items():
+        yield Case(f"data: {name}", RUN, change)
+        if not re.search("parquet|file$|lists|tables|bytes|times", name) and name not in _ONLY_A_RUN:
+            yield Case(f"weights, data: {name}", WEIGHTS, change)
+    for name, (arguments, change) in FILES.items():
+        yield Case(f"files: {name}", arguments, change)
+    for arguments, more in OPTIONS:
+        yield Case(f"options: {' '.join((*arguments, *more))[:150]}", (*arguments, *more), nothing)
+    for old, new in SWEEP_EDITS:
+        yield Case(f"sweep: {old} -> {new}", SWEEPS, edit("sweep.toml", old, new))
+    for old, new in LINKING_EDITS:
+        yield Case(f"reidentify: {old} -> {new}", LINK, edit("linking.toml", old, new))
+    for name, change in LINKING_FILES.items():
+        yield Case(f"reidentify: {name}", LINK, change)
+    for name, change in RUN_FILES.items():
+        yield Case(f"summary: {name}", SUMMARY, change)
+        yield Case(f"release: {name}", (*RELEASE, "--confidential", "run_data.csv"), change)
+    for name, change in RUN_DATASETS.items():
+        arguments = (*REPORT, "--internal") if "weights" in name or "posterior" in name else RELEASE
+        yield Case(f"datasets: {name}", (*arguments, "--confidential", "run_data.csv"), change)
+
+
+# -- giving them to the command line
+
+
+class Answer(NamedTuple):
+    code: int
+    stdout: str
+    stderr: str
+
+
+def in_this_process(arguments: tuple[str, ...], folder: Path) -> Answer:
+    """As the console script does it, but in this process."""
+    from riskweighted.commands.main import main
+
+    before, argv, stdout, stderr, code = Path.cwd(), sys.argv, io.StringIO(), io.StringIO(), 0
+    os.chdir(folder)
+    sys.argv = ["riskweighted", *arguments]
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            warnings.simplefilter("default")
+            main()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.argv = argv
+        os.chdir(before)
+    return Answer(code, stdout.getvalue(), stderr.getvalue())
+
+
+def in_its_own_process(arguments: tuple[str, ...], folder: Path) -> Answer:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "riskweighted", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def listed(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def _needs_run(case: Case) -> bool:
+    return case.arguments[0] in ("release", "report", "summary") or any("results" in word for word in case.arguments)
+
+
+def faults(case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str, ...], Path], Answer]) -> list[str]:
+    """What is wrong with the answer to a case; nothing, if all is well."""
+    good_inputs(folder, run if _needs_run(case) else None)
+    hidden = secrets(folder)
+    case.change(folder)
+    before = listed(folder)
+    answer = give(case.arguments, folder)
+    shown = answer.stdout + answer.stderr
+    leaked = sum(secret in shown for secret in hidden)
+    return [
+        text
+        for wrong, text in (
+            (answer.code != 2, f"exit code {answer.code}: {answer.stderr[-300:]}"),
+            (not re.fullmatch(r"(warning: .*\n)*error: [^\n]+\n", answer.stderr), f"not one line: {answer.stderr[-300:]!r}"),
+            ("Traceback" in shown, "a traceback"),
+            (answer.stdout != "", "something on the output"),
+            (leaked > 0, f"{leaked} confidential values shown"),
+            (listed(folder) != before, f"left behind: {sorted(listed(folder) ^ before)[:3]}"),
+        )
+        if wrong
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--processes", action="store_true", help="start the real command for every case")
+    parser.add_argument("--every", type=int, default=1, help="every how many-th case")
+    given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+    from finished_run import finished_run
+
+    run, cases = finished_run(), list(catalogue())[:: given.every]
+    counts: Counter[str] = Counter()
+    for case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = faults(case, Path(folder), run, in_its_own_process if given.processes else in_this_process)
+        counts[f"{case.arguments[0]}, {'refused as it should be' if not wrong else 'WRONG'}"] += 1
+        for text in wrong:
+            print(f"{case.name}: {text}", flush=True)
+    for what, count in sorted(counts.items()):
+        print(f"{count:5}  {what}")
+    print(f"{len(cases):5}  in all{', each in a process of its own' if given.processes else ', in one process'}")
+    sys.exit(any("WRONG" in what for what in counts))
+
+
+if __name__ == "__main__":
+    main()
