@@ -11,13 +11,9 @@ from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
-<<<<<<< HEAD
-from riskweighted.synthesis.design import Design, build_design, response_name, response_values
-from riskweighted_models.common_scale import common_scale_coefficients
-=======
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
->>>>>>> main
+from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,

@@ -16,12 +16,8 @@ from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
-<<<<<<< HEAD
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
-=======
-from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
 from riskweighted.synthesis.precision import find_precision, round_to
->>>>>>> main
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
 __all__ = ["Fit", "PreparedModel", "load_fit", "prepare_model"]
@@ -73,10 +69,6 @@ class Fit:
         """One posterior draw: parameter name -> value."""
         return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
 
-<<<<<<< HEAD
-    def synthesize(self, L: int = 20, *, random_seed: int | None = None) -> list[pd.DataFrame]:  # noqa: N803
-        """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
-=======
     def synthesize(
         self,
         L: int = 20,  # noqa: N803
@@ -84,8 +76,7 @@ class Fit:
         random_seed: int | None = None,
         precision: float | None = None,
     ) -> list[pd.DataFrame]:
-        """Draw L synthetic datasets, each from its own posterior draw (METHODS section 5).
->>>>>>> main
+        """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
 
         Parameters
         ----------
