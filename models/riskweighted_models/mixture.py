@@ -40,11 +40,10 @@ def component_weights(components: int, concentration: float | str) -> Tensor:
     return weight
 
 
-def component_slopes(components: int, predictors: int, slope_spread: float, prior_sd: "Tensor | float") -> Tensor:
-    """Slopes (K, p) on the whitened predictors: beta + tau delta_k; beta ~ N(0, prior_sd), delta ~ N(0, 1), tau ~ N+(slope_spread)."""
-    if predictors == 0:
+def component_slopes(components: int, predictors: int, slope_spread: float, common: "Tensor | None") -> Tensor:
+    """Slopes (K, p) on the whitened predictors: common (p,) + tau delta_k; delta ~ N(0, 1), tau ~ N+(slope_spread)."""
+    if common is None:
         return pt.zeros((components, 0))
-    common = pm.Normal("slope", 0.0, prior_sd, shape=predictors)
     slopes: Tensor = common[None, :]
     if components == 1:
         return slopes

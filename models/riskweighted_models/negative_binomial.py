@@ -13,6 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
+from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,
@@ -69,6 +70,8 @@ class NegativeBinomial:
         beta_k = beta + tau delta_k, delta_k ~ N(0, 1), tau ~ half-N(slope_spread)      (K >= 2)
         weight ~ Dirichlet(concentration, ...)                                          (K >= 2)
 
+    sigma_beta is summed out (`riskweighted_models.common_scale`), so a fit holds no draws of it.
+
     Records of equal count and predictors have equal likelihood, so their weights are summed: exact, and without
     covariates its cost is that of the distinct counts.
 
@@ -114,10 +117,11 @@ class NegativeBinomial:
         with pm.Model() as model:
             alpha = pm.Data("alpha", weigh(np.ones(len(prepared.which)))["alpha"])
             weight = component_weights(self.components, self.concentration)
-            sigma_beta = pm.HalfStudentT("sigma_beta", nu=3, sigma=1.0)
             inverse_phi = pm.HalfCauchy("inverse_phi", 5.0, shape=self.components)
-            intercept = pm.Normal("intercept", 0.0, sigma_beta, shape=self.components)
-            slopes = component_slopes(self.components, p, self.slope_spread, sigma_beta)
+            coefficient = common_scale_coefficients("coefficient", self.components + p, nu=3.0)
+            intercept = pm.Deterministic("intercept", coefficient[: self.components])
+            common = pm.Deterministic("slope", coefficient[self.components :]) if p else None
+            slopes = component_slopes(self.components, p, self.slope_spread, common)
             mean = pt.exp(intercept + pt.as_tensor(prepared.whitened) @ slopes.T) if p else pt.exp(intercept)
             by_component = pm.logp(pm.NegativeBinomial.dist(mu=mean, alpha=1 / inverse_phi), prepared.counts[:, None])
             record = pt.logsumexp(pt.log(weight) + by_component, axis=1)

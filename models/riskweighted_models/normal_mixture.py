@@ -72,7 +72,8 @@ class NormalMixture(StandardUnits):
             weight = component_weights(self.components, self.concentration)
             centre = pm.Normal("centre", 0.0, 1.0, shape=self.components)
             sigma = pm.HalfStudentT("sigma", nu=3, sigma=1.0, shape=self.components)
-            slopes = component_slopes(self.components, p, self.slope_spread, 1.0)
+            common = pm.Normal("slope", 0.0, 1.0, shape=p) if p else None
+            slopes = component_slopes(self.components, p, self.slope_spread, common)
             # Components in rows, records in columns: a third faster than the transpose.
             mean = centre[:, None] + slopes @ np.ascontiguousarray(prepared.design.whitened.T) if p else centre[:, None]
             standard = (prepared.z - mean) / sigma[:, None]

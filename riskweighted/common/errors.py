@@ -38,7 +38,7 @@ class FlatWeightsWarning(RiskWeightedWarning):
 
 
 class ConvergenceWarning(RiskWeightedWarning):
-    """The chains of a fit disagree or diverged, so its draws are not to be trusted."""
+    """The chains of a fit disagree or diverged, so its draws are not to be trusted; or more datasets are asked of it than it has draws."""
 
 
 def listing(names: Iterable[object], limit: int = 12) -> str:

@@ -54,6 +54,8 @@ class Measure:
         What distinguishes rows of this measure: a number in the column "parameter", or a coefficient in the column "term".
     boundary : str
         What counts at the edge, as a sentence.
+    weighted : str
+        What weights below 1 do to its interval, as a sentence; none where it has no interval.
     """
 
     key: str
@@ -65,6 +67,7 @@ class Measure:
     disclosure: Disclosure | None = None
     parameter: Parameter = ""
     boundary: str = ""
+    weighted: str = ""
 
     def takes(self, parameter: float | None, term: str | None) -> bool:
         """Whether a row of this measure has just these."""
@@ -84,6 +87,8 @@ _ECDF_EDGE = "Values up to and including x count in a distribution function."
 _BOOTSTRAP = "mean over datasets of the bootstrap estimates"
 _LINEAR = "Linear interpolation between neighbouring values."
 _FIRST = "first dataset (S002)"
+_WIDE = "Weights below 1 bias it; the pooled bootstrap is wide enough to hide a small bias, but its level is not assured (docs/trust.md)."
+_BIASED = "Weights below 1 bias it, so its interval holds the truth less often than its level says, often much less (docs/trust.md)."
 _D = Disclosure
 
 # Risk of the records, as `evaluate` summarises it.
@@ -170,8 +175,8 @@ _RELEASED = (
 _UTILITY = (
     Measure("ecdf-maximum", "U_m", f"maximum {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
     Measure("ecdf-mean-square", "U_a", f"mean square {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
-    Measure("mean", "mean", _BOOTSTRAP, _SIX, "neither", "estimate", _D.FIVE_DIGITS),
-    Measure("quantile", "{parameter!r} quantile", _BOOTSTRAP, _SIX, "neither", "estimate", _D.SHARED_DIGITS, "quantile", _LINEAR),
+    Measure("mean", "mean", _BOOTSTRAP, _SIX, "neither", "estimate", _D.FIVE_DIGITS, weighted=_WIDE),
+    Measure("quantile", "{parameter!r} quantile", _BOOTSTRAP, _SIX, "neither", "estimate", _D.SHARED_DIGITS, "quantile", _LINEAR, _WIDE),
     Measure(
         "coefficient",
         "coefficient {term}",
@@ -181,6 +186,7 @@ _UTILITY = (
         "coefficient",
         _D.FIVE_DIGITS,
         "coefficient",
+        weighted=_BIASED,
     ),
     Measure(
         "overlap",

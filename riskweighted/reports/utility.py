@@ -53,7 +53,8 @@ def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
         {"Label": rows["label"], **estimates, "Overlap": [view.overlap(value) for value in rows["overlap"]], "Rule": rows["rule"]}
     )
     key, name = f"interval-{place}", plain(statistic.name)
-    table = make_table(f"{key}-table", f"Intervals: {name}", cells, source.glossary.columns(cells, _MEASURE_TERMS))
+    terms = source.glossary.columns(cells, _MEASURE_TERMS)
+    table = make_table(f"{key}-table", f"Intervals: {name}", cells, terms, _weighted_note(source, statistic))
     listed = "; ".join(f"{row['Label']} {row['Estimate']} ({row['Lower']} to {row['Upper']})" for _, row in cells.iterrows())
     alternative = f"Estimate and interval of {name} for each label, over a band for the confidential interval: {listed}."
     coarse = view.utility(utility)
@@ -64,6 +65,13 @@ def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
         return plot_intervals(rows_of(coarse, statistic), statistic.label)
 
     return _figure(key, f"Intervals: {name}", draw, alternative, (table,), source, (source.glossary.utility(statistic),))
+
+
+def _weighted_note(source: Source, statistic: Statistic) -> str:
+    """What the weights do to the interval, for the schemes that have any below 1."""
+    below = [str(scheme) for scheme, alpha in source.weights.items() if (alpha < 1).any()]
+    sentence = statistic.measure.weighted
+    return f"{', '.join(below)}: {sentence[:1].lower()}{sentence[1:]}" if below and sentence else ""
 
 
 def _figure(

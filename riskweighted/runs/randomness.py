@@ -3,13 +3,15 @@
 import json
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import InputError
 from riskweighted.common.seeds import ENTROPY_BYTES, Streams
 from riskweighted.common.settings import to_table
-from riskweighted.runs.checked import CheckedStudy
+
+if TYPE_CHECKING:  # at run time it would load models
+    from riskweighted.runs.checked import CheckedStudy
 
 __all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "run_streams", "streams_bytes"]
 
@@ -17,7 +19,7 @@ FILE = "confidential/randomness.json"
 _KEPT = "entropy"
 
 
-def run_streams(checked: CheckedStudy, partial: Path, entropy: bytes | None = None) -> Streams:
+def run_streams(checked: "CheckedStudy", partial: Path, entropy: bytes | None = None) -> Streams:
     """The streams of a run: those of its seed if it is reproducible, else with given, kept or fresh entropy.
 
     Parameters
@@ -37,7 +39,7 @@ def run_streams(checked: CheckedStudy, partial: Path, entropy: bytes | None = No
     return Streams.of(study.seed, used, json.dumps([_settings(checked), checked.model.fingerprint], default=str).encode())
 
 
-def _settings(checked: CheckedStudy) -> dict[str, Any]:
+def _settings(checked: "CheckedStudy") -> dict[str, Any]:
     """What decides the datasets: not where the data lies, on how many cores the chains run, nor what is measured."""
     table: dict[str, Any] = to_table(checked.study)
     table["data"].pop("path", None)

@@ -1,5 +1,6 @@
 """From posterior draws to L synthetic datasets that look like the confidential one."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,35 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer
 
-__all__ = ["as_column", "draw_values", "spread_draws"]
+__all__ = ["as_column", "draw_values", "random_draws", "spread_draws"]
 
 
 def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
-    """`count` distinct (chain, draw) pairs: chains in turn, and within a chain evenly spaced (METHODS section 5)."""
+    """`count` distinct (chain, draw) pairs, always the same ones: chains in turn, and within a chain evenly spaced."""
     check_count(count, most=chains * draws)
-    pairs = []
-    for chain in range(chains):
-        share = count // chains + (chain < count % chains)
-        places = np.floor((np.arange(share) + 0.5) * draws / max(share, 1)).astype(int)
-        pairs.append([(chain, int(place)) for place in places])
-    longest = max(len(row) for row in pairs)
-    return [row[turn] for turn in range(longest) for row in pairs if turn < len(row)]
+    return _in_turn(chains, count, lambda share: np.floor((np.arange(share) + 0.5) * draws / max(share, 1)).astype(int))
+
+
+def random_draws(chains: int, draws: int, count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """`count` distinct (chain, draw) pairs at random: chains in turn, and within a chain one draw of every stretch (METHODS section 5.4).
+
+    Each chain is a ring cut at a random place into stretches of equal length, to a draw. So every pair is as likely as any other.
+    """
+    check_count(count, most=chains * draws)
+
+    def places(share: int) -> np.ndarray:
+        ends = np.arange(share + 1) * draws // max(share, 1)
+        return np.sort((rng.integers(draws) + rng.integers(ends[:-1], ends[1:])) % draws)
+
+    order = rng.permutation(chains)  # the first ones give one more where count is no multiple of chains
+    return [(int(order[turn]), draw) for turn, draw in _in_turn(chains, count, places)]
+
+
+def _in_turn(chains: int, count: int, places: Callable[[int], np.ndarray]) -> list[tuple[int, int]]:
+    """(chain, draw) pairs, chains in turn; `places` gives the draws of a chain for its share of `count`."""
+    rows = [[(chain, int(draw)) for draw in places(count // chains + (chain < count % chains))] for chain in range(chains)]
+    longest = max(len(row) for row in rows)
+    return [row[turn] for turn in range(longest) for row in rows if turn < len(row)]
 
 
 def draw_values(synthesizer: Synthesizer, theta: Draw, prepared: Any, rng: np.random.Generator, n: int) -> np.ndarray:

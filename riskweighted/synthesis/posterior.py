@@ -1,5 +1,6 @@
 """A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +12,11 @@ import xarray as xr
 
 from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_count, check_seed
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
-from riskweighted.synthesis.drawing import as_column, draw_values, spread_draws
+from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.precision import find_precision, round_to
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
@@ -75,7 +76,7 @@ class Fit:
         random_seed: int | None = None,
         precision: float | None = None,
     ) -> list[pd.DataFrame]:
-        """Draw L synthetic datasets, each from its own posterior draw (METHODS section 5).
+        """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
 
         Parameters
         ----------
@@ -93,20 +94,37 @@ class Fit:
         -------
         list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
         dtypes and categories are kept.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If L exceeds the smallest bulk effective sample size of the fit.
         """
         check_seed(random_seed)
-        sizes = self.posterior.sizes
-        places = spread_draws(sizes["chain"], sizes["draw"], L) if self.estimates else [(0, 0)] * check_count(L)
+        streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
+        choice = np.random.default_rng(streams.spawn(1)[0])
+        places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
+        self._warn_of_few_draws(L)
         target = self.synthesizer.target
         precision = precision or find_precision(self.confidential[target])
         frames = []
-        for place, seed in zip(places, np.random.SeedSequence(random_seed).spawn(L), strict=True):
+        for place, seed in zip(places, streams.spawn(L), strict=True):
             rng = np.random.default_rng(seed)
             values = draw_values(self.synthesizer, self.draw(*place), self.prepared, rng, len(self.confidential))
             if not self.keeps_true_values:
                 values = round_to(values, precision)
             frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
         return frames
+
+    def _warn_of_few_draws(self, count: int) -> None:
+        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        if count > smallest:
+            warnings.warn(
+                f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
+                "independent; sample longer or take a smaller L",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def save(self, path: str | Path) -> None:
         """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""

@@ -294,3 +294,16 @@ def test_the_command_names_absent_data(tmp_path):
     (tmp_path / "data.csv").rename(tmp_path / "moved.csv")
     assert "--confidential FILE" in str(command(folder).exception)
     assert command(folder, "--confidential", tmp_path / "moved.csv").exit_code == 0
+
+
+def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releasable):
+    for page in (internal, releasable):
+        text, note = html.unescape(page), r'-table">.*?</table>\s*</div>\s*<p class="note">(.*?)</p>'
+        found = {key: re.search(f'id="{key}{note}', text, re.S).group(1) for key in ("interval-1", "interval-4")}
+        weighted = [scheme for scheme, alpha in run.weights.items() if (alpha < 1).any()]
+        assert weighted
+        assert "unweighted" not in weighted
+        for key, measure in (("interval-1", "mean"), ("interval-4", "coefficient")):
+            sentence = MEASURES[measure].weighted
+            assert sentence[1:] in found[key], (key, found[key])
+            assert ", ".join(weighted) in found[key]

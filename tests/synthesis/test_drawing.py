@@ -6,7 +6,7 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.drawing import as_column, spread_draws
+from riskweighted.synthesis.drawing import as_column, random_draws, spread_draws
 
 
 @given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1))
@@ -26,6 +26,33 @@ def test_draws_are_distinct_and_evenly_spread(chains, draws, share):
         assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
         # the margins at both ends are half a gap, so no draw sits at the start of its chain when few are taken
         assert len(places) == 0 or abs(places[0] - (draws - 1 - places[-1])) <= 1
+
+
+@given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1), seed=st.integers(0, 1000))
+@hypothesis_settings(deadline=None, max_examples=100)
+def test_random_draws_are_distinct_and_spread(chains, draws, share, seed):
+    count = max(1, round(share * chains * draws))
+    pairs = random_draws(chains, draws, count, np.random.default_rng(seed))
+    assert pairs == random_draws(chains, draws, count, np.random.default_rng(seed))
+    assert len(set(pairs)) == len(pairs) == count
+    assert all(0 <= chain < chains and 0 <= draw < draws for chain, draw in pairs)
+    by_chain = [sorted(draw for chain, draw in pairs if chain == c) for c in range(chains)]
+    assert max(map(len, by_chain)) - min(map(len, by_chain)) <= 1
+    assert [chain for chain, _ in pairs[:chains]] == [chain for chain, _ in pairs[chains : 2 * chains]] or count < 2 * chains
+    for places in by_chain:  # one draw of every stretch: from one to the next but one lies at least a stretch
+        around = [*places, *(place + draws for place in places[:2])]
+        assert all(later - one > draws // len(places) for one, later in zip(around, around[2:], strict=False))
+
+
+@pytest.mark.parametrize(("chains", "draws", "count"), [(3, 7, 4), (4, 10, 6), (2, 5, 9), (1, 8, 3)])
+def test_every_draw_is_as_likely_as_any_other(chains, draws, count):
+    rng, repetitions = np.random.default_rng(5), 20_000
+    taken = np.zeros((chains, draws))
+    for _ in range(repetitions):
+        for place in random_draws(chains, draws, count, rng):
+            taken[place] += 1
+    share = count / (chains * draws)
+    assert np.abs(taken / repetitions - share).max() < 5 * np.sqrt(share * (1 - share) / repetitions)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +81,9 @@ def test_a_count_must_be_a_whole_number_of_at_least_one(count):
 def test_more_datasets_than_draws_are_refused():
     with pytest.raises(InputError) as caught:
         spread_draws(2, 10, 21)
+    assert_clear(caught, "L", "20", "21")
+    with pytest.raises(InputError) as caught:
+        random_draws(2, 10, 21, np.random.default_rng(1))
     assert_clear(caught, "L", "20", "21")
 
 

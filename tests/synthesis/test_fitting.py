@@ -1,5 +1,6 @@
 """Compile once, sample, judge, save: tried on one compiled negative-binomial model."""
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -278,7 +279,11 @@ def test_each_frame_comes_from_a_posterior_draw_of_its_own(unweighted, count):
     recorder = Recorder([])
     number = np.arange(1200.0).reshape(2, 600)
     posterior = unweighted.posterior.assign(which=(("chain", "draw"), number))
-    frames = dataclasses.replace(unweighted, synthesizer=recorder, posterior=posterior).synthesize(count, random_seed=1)
+    fitted = dataclasses.replace(unweighted, synthesizer=recorder, posterior=posterior)
+    too_many = count > unweighted.diagnostics["ess_bulk"].min()
+    assert too_many == (count == 1200)
+    with pytest.warns(ConvergenceWarning, match="^L = 1200 datasets exceed the ") if too_many else contextlib.nullcontext():
+        frames = fitted.synthesize(count, random_seed=1)
     assert len(frames) == len(recorder.seen) == len({theta["which"] for theta in recorder.seen}) == count
     from_second = sum(theta["which"] >= 600 for theta in recorder.seen)
     assert abs(count - 2 * from_second) <= 1
@@ -286,6 +291,30 @@ def test_each_frame_comes_from_a_posterior_draw_of_its_own(unweighted, count):
         chain, draw = divmod(int(theta["which"]), 600)
         assert theta["intercept"].tolist() == unweighted.posterior["intercept"].values[chain, draw].tolist()
     assert len({frame["employees"].to_numpy().tobytes() for frame in frames}) == count
+
+
+def test_another_seed_takes_other_posterior_draws(unweighted):
+    posterior = unweighted.posterior.assign(which=(("chain", "draw"), np.arange(1200.0).reshape(2, 600)))
+
+    def taken(seed):
+        recorder = Recorder([])
+        dataclasses.replace(unweighted, synthesizer=recorder, posterior=posterior).synthesize(10, random_seed=seed)
+        return [theta["which"] for theta in recorder.seen]
+
+    assert taken(1) == taken(1)
+    sets = [set(taken(seed)) for seed in range(20)]
+    assert len(set().union(*sets)) > 150  # of 200; were the draws fixed, 10
+
+
+def test_more_datasets_than_effective_draws_are_warned_of_once_with_both_counts(unweighted):
+    effective = int(unweighted.diagnostics["ess_bulk"].min())
+    unweighted.synthesize(effective, random_seed=1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        unweighted.synthesize(effective + 2, random_seed=1)
+    (warning,) = caught
+    assert f"L = {effective + 2} datasets" in str(warning.message)
+    assert f"{unweighted.diagnostics['ess_bulk'].min():.0f} effective draws" in str(warning.message)
+    assert warning.filename == __file__
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.5, 2.0, "3", None, True, 1201])
@@ -671,10 +700,10 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     fitted.save(tmp_path / "fit.nc")
     with xr.open_dataset(tmp_path / "fit.nc", engine="scipy") as stored:
         names, sizes, attributes = set(stored.variables), dict(stored.sizes), stored.attrs
-    parameters = {"sigma_beta", "inverse_phi", "intercept", "predictive_mean", "predictive_sd"}
-    coordinates = {"chain", "draw", "quantity", "intercept_dim_0", "inverse_phi_dim_0"}
+    parameters = {"coefficient", "inverse_phi", "intercept", "predictive_mean", "predictive_sd"}
+    coordinates = {"chain", "draw", "quantity", "coefficient_dim_0", "intercept_dim_0", "inverse_phi_dim_0"}
     assert names == parameters | coordinates | {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged"}
-    assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
+    assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "coefficient_dim_0": 1, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
     # Hashes, so that no other data and weights pick it up, and no damaged file passes.
     assert set(attributes) == {"made_for", "weights", "random_seed", "checksum"}
     assert len(attributes["made_for"]) == len(attributes["weights"]) == 64

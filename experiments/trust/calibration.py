@@ -1,0 +1,236 @@
+"""Simulation-based calibration (Talts et al. 2018) of every registered synthesizer: `python -m experiments.trust.calibration`.
+
+Parameters are drawn from the prior, data from the model given them, and the unweighted posterior of these data is sampled. The rank of the
+true value among posterior draws is then uniform, for every function of parameters and data. Each model compiles once: `Movable` turns
+the data in its graph into ``pm.Data``, which the next data set replaces.
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.replace import graph_replace
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor import TensorConstant
+from scipy import stats
+
+from riskweighted import load_synthesizer
+from riskweighted.common.seeds import seed_for
+from riskweighted.synthesis.chains import run_chains
+from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer
+from riskweighted.synthesis.convergence import az
+from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.synthesis.fitting import CompiledModel, compile_model
+from riskweighted.synthesis.sampling import Sampling
+
+__all__ = ["CASES", "FALSE_ALARM", "SAMPLING", "Case", "calibrate", "judge"]
+
+FALSE_ALARM = 1e-3  # probability that a calibrated model fails, all its quantities together
+SAMPLING = Sampling(draws=300, tune=400, chains=2, cores=2)
+_RANKED = 60  # posterior draws, evenly spaced over all, that a true value is ranked among
+
+Quantities = Callable[[Draw], Mapping[str, np.ndarray]]
+
+
+def _named(*names: str) -> Quantities:
+    """Parameters as they are."""
+    return lambda theta: {name: theta[name] for name in names}
+
+
+def _of_mixture(theta: Draw) -> dict[str, np.ndarray]:
+    """What does not change when components swap labels."""
+    order = np.argsort(theta["centre"])
+    same = {name: theta[name] for name in ("predictive_mean", "predictive_sd", "slope", "slope_spread")}
+    return {**same, "ordered centre": theta["centre"][order], "weight of the lowest": theta["weight"][order[0]]}
+
+
+def _of_count_mixture(theta: Draw) -> dict[str, np.ndarray]:
+    order = np.argsort(theta["intercept"])
+    return {"slope": theta["slope"], "ordered intercept": theta["intercept"][order], "weight of the lowest": theta["weight"][order[0]]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A small model: its settings, which must not look at the response, predictors, and functions of theta to rank."""
+
+    name: str
+    settings: Mapping[str, Any]
+    quantities: Quantities
+    records: int = 40
+    in_ci: bool = field(default=True)
+
+    def synthesizer(self) -> Synthesizer:
+        return load_synthesizer(self.name)(**self.settings)
+
+    def frame(self) -> pd.DataFrame:
+        """Fixed predictors, groups of unequal size, and a response that nothing depends on."""
+        rng, n = np.random.default_rng(7), self.records
+        groups = np.repeat(["a", "b", "c"], [n // 2, n // 3, n - n // 2 - n // 3])
+        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.arange(n, dtype=float)})
+
+
+_UNITS = {"location": 0.0, "scale": 1.0}  # otherwise the priors would be scaled by the data
+CASES = {
+    "linear-regression": Case("linear-regression", {"formula": "y ~ x + C(g)", **_UNITS}, _named("coefficient", "sigma")),
+    "normal-mixture": Case(
+        "normal-mixture", {"formula": "y ~ x", "components": 2, "transform": "identity", "slope_spread": 0.3, **_UNITS}, _of_mixture
+    ),
+    "negative-binomial": Case("negative-binomial", {"formula": "y ~ x"}, _named("intercept", "slope", "inverse_phi")),
+    "hierarchical": Case(
+        "hierarchical", {"formula": "y ~ x", "groups": ("g",)}, _named("common", "tau", "precision", "intercept", "slope")
+    ),
+    "negative-binomial, K = 2": Case(
+        "negative-binomial", {"formula": "y ~ x", "components": 2, "slope_spread": 0.3}, _of_count_mixture, in_ci=False
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Movable:
+    """A synthesizer whose data are all given by ``weigh``, so that one compiled model serves every data set of the same shapes."""
+
+    inner: Synthesizer
+
+    @property
+    def target(self) -> str:
+        return self.inner.target
+
+    def prepare(self, data: pd.DataFrame) -> Any:
+        return self.inner.prepare(data)
+
+    def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
+        return self.inner.log_likelihood(theta, prepared)
+
+    def draw(self, theta: Draw, prepared: Any, rng: np.random.Generator) -> np.ndarray:
+        return self.inner.draw(theta, prepared, rng)
+
+    def build(self, prepared: Any) -> Blueprint:
+        """The same model with every array of numbers of its likelihood as ``pm.Data``."""
+        blueprint = self.inner.build(prepared)
+        assert blueprint is not None
+        total = blueprint.weighted_log_likelihood
+        graph = ancestors([total], blockers=blueprint.model.basic_RVs)
+        arrays = [found for found in graph if isinstance(found, TensorConstant) and found.data.size > 1]
+        values = {f"array {number}": array.data.astype(float) for number, array in enumerate(arrays)}
+        with blueprint.model:
+            held = [pm.Data(name, value) for name, value in values.items()]
+        held = [pt.specify_shape(data, array.data.shape).astype(array.dtype) for data, array in zip(held, arrays, strict=True)]
+        moved = graph_replace(total, dict(zip(arrays, held, strict=True)))
+        return blueprint._replace(weighted_log_likelihood=moved, weigh=lambda alpha: blueprint.weigh(alpha) | values)
+
+
+def calibrate(
+    case: Case,
+    replicates: int,
+    seed: int,
+    *,
+    sampling: Sampling = SAMPLING,
+    alpha: float = 1.0,
+    broken: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]] | None = None,
+) -> pd.DataFrame:
+    """Ranks of true values among posterior draws, as numbers that are uniform on (0, 1) if the model is calibrated.
+
+    Parameters
+    ----------
+    case : Case
+    replicates : int
+    seed : int
+    sampling : Sampling
+    alpha : float
+        Weight of every record; other than 1 the pseudo posterior is not calibrated, and is not meant to be.
+    broken : callable, optional
+        Changes draws from the prior, so that the prior of the data is not the one that is fitted.
+
+    Returns
+    -------
+    DataFrame
+        One row per replicate: a column per quantity, then "divergences" and "smallest ESS".
+    """
+    model = compile_model(Movable(case.synthesizer()), case.frame())
+    rows = []
+    for number, theta in enumerate(_prior_draws(model, replicates, seed)):
+        rng = np.random.default_rng(seed_for(seed, "calibration", f"{case.name} {number}"))
+        rows.append(_replicate(case, model, theta if broken is None else broken(theta), sampling, alpha, rng))
+    return pd.DataFrame(rows)
+
+
+def _prior_draws(model: CompiledModel, count: int, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Draws from the prior, by name: free variables and what follows from them."""
+    assert model.blueprint is not None
+    variables = [*model.blueprint.model.free_RVs, *model.blueprint.model.deterministics]
+    with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"):
+        drawn = pm.draw(variables, draws=count, random_seed=seed)
+    for number in range(count):
+        yield {str(variable.name): values[number] for variable, values in zip(variables, drawn, strict=True)}
+
+
+def _replicate(
+    case: Case, model: CompiledModel, theta: dict[str, np.ndarray], sampling: Sampling, alpha: float, rng: np.random.Generator
+) -> dict[str, float]:
+    """One data set from theta, its posterior, and the ranks."""
+    frame, synthesizer = model.confidential, model.synthesizer
+    prepared = synthesizer.prepare(frame.assign(**{synthesizer.target: synthesizer.draw(theta, model.prepared, rng)}))
+    blueprint = synthesizer.build(prepared)
+    assert blueprint is not None
+    data = blueprint.weigh(np.full(len(frame), alpha))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        posterior, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
+
+    def scalars(draw: Draw) -> dict[str, float]:
+        found = {**case.quantities(draw), "log-likelihood": synthesizer.log_likelihood(draw, prepared).sum()}
+        return {
+            name if values.ndim == 0 else f"{name}[{place}]": value
+            for name, values in ((name, np.asarray(values)) for name, values in found.items())
+            for place, value in enumerate(values.reshape(-1))
+        }
+
+    values = {str(name): array.values for name, array in posterior.items()}
+    places = spread_draws(posterior.sizes["chain"], posterior.sizes["draw"], _RANKED)
+    table = pd.DataFrame([scalars({name: array[place] for name, array in values.items()}) for place in places])
+    ranks = (table < pd.Series(scalars(theta))).sum()
+    monitored = posterior[list(blueprint.monitored)]
+    smallest = min(float(found.min()) for found in az.ess(monitored, method="bulk").values())
+    return {**((ranks + rng.random(len(ranks))) / (_RANKED + 1)).to_dict(), "divergences": divergences, "smallest ESS": smallest}
+
+
+def judge(uniform: pd.DataFrame) -> pd.DataFrame:
+    """Per quantity the largest difference of the ECDF from uniform with its exact p-value, and a chi-square of ten bins.
+
+    A quantity passes unless the smaller p-value, times twice the number of quantities, is below `FALSE_ALARM`.
+    """
+    rows, columns = {}, uniform.drop(columns=["divergences", "smallest ESS"])
+    for name, values in columns.items():
+        largest = stats.kstest(values, "uniform")
+        counts = np.bincount(np.minimum((values * 10).astype(int), 9), minlength=10)
+        p_values = (largest.pvalue, stats.chisquare(counts).pvalue)
+        rows[name] = (largest.statistic, *p_values, bool(min(p_values) * 2 * columns.shape[1] >= FALSE_ALARM))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["ECDF difference", "p", "chi-square p", "passed"])
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--case", choices=list(CASES), action="append", help="default: all")
+    given = parser.parse_args()
+    for name in given.case or CASES:
+        start = time.perf_counter()
+        uniform = calibrate(CASES[name], given.replicates, given.seed)
+        diverged, ess = uniform["divergences"] > 0, uniform["smallest ESS"]
+        print(f"## {name}: {given.replicates} replicates, {time.perf_counter() - start:.0f} s, {diverged.sum()} with divergences, ", end="")
+        print(f"{uniform['divergences'].sum()} in all; smallest ESS: median {ess.median():.0f}, least {ess.min():.0f}")
+        print(judge(uniform).round(4).to_string(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Simulation-based calibration of every registered synthesizer; the script behind docs/trust.md has more replicates."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor
+import pytest
+from scipy import integrate, stats
+
+from riskweighted.common.errors import ConvergenceWarning
+from riskweighted.synthesis.contract import load_synthesizer, synthesizer_names
+from riskweighted.synthesis.fitting import fit
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
+from riskweighted_models.common_scale import common_scale_coefficients
+
+from experiments.trust.calibration import CASES, FALSE_ALARM, Case, calibrate, judge
+
+IN_CI = [name for name, case in CASES.items() if case.in_ci]
+
+
+def test_every_synthesizer_that_estimates_is_calibrated():
+    assert {CASES[name].name for name in IN_CI} == set(synthesizer_names()) - {"top-coding"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_CI)
+def test_ranks_of_true_parameters_are_uniform(name):
+    uniform = calibrate(CASES[name], 60, seed=2)
+    table = judge(uniform)
+    assert table["passed"].all(), table
+    assert (uniform["divergences"] > 0).mean() < 0.4
+
+
+@pytest.mark.slow
+def test_a_wrong_prior_scale_and_a_tempered_likelihood_are_found():
+    case = Case("linear-regression", CASES["linear-regression"].settings, CASES["linear-regression"].quantities, records=8)
+
+    def wider(theta):
+        """Data from coefficients of prior standard deviation 3, where the model says 1."""
+        return theta | {"coefficient": 3 * theta["coefficient"]}
+
+    assert judge(calibrate(case, 60, seed=3))["passed"].all()
+    found = judge(calibrate(case, 60, seed=3, broken=wider))
+    assert not found["passed"].all(), found
+    tempered = judge(calibrate(case, 60, seed=3, alpha=0.2))
+    assert not tempered["passed"].all(), tempered
+
+
+def test_the_judge_lets_uniform_ranks_pass_and_no_others():
+    rng, apart = np.random.default_rng(1), {"divergences": np.zeros(60), "smallest ESS": np.ones(60)}
+    false_alarms = sum(not judge(pd.DataFrame({"a": rng.random(60), "b": rng.random(60)} | apart))["passed"].all() for _ in range(300))
+    assert false_alarms <= 4  # of 300 at probability FALSE_ALARM
+    assert FALSE_ALARM == 1e-3
+    assert not judge(pd.DataFrame({"a": rng.random(60), "b": rng.beta(6, 6, 60)} | apart))["passed"].all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 30])
+def test_the_scale_that_is_summed_out_leaves_the_prior(count):
+    """Density against quadrature, draws against the two-stage prior, and the Jacobian of the sampler's coordinates."""
+    rng = np.random.default_rng(count)
+    with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"):
+        with pm.Model() as model:
+            coefficients = common_scale_coefficients("b", count, 3.0)
+        drawn = pm.draw(coefficients, draws=5000, random_seed=1)
+        point = pytensor.tensor.dvector()
+        density = pytensor.function([point], pm.logp(coefficients, point))
+        transform = model.rvs_to_transforms[coefficients]
+        moved = transform.backward(point)
+        jacobian = pytensor.gradient.jacobian(moved, point)
+        there = pytensor.function([point], [moved, transform.forward(moved), transform.log_jac_det(point), jacobian])
+        for length in (1e-3, 0.3, 4.6, 20.0):
+            b = rng.normal(size=count)
+            b *= length / np.linalg.norm(b)
+            reference = float(density(b))
+
+            def ratio(log_sigma, b=b, reference=reference):
+                scale = np.exp(log_sigma)
+                terms = np.log(2) + stats.t.logpdf(scale, 3) + log_sigma + stats.norm.logpdf(b, 0, scale).sum()
+                return np.exp(terms - reference)
+
+            peak = np.log(length)
+            whole, _ = integrate.quad(ratio, -40, 40, points=[peak - 2, peak - 1, peak, peak + 1], limit=500)
+            assert whole == pytest.approx(1, abs=1e-6)
+            w = rng.normal(size=count) * length
+            _, back, log_determinant, matrix = there(w)
+            if length == 20.0:
+                np.testing.assert_allclose(back, w, rtol=1e-8)
+            assert log_determinant == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-8)
+    two_stage = np.abs(rng.standard_t(3, 5000)) * rng.standard_normal((count, 5000))
+    for function in (lambda b: b[0], lambda b: np.linalg.norm(b, axis=0)):
+        assert stats.ks_2samp(function(drawn.T), function(two_stage)).pvalue > 1e-3
+
+
+@pytest.mark.slow
+def test_the_negative_binomial_samples_the_exact_posterior():
+    """One intercept: its posterior and that of 1/phi on a grid, sigma_beta summed out by quadrature."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"y": rng.negative_binomial(1, 0.4, 25)})
+    settings = {"random_seed": 1, "draws": 2500, "tune": 1000, "chains": 2, "target_accept": 0.95}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a single divergence; more fail below
+        fitted = fit(load_synthesizer("negative-binomial")("y ~ 1"), frame, **settings)
+    assert fitted.diagnostics["divergences"].max() <= 3
+    assert fitted.diagnostics["r_hat"].max() < 1.02
+    b, log_k = np.linspace(-3, 4, 351)[:, None], np.linspace(-8, 6, 351)
+    log_sigma, step = np.linspace(-14, 12, 1041, retstep=True)
+    sigma = np.exp(log_sigma)
+    prior = (2 * stats.t.pdf(sigma, 3) * sigma * step * stats.norm.pdf(b, 0, sigma)).sum(axis=1)[:, None]
+    phi = np.exp(-log_k)
+    likelihood = sum(stats.nbinom.logpmf(y, phi, phi / (phi + np.exp(b))) for y in frame["y"])
+    log_posterior = likelihood + np.log(prior) + stats.halfcauchy.logpdf(np.exp(log_k), scale=5) + log_k
+    weight = np.exp(log_posterior - log_posterior.max())
+    weight /= weight.sum()
+    assert max(weight[0].sum(), weight[-1].sum(), weight[:, 0].sum(), weight[:, -1].sum()) < 1e-4
+    for values, margin, grid in (
+        (fitted.posterior["intercept"].values, weight.sum(axis=1), b[:, 0]),
+        (np.log(fitted.posterior["inverse_phi"].values), weight.sum(axis=0), log_k),
+    ):
+        thinned = values[:, ::10, 0].ravel()
+        cumulative = np.cumsum(margin) - margin / 2
+        assert stats.kstest(np.interp(thinned, grid, cumulative), "uniform").pvalue > 1e-3
