@@ -2,23 +2,19 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import UnscoredWarning
-
-if TYPE_CHECKING:
-    from riskweighted.intruder.world import World
+from riskweighted.intruder.scenario import Scenario
 
 __all__ = ["point_balls", "warn_of_unscored"]
 
 
-def point_balls(world: "World", variable: str) -> np.ndarray:
+def point_balls(confidential: pd.DataFrame, scenario: Scenario, variable: str) -> np.ndarray:
     """Which records' ball of a numeric variable holds one value only although its radius is positive, (n,)."""
-    scenario = world.scenario
-    values = world.confidential[variable].to_numpy(dtype=float)
+    values = confidential[variable].to_numpy(dtype=float)
     if scenario.radius_of(variable) == 0:  # equality is what was asked for
         return np.zeros(len(values), dtype=bool)
     balls = scenario.balls(variable, values)
@@ -26,12 +22,13 @@ def point_balls(world: "World", variable: str) -> np.ndarray:
     return points
 
 
-def warn_of_unscored(world: "World", frames: Sequence[pd.DataFrame] | None = None) -> None:
+def warn_of_unscored(confidential: pd.DataFrame, scenario: Scenario, frames: Sequence[pd.DataFrame] | None = None) -> None:
     """Say how many records cannot be scored, because their ball is a point that no synthetic value hits.
 
     Parameters
     ----------
-    world : World
+    confidential : DataFrame, n rows
+    scenario : Scenario
     frames : sequence of DataFrame, optional
         Synthetic datasets; silent for a variable where one of their values is such a point. None: before a fit of a model
         that draws from a density.
@@ -41,11 +38,13 @@ def warn_of_unscored(world: "World", frames: Sequence[pd.DataFrame] | None = Non
     UnscoredWarning
         With the number of records and the remedy, `min_radius`.
     """
-    for name in world.numeric:
-        points = point_balls(world, name)
+    for name in scenario.synthetic:
+        if not scenario.is_numeric(confidential[name]):
+            continue
+        points = point_balls(confidential, scenario, name)
         if not points.any():
             continue
-        hit = np.unique(world.confidential[name].to_numpy(dtype=float)[points])
+        hit = np.unique(confidential[name].to_numpy(dtype=float)[points])
         if any(np.isin(frame[name].to_numpy(dtype=float), hit).any() for frame in frames or ()):
             continue
         draws = "a model that draws from a density hits zero never" if frames is None else "no synthetic value is exactly zero"

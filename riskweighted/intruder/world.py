@@ -71,7 +71,7 @@ class World:
         frames = as_frames(synthetic)
         for number, frame in enumerate(frames, start=1):
             check_synthetic(self.confidential, frame, self.scenario, f"synthetic dataset {number}")
-        warn_of_unscored(self, frames)
+        warn_of_unscored(self.confidential, self.scenario, frames)
         return Paired(self, tuple(frames))
 
     def pair_rows(self, synthetic: Frames, identifier: str | None = None) -> "Paired":

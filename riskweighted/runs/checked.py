@@ -79,7 +79,7 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     require_columns(confidential, study.release.columns, "confidential data (release.columns)")
     refuse_copies(confidential, study.target, study.unaltered(confidential))
     if not _hits_points(synthesizer, confidential):
-        warn_of_unscored(world)
+        warn_of_unscored(confidential, world.scenario)
     analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     if analysis is not None:
         analysis.fit(confidential)

@@ -27,7 +27,7 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], fol
         _require(tables[name], f"tables/{name}.csv", (), _MEASURED)
     own = [column.name for column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)]
     try:
-        own += [column.name for column in summary_columns(tables["risk"], tables["utility"])]
+        own += [one.name for one in summary_columns(tables["risk"], tables["utility"]) if one.statistic.unregistered is None]
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
     _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name != CONVERGED.name])

@@ -16,6 +16,7 @@ from command_line import riskweighted
 SECRET = "98765.4321"
 STUDY = """
 seed = 3
+reproducible = true
 [data]
 path = "data.csv"
 [scenario]
@@ -77,7 +78,7 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
     for scheme in ("unweighted", "marginal", "pairwise"):
         for number in (1, 2, 3):
             frame = pd.read_csv(result / "synthetic" / scheme / f"synthetic_{number}.csv")
-            pd.testing.assert_frame_equal(frame.drop(columns="income"), original.drop(columns="income"))
+            pd.testing.assert_frame_equal(frame.drop(columns="income"), original[["group"]])
             assert (frame["income"] != original["income"]).mean() > 0.9
     assert sorted(path.name for path in (result / "synthetic").iterdir()) == ["marginal", "pairwise", "unweighted"]
     assert (result / "confidential" / "top-coding.csv").is_file()

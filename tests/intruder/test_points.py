@@ -7,7 +7,6 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.intruder.points import point_balls
-from riskweighted.intruder.world import make_world
 
 FRAME = pd.DataFrame({"group": list("aabb"), "income": [0.0, 120.0, 0.0, -80.0]})
 DRAWN = FRAME.assign(income=[3.5, 100.0, -0.2, -75.0])
@@ -48,8 +47,7 @@ def test_one_dataset_with_a_zero_is_enough():
 
 @pytest.mark.parametrize("boundary", ["closed", "open"])
 def test_point_balls_are_those_at_zero(boundary):
-    world = make_world(FRAME, rw.Scenario(synthetic="income", boundary=boundary))
-    assert point_balls(world, "income").tolist() == [True, False, True, False]
+    assert point_balls(FRAME, rw.Scenario(synthetic="income", boundary=boundary), "income").tolist() == [True, False, True, False]
 
 
 def test_with_min_radius_zeros_are_scored():

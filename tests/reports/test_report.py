@@ -281,7 +281,7 @@ def test_the_command_writes_once_and_whole(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "results", private.name, page.name]
 
 
-@pytest.mark.parametrize(("out", "named"), [("results/x.html", "run folder"), ("x.txt", ".html"), ("no/x.html", "folder that exists")])
+@pytest.mark.parametrize(("out", "named"), [("results/x.html", "finished result"), ("x.txt", ".html"), ("no/x.html", "folder that exists")])
 def test_the_command_refuses_wrong_places(tmp_path, out, named):
     folder = copied_run(tmp_path)
     done = command(folder, "--out", tmp_path / out)

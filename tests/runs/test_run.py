@@ -23,6 +23,7 @@ SETTINGS = {
     "sampling": {"draws": 400, "tune": 200},
     "release": {"L": 3, "format": "parquet"},
     "evaluation": {"resamples": 20},
+    "reproducible": True,
 }
 
 
