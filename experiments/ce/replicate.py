@@ -57,7 +57,7 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
     if not (out / "run").exists():
         run_study(study, out / "run", cores=cores, reporter=reporter_for(Console(stderr=True)))
     run = load_run(out / "run")
-    if dataclasses.replace(run.study, data=study.data) != study or run.study.data.embedded != study.data.embedded:
+    if dataclasses.replace(run.study, data=study.data, seed=run.streams.seed) != study or run.study.data.embedded != study.data.embedded:
         raise InputError(f"{str(out / 'run')!r} is a run of other settings; remove it or choose another --out")
     return write_report(run, find_confidential(run), out / "report")
 

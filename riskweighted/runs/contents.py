@@ -8,7 +8,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, summary_columns
-from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL
+from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,7 +19,7 @@ _DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences")
 _MEASURED = ("value", "lower", "upper", "overlap")
 
 
-def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], folder: Path) -> None:
+def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], variables: Sequence[str], folder: Path) -> None:
     """Refuse tables of a run that lack a column or a scheme, or hold text where numbers stand."""
     for name in ("risk", "utility"):
         if list(tables[name]) != list(COLUMNS):
@@ -27,7 +27,7 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], fol
         _require(tables[name], f"tables/{name}.csv", (), _MEASURED)
     own = [column.name for column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)]
     try:
-        own += [one.name for one in summary_columns(tables["risk"], tables["utility"]) if one.statistic.unregistered is None]
+        own += [one.name for one in summary_columns(tables["risk"], tables["utility"]) if _of_study(one.statistic, variables)]
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
     _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name != CONVERGED.name])
@@ -37,6 +37,11 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], fol
         repeated = name == "summary" and tables[name]["label"].duplicated().any()
         if lacking or repeated:
             raise InputError(f"{str(folder)!r}: 'tables/{name}.csv' must have a row for each label; it lacks {listing(lacking)}")
+
+
+def _of_study(statistic: Statistic, variables: Sequence[str]) -> bool:
+    """Whether a measure is of the registry, and of no variable or one that the study synthesizes."""
+    return statistic.unregistered is None and (statistic.variable is None or statistic.variable in variables)
 
 
 def check_records(table: pd.DataFrame, name: str, labels: Sequence[str], records: int) -> pd.DataFrame:

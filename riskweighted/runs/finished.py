@@ -130,7 +130,7 @@ def load_run(path: str | Path) -> FinishedRun:
     _check_unchanged(folder, manifest["files"])
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
     run = FinishedRun(folder, manifest, tables)
-    check_tables(tables, run.study.weights.schemes, folder)
+    check_tables(tables, run.study.weights.schemes, run.study.variables, folder)
     return run
 
 

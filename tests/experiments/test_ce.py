@@ -51,7 +51,11 @@ def run(tmp_path_factory):
     result.records.rename_axis("row").to_csv(folder / "confidential" / "identification_risk.csv")
     convergence = pd.DataFrame({"label": SCHEMES, "r_hat": [1.0, 1.01, 1.02], "ess_bulk": [300.0, 200.0, 100.0], "divergences": [0, 1, 2]})
     summary = pd.DataFrame({"label": [*SCHEMES, "top-coding"], "mean weight": [1, 0.1, 0.2, np.nan]})
-    return FinishedRun(folder, {}, {"risk": result.risk, "utility": result.utility, "convergence": convergence, "summary": summary})
+    return FinishedRun(
+        folder,
+        {"input": {"records": RECORDS}},
+        {"risk": result.risk, "utility": result.utility, "convergence": convergence, "summary": summary},
+    )
 
 
 @pytest.mark.parametrize("table", ["table_2", "table_3"])
