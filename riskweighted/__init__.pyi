@@ -52,6 +52,7 @@ from .reidentification.study import (
 )
 from .release.pack import (
     ReleasePack as ReleasePack,
+    check_release as check_release,
     release_run as release_run,
 )
 from .reports.render import render_report as render_report
