@@ -111,9 +111,13 @@ def statistics_of(table: pd.DataFrame) -> list[Statistic]:
 
     A row belongs to a measure of the registry only if its key, its parameter or term, and its text are those of the measure.
     """
-    columns = table[["key", "variable", "term", "measure"]].assign(parameter=pd.to_numeric(table["parameter"], errors="coerce"))
-    rows = columns.astype(object).where(columns.notna(), None).itertuples(index=False)
-    return [_statistic(str(row.key), row.variable, row.parameter, row.term, str(row.measure)) for row in rows]
+    parameters = pd.to_numeric(table["parameter"], errors="coerce").tolist()
+    texts = [[None if pd.isna(value) else value for value in table[name]] for name in ("key", "variable", "term", "measure")]
+    rows = zip(*texts, parameters, strict=True)
+    return [
+        _statistic(str(key), variable, None if np.isnan(parameter) else parameter, term, str(measure))
+        for key, variable, term, measure, parameter in rows
+    ]
 
 
 def _statistic(key: str, variable: str | None, parameter: float | None, term: str | None, text: str) -> Statistic:
