@@ -13,6 +13,7 @@ from riskweighted.common.text import escape_markdown, plain
 from riskweighted.evaluation.tables import Statistic, rows_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.design import build_design
+from riskweighted.synthesis.formulas import split_formula
 
 __all__ = ["Analysis", "Predictor", "combining_code", "find_analysis", "render"]
 
@@ -68,7 +69,7 @@ class Analysis:
 def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
     """The published interval that code can reproduce; none where there is one dataset.
 
-    That is the regression coefficient, by Reiter's rule, where the regression has main effects of numbers and categories only;
+    That is the regression coefficient, by Reiter's rule, where the regression has main effects of released numbers and categories only;
     else the mean, whose published interval is a bootstrap.
     """
     settings, target = run.study.evaluation, run.study.target
@@ -91,7 +92,9 @@ def _published(row: pd.Series) -> tuple[float, float, float]:
 
 
 def _main_effects(formula: str, frame: pd.DataFrame) -> tuple[list[str | None], tuple[Predictor, ...]] | None:
-    """Names of the design's columns and what each is; None where one is no number and no level of a category."""
+    """Names of the design's columns and what each is; None where one is not released, or is no number and no level of a category."""
+    if not set(split_formula(formula).names) <= set(frame.columns):
+        return None
     names = [str(name) for name in build_design(formula, frame).spec.column_names if name != "Intercept"]
     predictors = [_predictor(name, frame) for name in names]
     found = tuple(predictor for predictor in predictors if predictor is not None)

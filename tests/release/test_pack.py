@@ -209,6 +209,13 @@ def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_pa
 
 
 @pytest.mark.slow
+def test_a_regression_on_columns_that_stay_is_not_reproduced(run):
+    other = dataclasses.replace(run)
+    other.__dict__["synthetic"] = {name: [frame.drop(columns="size") for frame in frames] for name, frames in run.synthetic.items()}
+    assert find_analysis(other, "pairwise").what == "mean of income"
+
+
+@pytest.mark.slow
 def test_one_dataset_has_no_rule(run):
     manifest = json.loads(json.dumps(run.manifest))
     manifest["settings"]["release"]["L"] = 1
