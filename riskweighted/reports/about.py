@@ -23,13 +23,18 @@ def about_section(source: Source) -> Section:
     run, view = source.run, source.view
     study, scenario = run.study, run.study.evaluating_scenario()
     known = ", ".join(scenario.known) or "nothing"
+    unaltered = ", ".join(dict.fromkeys([*scenario.known, *study.release.columns])) or "no variable"
     paragraphs = [
         f"{view.records} records. The variable {source.target} was replaced by draws from a model ({study.synthesizer.name}), "
-        f"{study.release.L} synthetic datasets for each weighting scheme; all other variables are unaltered.",
+        f"{study.release.L} synthetic datasets for each weighting scheme. Beside it leave unaltered: {unaltered}; nothing else does.",
         f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. {ball_rule(scenario)}",
         "A scheme with weights below 1 tells the model less about records that stand out. What it gains is lower risk of these "
         "records; what it costs is utility.",
     ]
+    if study.reproducible:
+        paragraphs.append(
+            "The run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release."
+        )
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
