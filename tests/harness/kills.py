@@ -161,12 +161,12 @@ class Bench:
         reached = self._stages(rng.uniform(0, self.seconds[command]))
         process = self.start(command, "out")
         ready = reached[stage]
-        while process.poll() is None and not ready():
+        while process.poll() is None and not seen(ready):
             time.sleep(0.002)
         if stage != "random":
             time.sleep(rng.exponential(0.02))
         ended_first = process.poll() is not None
-        at_work = reached["begun"]()
+        at_work = seen(reached["begun"])
         if not ended_first:
             os.killpg(process.pid, SIGNALS[name])
         code, errors = ended(process)
@@ -197,6 +197,14 @@ class Bench:
             "written": lambda: any(any(new.glob("*")) for new in results()),
             "published": lambda: any((new / "manifest.json").exists() for new in results()),
         }
+
+
+def seen(stage: Callable[[], bool]) -> bool:
+    """Whether a stage is reached; a folder that gets its final name while we look is looked at again."""
+    try:
+        return stage()
+    except FileNotFoundError:
+        return False
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
