@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.errors import InputError, RiskWeightedWarning, UnscoredWarning
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.ce_simulator import simulate_ce
 from riskweighted.evaluation.ce_facts import ce_facts
@@ -108,7 +108,8 @@ def test_one_study_serves_the_file_and_the_simulator(csv):
         "evaluation": {"regression": "income ~ C(region) + C(urban) + C(earner)", "coefficient": "C(earner)[T.not earner]"},
     }
     study = make_study(settings)
-    assert plan_study(study).records == 6208
+    with pytest.warns(UnscoredWarning, match="13 of 6208 records have 'income' of zero"):
+        assert plan_study(study).records == 6208
     with pytest.warns(RiskWeightedWarning, match="hold a single record"):
         assert plan_study(study, load_ce_pumd(csv)).records == 200
 

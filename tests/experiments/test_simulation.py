@@ -187,6 +187,7 @@ def test_bad_scales_are_refused(scales):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")  # that is where the curves end
 def test_curves_end_at_the_unweighted_synthesizer():
     data, scenario = small_data(), Scenario(synthetic="outcome")
     synthesizer, short = load_synthesizer("negative-binomial")("outcome ~ 1"), Sampling(draws=60, tune=100, chains=2, cores=1)
