@@ -125,8 +125,8 @@ def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mo
         fit = sampled | {"label": label, "weights": weights}
     baseline = _digest(sampled | {"label": UNWEIGHTED}) if whack_a_mole and label not in (CONFIDENTIAL, UNWEIGHTED) else None
     evaluation = {"scenario": asdict(study.evaluating_scenario()), "measures": to_table(study.evaluation.measures), "seed": study.seed}
-    datasets = None if label == CONFIDENTIAL else study.release.L
-    key = _digest({"fit": fit, "baseline": baseline, "evaluation": evaluation, "L": datasets})
+    datasets = None if label == CONFIDENTIAL else [study.release.L, study.release.precision]
+    key = _digest({"fit": fit, "baseline": baseline, "evaluation": evaluation, "datasets": datasets})
     return Cell(key, _digest(fit), baseline, _digest(model), data, label, study)
 
 
@@ -220,7 +220,7 @@ class _Work:
     def __init__(self, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
         self.confidential, self.fit, self.mean_weight, self.baseline = confidential, fit, mean_weight, baseline
         self._checked: World | None = None
-        self._datasets: dict[tuple[str, int, int], list[pd.DataFrame]] = {}
+        self._datasets: dict[tuple[str, int, int, float | None], list[pd.DataFrame]] = {}
 
     def evaluate(self, cell: Cell) -> Result:
         """Risk and utility of the cell's label alone; its bootstrap has the seed of `run_study`."""
@@ -245,10 +245,12 @@ class _Work:
         return self._checked
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
-        """The datasets that `run_study` draws, once for all cells of the same L."""
-        key = (label, study.seed, study.release.L)
+        """The datasets that `run_study` draws for a reproducible study, once for all cells of the same L and precision."""
+        count, precision = study.release.L, study.release.precision
+        key = (label, study.seed, count, precision)
         if key not in self._datasets:
-            self._datasets[key] = fit.synthesize(study.release.L, random_seed=seed_for(study.seed, "synthesize", label))
+            seed = seed_for(study.seed, "synthesize", label)
+            self._datasets[key] = fit.synthesize(count, random_seed=seed, precision=precision)
         return self._datasets[key]
 
     def _convergence(self) -> dict[str, Any]:

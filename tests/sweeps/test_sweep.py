@@ -263,7 +263,7 @@ def test_groups_wait_for_their_baseline_whatever_finishes_first():
 @pytest.mark.filterwarnings("ignore:LinearRegression did not converge")  # too short to, and the same in both
 @pytest.mark.parametrize("radius", [0.3, 0.1])
 def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius):
-    study = make_study(SETTINGS | {"evaluation": SETTINGS["evaluation"] | {"radius": radius}})
+    study = make_study(SETTINGS | {"evaluation": SETTINGS["evaluation"] | {"radius": radius}, "reproducible": True})
     run = run_study(study, tmp_path / "run", confidential=confidential)
     ours = at(whole.results, radius=radius, L=3, repetition=1)
     risk = ours[ours["variable"].isna()].set_index(["label", "measure"])["value"]
