@@ -47,6 +47,9 @@ class Blueprint(NamedTuple):
         swap labels.
     density_terms : int
         Log densities evaluated per gradient, for the estimate of the running time.
+    geometry : callable, optional
+        From alpha (n,) to the values of ``pm.Data`` that set the coordinates in which the sampler moves, and nothing of the posterior
+        (`riskweighted.synthesis.coordinates`).
     """
 
     model: "pm.Model"
@@ -54,6 +57,7 @@ class Blueprint(NamedTuple):
     weigh: Callable[[np.ndarray], dict[str, np.ndarray]]
     monitored: tuple[str, ...]
     density_terms: int
+    geometry: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
 
 
 class ContractError(InputError):

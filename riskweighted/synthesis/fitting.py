@@ -65,6 +65,8 @@ class CompiledModel:
             _check_contract(fitted, None)
             return fitted
         values = self.blueprint.weigh(checked.to_numpy())
+        if self.blueprint.geometry is not None:
+            values |= self.blueprint.geometry(checked.to_numpy())
         posterior, divergences = run_chains(self.compiled.with_data(**values), sampling, random_seed, progress)
         fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
         _check_contract(fitted, self.weighted_sum)
