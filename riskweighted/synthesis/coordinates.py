@@ -164,7 +164,7 @@ def _mode(downhill: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.
     for _ in range(3):
         curvature = _hessian(downhill, place)
         turn = _root_of_inverse(curvature)
-        before, slope = downhill(place)
+        _, slope = downhill(place)
         if np.abs(turn.T @ slope).max() < 0.05:  # standard deviations
             break
 
