@@ -4,10 +4,12 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConvergenceWarning",
+    "ExplosionWarning",
     "FlatWeightsWarning",
     "InputError",
     "RiskWeightedWarning",
     "SingletonWarning",
+    "SparseLevelWarning",
     "UnscoredWarning",
     "listing",
 ]
@@ -39,6 +41,14 @@ class FlatWeightsWarning(RiskWeightedWarning):
 
 class ConvergenceWarning(RiskWeightedWarning):
     """The chains of a fit disagree or diverged, so its draws are not to be trusted; or more datasets are asked of it than it has draws."""
+
+
+class ExplosionWarning(RiskWeightedWarning):
+    """Some drawn values lie far beyond all confidential ones: the model knows too little where they were drawn."""
+
+
+class SparseLevelWarning(RiskWeightedWarning):
+    """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there."""
 
 
 def listing(names: Iterable[object], limit: int = 12) -> str:
