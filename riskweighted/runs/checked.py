@@ -111,7 +111,7 @@ def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> di
         if names:
             warnings.warn(
                 f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors have weights that sum to less than "
-                f"{SPARSE:g}: {listing(names)}; the prior decides what is drawn there, so merge them with others or set public bounds (support)",
+                f"{SPARSE:g}: {listing(names)}; the prior decides what is drawn there; merge them, or set public bounds (support)",
                 SparseLevelWarning,
                 stacklevel=4,
             )

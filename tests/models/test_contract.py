@@ -143,7 +143,7 @@ def test_every_synthesizer_of_this_package_has_an_example():
 
 # Draws and mass are truncated to public bounds; far from the data, so that the models' own tails are what is cut.
 BOUNDED = [
-    ("linear-regression", {"formula": "rent ~ x + C(region)", "support": (600, 800)}),
+    ("linear-regression", {"formula": "rent ~ x + C(region)", "support": (350, 1050)}),
     ("linear-regression", {"formula": "income ~ x", "transform": "log", "support": [None, 2e6]}),
     ("normal-mixture", {"formula": "income ~ x", "components": 2, "support": [0, 1e6]}),
     ("normal-mixture", {"formula": "income ~ x + C(region)", "gating": True, "transform": "asinh", "support": (-50.0, np.inf)}),
@@ -246,12 +246,9 @@ def slopes(theta, components, predictors):
 def raw_columns(synthesizer, frame):
     """The centred model matrix; what holds other values than 0 and 1 in units of its standard deviation, (n, p)."""
     design = build_design(synthesizer.formula, frame)
-    recorded = np.round(design.centred + design.centre, 9).T
-    return (
-        np.array([column - column.mean() if set(column) == {0, 1} else stats.zscore(column) for column in recorded])
-        .reshape(-1, len(frame))
-        .T
-    )
+    binary = [set(column) == {0, 1} for column in np.round(design.centred + design.centre, 9).T]
+    columns = [column if dummy else stats.zscore(column) for column, dummy in zip(design.centred.T, binary, strict=True)]
+    return np.array(columns).reshape(-1, len(frame)).T
 
 
 def negative_binomial(synthesizer, frame, theta):
