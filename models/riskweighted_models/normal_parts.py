@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 
-from riskweighted_models.support import Support
+from riskweighted_models.bounds import Bounds
 
 __all__ = ["NormalParts", "draw_component", "draw_truncated", "log_normal_mass", "normal_mass"]
 
@@ -20,7 +20,7 @@ class NormalParts(NamedTuple):
     mean: np.ndarray
     sd: np.ndarray
     log_share: np.ndarray
-    bounds: Support | None
+    bounds: Bounds | None
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= z_i <= upper), (n,)."""

@@ -11,8 +11,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.transforms import Transform
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds
 from riskweighted_models.raw_columns import RawColumns, raw_columns
-from riskweighted_models.support import Support, checked_support, refuse_outside
 
 __all__ = ["ScaledResponse", "StandardUnits", "transformed"]
 
@@ -65,11 +65,11 @@ class StandardUnits:
     transform_constant: float | None = None
     location: float | None = None
     scale: float | None = None
-    support: Support | None = None
+    support: Bounds | None = None
 
     def __post_init__(self) -> None:
         response_name(self.formula)
-        object.__setattr__(self, "support", checked_support(self.support))
+        object.__setattr__(self, "support", checked_bounds(self.support))
         Transform(self.transform, self.transform_constant)
         if (self.location is None) != (self.scale is None):
             raise InputError("location and scale go together: give both, or neither to take them from the data")
@@ -85,7 +85,8 @@ class StandardUnits:
         """Transform and scale the response, build the design."""
         original = response_values(self.formula, data)
         values = self._transform.forward(original, self.target)
-        refuse_outside(original, self.support, self.target)
+        if self.support is not None:
+            check_within(original, self.support, self.target)
         if values.min() == values.max():
             raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
         location = float(values.mean()) if self.location is None else float(self.location)
@@ -106,9 +107,9 @@ class StandardUnits:
         values = self._transform.inverse(prepared.location + prepared.scale * z)
         return values if self.support is None else np.clip(values, *self.support)  # round-off alone: z is within them
 
-    def _bounds(self, prepared: ScaledResponse) -> Support | None:
+    def _bounds(self, prepared: ScaledResponse) -> Bounds | None:
         """The public bounds in standard units."""
         if self.support is None:
             return None
         low, high = (self._transform.bound(np.array(self.support)) - prepared.location) / prepared.scale
-        return float(low), float(high)
+        return Bounds(float(low), float(high))
