@@ -2,9 +2,11 @@
 
 from .common.errors import (
     ConvergenceWarning as ConvergenceWarning,
+    ExplosionWarning as ExplosionWarning,
     FlatWeightsWarning as FlatWeightsWarning,
     InputError as InputError,
     SingletonWarning as SingletonWarning,
+    SparseLevelWarning as SparseLevelWarning,
     UnscoredWarning as UnscoredWarning,
 )
 from .evaluation.assess import (

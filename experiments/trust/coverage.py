@@ -42,12 +42,12 @@ def population(n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def exact_draws(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray, count: int, rng: np.random.Generator) -> list[Draw]:
-    """Independent draws of `SYNTHESIZER`'s pseudo posterior: coefficient ~ N(0, I), sigma ~ half-t(3, 1).
+    """Independent draws of `SYNTHESIZER`'s pseudo posterior: coefficient ~ N(0, I), sigma ~ half-N(0, 1).
 
     Parameters
     ----------
     columns : array (n, p)
-        Intercept and whitened predictors.
+        Intercept and raw predictors.
     z : array (n,)
     alpha : array (n,)
     count : int
@@ -58,7 +58,7 @@ def exact_draws(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray, count: in
     variance = np.exp(2 * _LOG_SIGMA)[:, None]
     precision, turned = 1 + eigen / variance, (turn.T @ pull) / variance
     log_weight = 0.5 * (turned**2 / precision - np.log(precision)).sum(axis=1) - 0.5 * (alpha * z**2).sum() / variance[:, 0]
-    log_weight += stats.t(3).logpdf(np.exp(_LOG_SIGMA)) + (1 - alpha.sum()) * _LOG_SIGMA  # the grid is even in log sigma
+    log_weight += stats.halfnorm.logpdf(np.exp(_LOG_SIGMA)) + (1 - alpha.sum()) * _LOG_SIGMA  # the grid is even in log sigma
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     if weight[[0, -1]].max() > 1e-6:
@@ -131,7 +131,7 @@ def coverage(replications: int, seed: int, *, n: int = 200, L: int = 20, resampl
         rng = np.random.default_rng(seed_for(seed, "coverage", str(replication)))
         frame = population(n, rng)
         y, prepared = frame["y"].to_numpy(), SYNTHESIZER.prepare(frame)
-        columns = np.column_stack([np.ones(n), prepared.design.whitened])
+        columns = np.column_stack([np.ones(n), prepared.raw.columns])
         found: dict[str, Mapping[tuple[str, str], tuple[bool, float]]] = {
             "confidential data": {
                 ("t interval", "mean"): _covers(mean_interval(y, level=LEVEL), _INTERCEPT),

@@ -16,7 +16,8 @@ from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.transforms import Transform
-from riskweighted_models.scaling import normal_mass, transformed
+from riskweighted_models.normal_parts import normal_mass
+from riskweighted_models.scaling import transformed
 
 __all__ = ["GroupedResponse", "Hierarchical"]
 

@@ -8,7 +8,10 @@ import pytensor.tensor as pt
 from scipy.stats import norm
 
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted_models.scaling import ScaledResponse, StandardUnits, normal_mass
+from riskweighted.synthesis.coordinates import free_normal
+from riskweighted_models.normal_parts import NormalParts
+from riskweighted_models.raw_columns import ridge
+from riskweighted_models.scaling import ScaledResponse, StandardUnits
 
 __all__ = ["LinearRegression"]
 
@@ -17,19 +20,21 @@ __all__ = ["LinearRegression"]
 class LinearRegression(StandardUnits):
     """Normal linear regression.
 
-    In standard units z of the transformed response and whitened predictors x (METHODS section 5)::
+    In standard units z of the transformed response and the raw columns x of the design, centred (METHODS section 5.5)::
 
         z_i ~ N(intercept + x_i' slope, sigma)
-        intercept ~ N(0, 1)     slope ~ N(0, 1)     sigma ~ half-t(3, scale 1)
+        intercept ~ N(0, 1)     slope_j ~ N(0, 1)     sigma ~ half-N(0, 1)
 
-    The weighted log-likelihood depends on the data only through the weighted count, the weighted least-squares
-    coefficients, their Gram matrix and the weighted residual sum of squares, so its cost does not grow with n.
+    A slope is thus the effect of a level (columns that hold only 0 and 1), or of one standard deviation of a numeric predictor,
+    in standard deviations of the response. The weighted log-likelihood depends on the data only through the weighted count, the
+    weighted least-squares coefficients, their Gram matrix and the weighted residual sum of squares, so its cost does not grow with n.
+    The likelihood is not truncated to `support`; draws and ``mass`` are.
 
     Parameters
     ----------
     formula : str
         ``"log_rent ~ rooms + C(region)"``.
-    transform, transform_constant, location, scale
+    transform, transform_constant, location, scale, support
         See `StandardUnits`; the default scale is the response's own.
     """
 
@@ -49,14 +54,18 @@ class LinearRegression(StandardUnits):
                 "residual_squares": (alpha * residuals**2).sum(),
             }
 
+        def geometry(alpha: np.ndarray) -> dict[str, np.ndarray]:
+            mean, covariance, _ = ridge(columns, prepared.z, alpha)
+            return {"coefficient_centre": mean, "coefficient_turn": np.linalg.cholesky(covariance)}
+
         with pm.Model() as model:
             data = {name: pm.Data(name, value) for name, value in weigh(np.ones(n)).items()}
-            coefficient = pm.Normal("coefficient", 0.0, 1.0, shape=p)
-            sigma = pm.HalfStudentT("sigma", nu=3, sigma=1.0)
+            coefficient = free_normal("coefficient", p)
+            sigma = pm.HalfNormal("sigma", 1.0)
             off = coefficient - data["least_squares"]
             squares = data["residual_squares"] + off @ data["gram"] @ off
             total = -data["total_weight"] * (pt.log(sigma) + 0.5 * np.log(2 * np.pi)) - 0.5 * squares / sigma**2
-        return Blueprint(model, total, weigh, ("coefficient", "sigma"), p * p)
+        return Blueprint(model, total, weigh, ("coefficient", "sigma"), p * p, geometry)
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
@@ -64,15 +73,19 @@ class LinearRegression(StandardUnits):
         return each
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
-        mean = self._columns(prepared) @ theta["coefficient"]
-        return normal_mass(self._standard(lower, prepared), self._standard(upper, prepared), mean, theta["sigma"])
+        """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
+        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
-        """New responses on the original scale, (n,)."""
-        return self._original(rng.normal(self._columns(prepared) @ theta["coefficient"], theta["sigma"]), prepared)
+        """New responses on the original scale, within the support, (n,)."""
+        return self._original(self._parts(theta, prepared).draw(rng), prepared)
+
+    def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
+        """One normal distribution a record."""
+        mean = self._columns(prepared) @ theta["coefficient"]
+        return NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), self._bounds(prepared))
 
     @staticmethod
     def _columns(prepared: ScaledResponse) -> np.ndarray:
-        """Intercept and whitened predictors, (n, 1 + p)."""
-        return np.column_stack([np.ones(len(prepared.z)), prepared.design.whitened])
+        """Intercept and raw predictors, (n, 1 + p)."""
+        return np.column_stack([np.ones(len(prepared.z)), prepared.raw.columns])

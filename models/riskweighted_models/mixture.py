@@ -1,5 +1,6 @@
 """What the two finite mixtures share: component weights, and slopes shrunk towards common ones."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from riskweighted.synthesis.contract import Draw
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["check_mixture", "component_slopes", "component_weights", "draw_component", "slopes_of", "weights_of"]
+__all__ = ["check_mixture", "component_slopes", "component_weights", "label_free", "slopes_of", "weights_of"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
@@ -40,15 +41,17 @@ def component_weights(components: int, concentration: float | str) -> Tensor:
     return weight
 
 
-def component_slopes(components: int, predictors: int, slope_spread: float, common: "Tensor | None") -> Tensor:
-    """Slopes (K, p) on the whitened predictors: common (p,) + tau delta_k; delta ~ N(0, 1), tau ~ N+(slope_spread)."""
+def component_slopes(
+    components: int, predictors: int, slope_spread: float, common: "Tensor | None", normal: Callable[[str, tuple[int, int]], Tensor]
+) -> Tensor:
+    """Slopes (K, p): common (p,) + tau delta_k; delta ~ N(0, 1), which `normal` makes by name and shape, tau ~ N+(slope_spread)."""
     if common is None:
         return pt.zeros((components, 0))
     slopes: Tensor = common[None, :]
     if components == 1:
         return slopes
     spread = pm.HalfNormal("slope_spread", slope_spread)
-    deviation = pm.Normal("slope_deviation", 0.0, 1.0, shape=(components, predictors))
+    deviation = normal("slope_deviation", (components, predictors))
     slopes = slopes + spread * deviation
     return slopes
 
@@ -66,7 +69,7 @@ def slopes_of(theta: Draw, components: int) -> np.ndarray:
     return np.broadcast_to(common, (components, len(common)))
 
 
-def draw_component(theta: Draw, n: int, rng: np.random.Generator) -> np.ndarray:
-    """A component for each of n records, (n,)."""
-    bounds = np.cumsum(weights_of(theta))
-    return np.searchsorted(bounds / bounds[-1], rng.random(n), side="right")
+def label_free(components: int, predictors: int) -> tuple[str, ...]:
+    """The parameters that stay what they are when components swap labels: convergence is judged on them."""
+    slopes = ("slope",) if predictors else ()
+    return ("predictive_mean", "predictive_sd", *slopes, *(("slope_spread",) if predictors and components > 1 else ()))

@@ -1,7 +1,7 @@
 """Negative-binomial regression and its finite mixture, for counts (S003 section 2.4)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,11 @@ from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,
     component_weights,
-    draw_component,
+    label_free,
     slopes_of,
     weights_of,
 )
+from riskweighted_models.normal_parts import draw_component
 
 __all__ = ["DistinctCounts", "NegativeBinomial"]
 
@@ -108,7 +109,7 @@ class NegativeBinomial:
         return _distinct(values, build_design(self.formula, data))
 
     def build(self, prepared: DistinctCounts) -> Blueprint:
-        """Priors and weighted likelihood; a mixture is judged on its predictive mean and standard deviation."""
+        """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
         m, p = prepared.whitened.shape
 
         def weigh(alpha: np.ndarray) -> dict[str, np.ndarray]:
@@ -121,7 +122,7 @@ class NegativeBinomial:
             coefficient = common_scale_coefficients("coefficient", self.components + p, nu=3.0)
             intercept = pm.Deterministic("intercept", coefficient[: self.components])
             common = pm.Deterministic("slope", coefficient[self.components :]) if p else None
-            slopes = component_slopes(self.components, p, self.slope_spread, common)
+            slopes = component_slopes(self.components, p, self.slope_spread, common, _normal)
             mean = pt.exp(intercept + pt.as_tensor(prepared.whitened) @ slopes.T) if p else pt.exp(intercept)
             by_component = pm.logp(pm.NegativeBinomial.dist(mu=mean, alpha=1 / inverse_phi), prepared.counts[:, None])
             record = pt.logsumexp(pt.log(weight) + by_component, axis=1)
@@ -131,8 +132,7 @@ class NegativeBinomial:
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(second - overall**2))
             total = (alpha * record).sum()
-        monitored = ("predictive_mean", "predictive_sd")
-        return Blueprint(model, total, weigh, monitored, m * self.components)
+        return Blueprint(model, total, weigh, label_free(self.components, p), m * self.components)
 
     def log_likelihood(self, theta: Draw, prepared: DistinctCounts) -> np.ndarray:
         """log p(y_i | theta), (n,)."""
@@ -158,7 +158,7 @@ class NegativeBinomial:
     def draw(self, theta: Draw, prepared: DistinctCounts, rng: np.random.Generator) -> np.ndarray:
         """New counts, (n,): a gamma rate, then Poisson."""
         n = len(prepared.which)
-        component = draw_component(theta, n, rng)
+        component = draw_component(np.log(weights_of(theta))[None], n, rng)
         mean, phi = self._mean(theta, prepared.whitened)[prepared.which, component], 1 / theta["inverse_phi"][component]
         rate = rng.gamma(phi, mean / phi)
         count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
@@ -168,6 +168,10 @@ class NegativeBinomial:
         """Component means of every distinct row, (m, K)."""
         mean: np.ndarray = np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
         return mean
+
+
+def _normal(name: str, shape: tuple[int, int]) -> Any:
+    return pm.Normal(name, 0.0, 1.0, shape=shape)
 
 
 def _tails(count: np.ndarray, mean: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

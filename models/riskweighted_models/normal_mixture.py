@@ -1,41 +1,50 @@
 """Finite mixture of normal regressions, for the logarithm of income (S003 section 2)."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 from scipy.stats import norm
 
+from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted_models.mixture import (
-    check_mixture,
-    component_slopes,
-    component_weights,
-    draw_component,
-    slopes_of,
-    weights_of,
-)
-from riskweighted_models.scaling import ScaledResponse, StandardUnits, normal_mass
+from riskweighted.synthesis.coordinates import free_normal
+from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_of, weights_of
+from riskweighted_models.normal_parts import NormalParts
+from riskweighted_models.raw_columns import ridge, root_of_inverse
+from riskweighted_models.scaling import ScaledResponse, StandardUnits
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
 
 __all__ = ["NormalMixture"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 @dataclass(frozen=True)
 class NormalMixture(StandardUnits):
     """Finite mixture of normal regressions.
 
-    In standard units z of the transformed response and whitened predictors x (METHODS section 5; the paper's own
-    supplement is not public, so this is a reconstruction)::
+    In standard units z of the transformed response and the raw columns x of the design, centred (METHODS section 5.5; the
+    paper's own supplement is not public, so this is a reconstruction)::
 
         z_i ~ sum_k weight_k N(centre_k + x_i' beta_k, sigma_k)
-        centre_k ~ N(0, 1)       sigma_k ~ half-t(3, scale 1)
+        centre_k ~ N(0, 1)       sigma_k ~ half-N(0, 1)
         beta_k = beta + tau delta_k, beta ~ N(0, 1), delta_k ~ N(0, 1), tau ~ half-N(slope_spread)
         weight ~ Dirichlet(concentration, ..., concentration), or with concentration="gamma" the truncated
         Dirichlet process Dirichlet(a/K, ..., a/K), a ~ Gamma(1, 1)
 
-    Each record's likelihood is weighted after its component is summed out.
+    A slope is the effect of a level (columns that hold only 0 and 1), or of one standard deviation of a numeric predictor, in
+    standard deviations of the response. With ``gating`` the weights depend on the predictors too, alike for every component::
+
+        weight_ik  proportional to  weight_k exp(x_i' gate_k),      gate_k ~ N(0, 1)
+
+    Each record's likelihood is weighted after its component is summed out. It is not truncated to `support`; draws and ``mass``
+    are.
 
     Parameters
     ----------
@@ -45,13 +54,14 @@ class NormalMixture(StandardUnits):
         K.
     transform : str, default "log"
     concentration : float or "gamma", default 5
-        Per component; 1 is uniform over all weights. Below that a component can run empty: its sigma then falls
-        back on the heavy-tailed prior, chains diverge, and a few draws land far outside the data.
+        Per component; 1 is uniform over all weights. Below that a component can run empty: its parameters then follow the prior, and
+        chains diverge.
     slope_spread : float, default 0.02
-        Prior scale of tau: how far the slopes of the components may differ, in standard deviations of the response
-        per standard deviation of a whitened predictor. With 0.2 the posterior had two modes on real data (401ksubs,
-        K = 3: tau near 0.07 and near 0.15) between which chains do not travel; 0.02 leaves the first one only.
-    transform_constant, location, scale
+        Prior scale of tau: how far the slopes of the components may differ, in the units of a slope. Wide ones let the posterior have
+        several modes between which chains do not travel.
+    gating : bool, default False
+        Whether the weights of the components depend on the predictors.
+    transform_constant, location, scale, support
         See `StandardUnits`.
     """
 
@@ -59,59 +69,90 @@ class NormalMixture(StandardUnits):
     components: int = 3
     concentration: float | str = 5.0
     slope_spread: float = 0.02
+    gating: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_mixture(self.components, self.concentration, self.slope_spread)
+        if not isinstance(self.gating, bool):
+            raise InputError(f"gating must be true or false, got {self.gating!r}")
 
     def build(self, prepared: ScaledResponse) -> Blueprint:
-        """Priors and weighted likelihood; convergence is judged on the predictive mean and standard deviation."""
-        n, p = prepared.design.whitened.shape
+        """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
+        n, p = prepared.raw.columns.shape
         with pm.Model() as model:
             alpha = pm.Data("alpha", np.ones(n))
             weight = component_weights(self.components, self.concentration)
             centre = pm.Normal("centre", 0.0, 1.0, shape=self.components)
-            sigma = pm.HalfStudentT("sigma", nu=3, sigma=1.0, shape=self.components)
-            common = pm.Normal("slope", 0.0, 1.0, shape=p) if p else None
-            slopes = component_slopes(self.components, p, self.slope_spread, common)
+            sigma = pm.HalfNormal("sigma", 1.0, shape=self.components)
+            common = free_normal("slope", p) if p else None
+            slopes = component_slopes(self.components, p, self.slope_spread, common, free_normal)
             # Components in rows, records in columns: a third faster than the transpose.
-            mean = centre[:, None] + slopes @ np.ascontiguousarray(prepared.design.whitened.T) if p else centre[:, None]
+            columns = np.ascontiguousarray(prepared.raw.columns.T)
+            mean = centre[:, None] + slopes @ columns if p else centre[:, None]
+            log_share = self._gated(pt.log(weight)[:, None], columns)
             standard = (prepared.z - mean) / sigma[:, None]
-            by_component = (pt.log(weight) - pt.log(sigma))[:, None] - 0.5 * standard**2
+            by_component = log_share - pt.log(sigma)[:, None] - 0.5 * standard**2
             record = pt.logsumexp(by_component, axis=0) - 0.5 * np.log(2 * np.pi)
-            overall = (weight * centre).sum()
-            # Over the records the whitened predictors have mean 0 and covariance I.
-            spread = (weight * (sigma**2 + (centre - overall) ** 2 + (slopes**2).sum(axis=1))).sum()
+            share = pt.exp(log_share)
+            overall = (share * mean).sum(axis=0).mean()
+            spread = (share * (sigma[:, None] ** 2 + (mean - overall) ** 2)).sum(axis=0).mean()
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(spread))
             total = (alpha * record).sum()
-        monitored = ("predictive_mean", "predictive_sd")
-        return Blueprint(
-            model,
-            total,
-            lambda weights: {"alpha": weights},
-            monitored,
-            n * self.components,
-        )
+        terms = n * self.components * (2 if self._gates(p) else 1)
+        geometry = (lambda weights: self._geometry(weights, prepared)) if p else None
+        return Blueprint(model, total, lambda weights: {"alpha": weights}, label_free(self.components, p), terms, geometry)
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        mean = theta["centre"] + prepared.design.whitened @ slopes_of(theta, self.components).T
-        by_component = norm.logpdf(prepared.z[:, None], mean, theta["sigma"])
-        with np.errstate(divide="ignore"):
-            each: np.ndarray = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
+        parts = self._parts(theta, prepared)
+        by_component = norm.logpdf(prepared.z[:, None], parts.mean, parts.sd)
+        each: np.ndarray = logsumexp(by_component + parts.log_share, axis=1)
         return each
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
-        mean = theta["centre"] + prepared.design.whitened @ slopes_of(theta, self.components).T
-        low, high = self._standard(lower, prepared)[:, None], self._standard(upper, prepared)[:, None]
-        mass: np.ndarray = normal_mass(low, high, mean, theta["sigma"]) @ weights_of(theta)
-        return mass
+        """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
+        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
-        """New responses on the original scale, (n,)."""
-        component = draw_component(theta, len(prepared.z), rng)
-        slopes = slopes_of(theta, self.components)[component]
-        mean = theta["centre"][component] + (prepared.design.whitened * slopes).sum(axis=1)
-        return self._original(rng.normal(mean, theta["sigma"][component]), prepared)
+        """New responses on the original scale, within the support, (n,)."""
+        return self._original(self._parts(theta, prepared).draw(rng), prepared)
+
+    def _gates(self, predictors: int) -> bool:
+        return self.gating and self.components > 1 and predictors > 0
+
+    def _gated(self, log_weight: Tensor, columns: np.ndarray) -> Tensor:
+        """Logarithms of the components' weights, (K, 1), or (K, n) where they depend on the predictors (p, n)."""
+        if not self._gates(len(columns)):
+            return log_weight
+        gate = free_normal("gate", (self.components, len(columns)))
+        log_share: Tensor = pt.special.log_softmax(log_weight + gate @ columns, axis=0)
+        return log_share
+
+    def _geometry(self, alpha: np.ndarray, prepared: ScaledResponse) -> dict[str, np.ndarray]:
+        """Where the slopes of one weighted regression lie, and how deviations and gates are tied by the columns of that many records."""
+        columns = prepared.raw.columns
+        mean, covariance, variance = ridge(np.column_stack([np.ones(len(columns)), columns]), prepared.z, alpha)
+        values = {"slope_centre": mean[1:], "slope_turn": np.linalg.cholesky(covariance[1:, 1:])}
+        if self.components == 1:
+            return values
+        gram = columns.T @ (alpha[:, None] * columns) / self.components
+        still, eye = np.zeros(len(gram)), np.eye(len(gram))
+        values |= {
+            "slope_deviation_centre": still,
+            "slope_deviation_turn": root_of_inverse(self.slope_spread**2 * gram / variance + eye),
+        }
+        if self.gating:
+            values |= {"gate_centre": still, "gate_turn": root_of_inverse(gram / self.components + eye)}
+        return values
+
+    def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
+        """A mixture for each record."""
+        columns = prepared.raw.columns
+        mean = theta["centre"] + columns @ slopes_of(theta, self.components).T
+        with np.errstate(divide="ignore"):
+            log_share = np.log(weights_of(theta))[None]
+        if "gate" in theta:
+            log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
+        return NormalParts(mean, theta["sigma"], log_share, self._bounds(prepared))

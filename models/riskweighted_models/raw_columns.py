@@ -7,7 +7,7 @@ from scipy import linalg
 
 from riskweighted.synthesis.design import Design
 
-__all__ = ["RawColumns", "raw_columns", "ridge_turn"]
+__all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 
 
 class RawColumns(NamedTuple):
@@ -34,15 +34,27 @@ def raw_columns(design: Design) -> RawColumns:
     return RawColumns(design.centred / unit, unit)
 
 
-def ridge_turn(columns: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """R (p, p), upper triangular, with R R' = (X' diag(alpha) X + I)^-1: a normal posterior of slopes with N(0, I) priors is round in R w.
+def ridge(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Coefficients with N(0, 1) priors in a weighted normal regression: where they lie, for the coordinates of a sampler.
 
     Parameters
     ----------
-    columns : array (n, p)
-        X.
-    alpha : array (n,), in units of the residual variance
+    columns : array (n, d)
+    z : array (n,)
+    alpha : array (n,)
+
+    Returns
+    -------
+    mean (d,), covariance (d, d) and the residual variance (with one record's worth of prior variance 1).
     """
-    precision = columns.T @ (alpha[:, None] * columns) + np.eye(columns.shape[1])
+    gram, pull = columns.T @ (alpha[:, None] * columns), columns.T @ (alpha * z)
+    first = np.linalg.solve(gram + np.eye(len(gram)), pull)
+    variance = float((1 + (alpha * (z - columns @ first) ** 2).sum()) / (1 + alpha.sum()))
+    covariance = np.linalg.inv(gram / variance + np.eye(len(gram)))
+    return covariance @ pull / variance, covariance, variance
+
+
+def root_of_inverse(precision: np.ndarray) -> np.ndarray:
+    """R (d, d) with R R' = precision^-1: a normal vector of that precision is R w, w ~ N(0, I)."""
     lower = linalg.cholesky(precision, lower=True)
     return np.asarray(linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).T)

@@ -5,22 +5,24 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.transforms import Transform
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.raw_columns import RawColumns, raw_columns
 
-__all__ = ["ScaledResponse", "StandardUnits", "normal_mass", "transformed"]
+__all__ = ["ScaledResponse", "StandardUnits", "transformed"]
 
 
 class ScaledResponse(NamedTuple):
-    """``z`` (n,): (transform(y) - location) / scale; the design of the predictors."""
+    """``z`` (n,): (transform(y) - location) / scale; the design of the predictors, and its raw columns, on which the priors stand."""
 
     z: np.ndarray
     design: Design
+    raw: RawColumns
     location: float
     scale: float
     transform: Transform
@@ -29,21 +31,13 @@ class ScaledResponse(NamedTuple):
         """Other rows on the confidential scale, location and design; z is NaN where the frame lacks the response."""
         design = self.design.at(frame)
         z = (transformed(design, frame, self.transform) - self.location) / self.scale
-        return self._replace(z=z, design=design)
+        return self._replace(z=z, design=design, raw=self.raw.at(design))
 
 
 def transformed(design: Design, frame: pd.DataFrame, transform: Transform) -> np.ndarray:
     """The response of a frame on the model's scale, (m,); NaN where the frame has none."""
     name = response_name(design.formula)
     return transform.forward(design.response(frame), name) if name in frame.columns else np.full(len(frame), np.nan)
-
-
-def normal_mass(lower: np.ndarray, upper: np.ndarray, mean: np.ndarray, sd: np.ndarray | float) -> np.ndarray:
-    """P(lower <= z <= upper) for z ~ N(mean, sd): a difference of the tails that are near, so that small masses keep their digits."""
-    low, high = (lower - mean) / sd, (upper - mean) / sd
-    above = low > 0
-    mass: np.ndarray = np.maximum(ndtr(np.where(above, -low, high)) - ndtr(np.where(above, -high, low)), 0.0)
-    return mass
 
 
 @dataclass(frozen=True)
@@ -61,6 +55,9 @@ class StandardUnits:
     location, scale : float, optional
         Origin and unit of the priors on the transformed scale. Default: mean and standard deviation of the
         transformed confidential response, unweighted. Give both for priors that do not look at the data.
+    support : (low, high), optional
+        Public bounds of the response on its original scale; each may be infinite or None. Draws are truncated to them, never clipped, and
+        ``mass`` is that of truncated draws. The likelihood, and so the posterior, is the untruncated one.
     """
 
     formula: str
@@ -68,9 +65,11 @@ class StandardUnits:
     transform_constant: float | None = None
     location: float | None = None
     scale: float | None = None
+    support: Bounds | None = None
 
     def __post_init__(self) -> None:
         response_name(self.formula)
+        object.__setattr__(self, "support", checked_bounds(self.support))
         Transform(self.transform, self.transform_constant)
         if (self.location is None) != (self.scale is None):
             raise InputError("location and scale go together: give both, or neither to take them from the data")
@@ -84,12 +83,16 @@ class StandardUnits:
 
     def prepare(self, data: pd.DataFrame) -> ScaledResponse:
         """Transform and scale the response, build the design."""
-        values = self._transform.forward(response_values(self.formula, data), self.target)
+        original = response_values(self.formula, data)
+        values = self._transform.forward(original, self.target)
+        if self.support is not None:
+            check_within(original, self.support, self.target)
         if values.min() == values.max():
             raise InputError(f"{self.target!r} is constant in all {len(values)} records: there is nothing to synthesize")
         location = float(values.mean()) if self.location is None else float(self.location)
         scale = float(values.std()) if self.scale is None else float(self.scale)
-        return ScaledResponse((values - location) / scale, build_design(self.formula, data), location, scale, self._transform)
+        design = build_design(self.formula, data)
+        return ScaledResponse((values - location) / scale, design, raw_columns(design), location, scale, self._transform)
 
     @property
     def _transform(self) -> Transform:
@@ -101,4 +104,12 @@ class StandardUnits:
 
     def _original(self, z: np.ndarray, prepared: ScaledResponse) -> np.ndarray:
         """From standard units back to the original scale."""
-        return self._transform.inverse(prepared.location + prepared.scale * z)
+        values = self._transform.inverse(prepared.location + prepared.scale * z)
+        return values if self.support is None else np.clip(values, *self.support)  # round-off alone: z is within them
+
+    def _bounds(self, prepared: ScaledResponse) -> Bounds | None:
+        """The public bounds in standard units."""
+        if self.support is None:
+            return None
+        low, high = (self._transform.bound(np.array(self.support)) - prepared.location) / prepared.scale
+        return Bounds(float(low), float(high))

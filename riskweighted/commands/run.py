@@ -58,13 +58,14 @@ def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | N
             "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
             "predictor columns": f"{plan.predictors}",
             "schemes": ", ".join(f"{scheme} (mean weight {mean:.3f})" for scheme, mean in plan.mean_weight.items()),
+            "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
             "synthetic datasets": f"{plan.datasets} per scheme",
             "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
             "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
             "results": f"{out}" + (" (exists)" if out.exists() else ""),
         }
         for name, value in lines.items():
-            output.print(f"{name:20} {value}")
+            output.print(f"{name:22} {value}")
         output.print("Nothing was written: this was a dry run.")
         return
     finished = run_study(study, out, force=force, cores=cores, reporter=reporter, entropy=read_entropy(entropy) if entropy else None)

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConvergenceWarning",
+    "ExplosionWarning",
     "FewRecordsWarning",
     "FlatWeightsWarning",
     "InputError",
     "RiskWeightedWarning",
     "SingletonWarning",
+    "SparseLevelWarning",
     "UnscoredWarning",
     "listing",
 ]
@@ -42,13 +44,21 @@ class ConvergenceWarning(RiskWeightedWarning):
     """The chains of a fit disagree or diverged, so its draws are not to be trusted; or more datasets are asked of it than it has draws."""
 
 
+class ExplosionWarning(RiskWeightedWarning):
+    """Some drawn values lie far beyond all confidential ones: the model knows too little where they were drawn."""
+
+
+class SparseLevelWarning(RiskWeightedWarning):
+    """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there."""
+
+
+class FewRecordsWarning(RiskWeightedWarning):
+    """Too few records for a part of a model; says what is done instead."""
+
+
 def listing(names: Iterable[object], limit: int = 12) -> str:
     """Names for a message, quoted and separated by commas, cut after ``limit``."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) > limit:
         quoted = [*quoted[:limit], f"... ({len(quoted) - limit} more)"]
     return ", ".join(quoted) if quoted else "(none)"
-
-
-class FewRecordsWarning(RiskWeightedWarning):
-    """Too few records for a part of a model; says what is done instead."""

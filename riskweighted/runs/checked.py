@@ -1,12 +1,13 @@
 """A study with its data, checked once before anything runs: what a dry run tells and what a run starts from."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, SparseLevelWarning, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
@@ -14,7 +15,8 @@ from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
-from riskweighted.synthesis.design import build_design
+from riskweighted.synthesis.design import Design, build_design
+from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.adjust import adjust_weights
@@ -40,6 +42,8 @@ class CheckedStudy:
     analysis : Regression or None
         The regression that the evaluation reports.
     weights : mapping of scheme to Series (n,)
+    sparse_levels : mapping of scheme to names
+        The levels of the predictors whose weights sum to less than 5.
     """
 
     study: Study
@@ -48,6 +52,7 @@ class CheckedStudy:
     baselines: Mapping[str, PreparedModel] = field(repr=False)
     analysis: Regression | None
     weights: Mapping[str, pd.Series] = field(repr=False)
+    sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class Plan:
     schemes: tuple[str, ...]
     mean_weight: dict[str, float]
     seconds: tuple[float, float]
+    sparse_levels: dict[str, tuple[str, ...]]
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
@@ -71,6 +77,11 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     ------
     InputError
         If the data do not suit the scenario, the model, a weighting scheme or the evaluation.
+
+    Warns
+    -----
+    SparseLevelWarning
+        If under some scheme the weights of a level of the predictors sum to less than 5.
     """
     synthesizer = study.make_synthesizer()
     world = make_world(confidential, study.evaluating_scenario())
@@ -85,7 +96,26 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         analysis.fit(confidential)
     model = prepare_model(synthesizer, confidential)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
-    return CheckedStudy(study, world, model, baselines, analysis, study_weights(study, world))
+    weights = study_weights(study, world)
+    return CheckedStudy(study, world, model, baselines, analysis, weights, _sparse_levels(model, weights))
+
+
+def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> dict[str, tuple[str, ...]]:
+    """Per scheme the levels of the design with little weight; warns of them. None where a model keeps no `Design`."""
+    design = getattr(model.prepared, "design", None)
+    if not isinstance(design, Design):
+        return {}
+    members = level_members(design)
+    found = {scheme: sparse_levels(members, alpha.to_numpy()) for scheme, alpha in weights.items()}
+    for scheme, names in found.items():
+        if names:
+            warnings.warn(
+                f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors have weights that sum to less than "
+                f"{SPARSE:g}: {listing(names)}; the prior decides what is drawn there; merge them, or set public bounds (support)",
+                SparseLevelWarning,
+                stacklevel=4,
+            )
+    return found
 
 
 def _hits_points(synthesizer: Synthesizer, confidential: pd.DataFrame) -> bool:
@@ -126,4 +156,5 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         schemes=tuple(checked.weights),
         mean_weight={scheme: float(alpha.mean()) for scheme, alpha in checked.weights.items()},
         seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
+        sparse_levels=dict(checked.sparse_levels),
     )

@@ -84,10 +84,11 @@ class Prepared(Protocol):
 class Synthesizer(Protocol):
     """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
 
-    Three things are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
+    Four things are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
     on the original scale, (n,) (for a whole-number target the bounds stand at halves); ``draws_points = True`` for
     a model that draws single values such as zero with positive probability; and ``keeps_true_values = True`` for
-    a class whose output holds confidential values, so that it is never treated as synthetic.
+    a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``, public
+    bounds that draws keep to, so that rounding keeps to them too.
     """
 
     @property

@@ -50,7 +50,7 @@ def free_vector(
         if random is None:
             raise NotImplementedError(f"{name} has a density alone")
         batch = () if size is None else tuple(np.atleast_1d(size))
-        return np.array([random(rng) for _ in range(int(np.prod(batch)))]).reshape(*batch, len(centre))
+        return np.array([random(rng) for _ in range(int(np.prod(batch)))]).reshape(*batch, centre.shape[-1])
 
     vector: Tensor = pm.CustomDist(
         name,

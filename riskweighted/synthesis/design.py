@@ -1,8 +1,9 @@
 """From a formula to numbers: the response, and predictors centred and whitened.
 
 Predictors stand in a formula (formulaic); its model spec is kept. The model matrix without its intercept column is
-centred, then turned so that its columns are uncorrelated with unit variance: samplers move freely there, and a
-N(0, I) prior on the slopes of the whitened columns is a unit-information prior on the original ones.
+centred, then turned so that its columns are uncorrelated with unit variance: samplers move freely there. A N(0, I) prior on
+the slopes of the whitened columns is a unit-information prior on the original ones, which leaves a rare level to itself; models
+whose priors stand on the columns as recorded (METHODS section 5.5) use the centred ones.
 """
 
 import copy

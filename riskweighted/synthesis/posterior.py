@@ -12,15 +12,17 @@ import xarray as xr
 
 from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_count, check_seed
-from riskweighted.common.errors import ConvergenceWarning, InputError
+from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
-from riskweighted.synthesis.precision import find_precision, round_to
+from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
 __all__ = ["Fit", "PreparedModel", "load_fit", "prepare_model"]
+
+_FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ class Fit:
         -----
         ConvergenceWarning
             If L exceeds the smallest bulk effective sample size of the fit.
+        ExplosionWarning
+            If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
         """
         check_seed(random_seed)
         streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
@@ -112,9 +116,23 @@ class Fit:
             rng = np.random.default_rng(seed)
             values = draw_values(self.synthesizer, self.draw(*place), self.prepared, rng, len(self.confidential))
             if not self.keeps_true_values:
-                values = round_to(values, precision)
+                values = round_within(values, precision, getattr(self.synthesizer, "support", None))
             frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
+        self._warn_of_explosion(frames)
         return frames
+
+    def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
+        target = self.synthesizer.target
+        limit = _FAR * np.abs(self.confidential[target].to_numpy(dtype=float)).max()
+        far = sum(int((np.abs(frame[target].to_numpy(dtype=float)) > limit).sum()) for frame in frames)
+        if far:
+            warnings.warn(
+                f"{far} of {sum(map(len, frames)):,} drawn values of {target!r} lie beyond {_FAR} times the largest confidential one: "
+                "the model knows too little there (rare levels, small weights, a scale with heavy tails); "
+                "set support = [low, high] where the synthesizer takes public bounds, or merge levels",
+                ExplosionWarning,
+                stacklevel=3,
+            )
 
     def _warn_of_few_draws(self, count: int) -> None:
         smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
-__all__ = ["SIGNIFICANT_DIGITS", "find_precision", "in_words", "round_to"]
+__all__ = ["SIGNIFICANT_DIGITS", "find_precision", "in_words", "round_to", "round_within"]
 
 SIGNIFICANT_DIGITS = 7  # of numbers that lie on no grid of powers of ten
 _COARSEST, _FINEST = 6, -8  # powers of ten that are looked at
@@ -39,6 +39,21 @@ def find_precision(column: pd.Series) -> float | None:
 
 def _leading_power(values: np.ndarray) -> int:
     return math.floor(math.log10(np.abs(values).max()))
+
+
+def round_within(values: np.ndarray, precision: float | None, support: tuple[float, float] | None) -> np.ndarray:
+    """`round_to`, where a value (n,) that rounding takes beyond the bounds steps back to the next number within.
+
+    Where there is none, it stays as it is.
+    """
+    rounded = round_to(values, precision)
+    if support is None:
+        return rounded
+    low, high = support
+    size = np.floor(np.log10(np.maximum(np.abs(rounded), np.finfo(float).tiny)))
+    step = precision or 10.0 ** (size - SIGNIFICANT_DIGITS + 1)
+    back = round_to(rounded + step * (rounded < low) - step * (rounded > high), precision)
+    return np.where((back >= low) & (back <= high), back, values)
 
 
 def round_to(values: np.ndarray, precision: float | None) -> np.ndarray:

@@ -67,6 +67,7 @@ EXAMPLES = {
         {"formula": "income ~ x + C(region)", "components": 2},
         {"formula": "income ~ 1", "components": 3, "concentration": "gamma", "transform": "asinh", "transform_constant": 100.0},
         {"formula": "income ~ spending", "components": 1, "location": 9.0, "scale": 2.0},
+        {"formula": "income ~ x + C(region)", "components": 3, "gating": True, "slope_spread": 0.3},
     ],
     "linear-regression": [
         {"formula": "rent ~ x + C(region) + grade"},
@@ -152,7 +153,16 @@ def test_every_synthesizer_of_this_package_has_an_example():
     assert set(REFERENCES) == set(EXAMPLES) - {"top-coding"}
 
 
-@cases(CASES)
+# Draws and mass are truncated to public bounds; far from the data, so that the models' own tails are what is cut.
+BOUNDED = [
+    ("linear-regression", {"formula": "rent ~ x + C(region)", "support": (350, 1050)}),
+    ("linear-regression", {"formula": "income ~ x", "transform": "log", "support": [None, 2e6]}),
+    ("normal-mixture", {"formula": "income ~ x", "components": 2, "support": [0, 1e6]}),
+    ("normal-mixture", {"formula": "income ~ x + C(region)", "gating": True, "transform": "asinh", "support": (-50.0, np.inf)}),
+]
+
+
+@cases([*CASES, *BOUNDED])
 def test_the_whole_contract_holds(name, settings):
     table = riskweighted.check_synthesizer(lambda: make(name, settings), simulated()).set_index("clause")["result"]
     skipped = table.index[table == "skipped"]
@@ -210,7 +220,10 @@ def test_the_blueprint_holds_priors_alone_and_names_what_it_monitors(name, setti
     assert set(blueprint.monitored) <= set(graph.names)
     assert len(blueprint.monitored) > 0
     assert blueprint.density_terms > 0
-    assert set(blueprint.weigh(np.ones(N))) == {variable.name for variable in blueprint.model.data_vars}
+    geometry = {} if blueprint.geometry is None else blueprint.geometry(np.ones(N))
+    weights = blueprint.weigh(np.ones(N))
+    assert set(weights).isdisjoint(geometry)
+    assert {*weights, *geometry} == {variable.name for variable in blueprint.model.data_vars}
 
 
 @cases(BAYESIAN)
@@ -242,6 +255,14 @@ def slopes(theta, components, predictors):
     return np.stack([theta["slope"] + theta["slope_spread"] * theta["slope_deviation"][k] for k in range(components)])
 
 
+def raw_columns(synthesizer, frame):
+    """The centred model matrix; what holds other values than 0 and 1 in units of its standard deviation, (n, p)."""
+    design = build_design(synthesizer.formula, frame)
+    binary = [set(column) == {0, 1} for column in np.round(design.centred + design.centre, 9).T]
+    columns = [column if dummy else stats.zscore(column) for column, dummy in zip(design.centred.T, binary, strict=True)]
+    return np.array(columns).reshape(-1, len(frame)).T
+
+
 def negative_binomial(synthesizer, frame, theta):
     design = build_design(synthesizer.formula, frame).whitened
     beta = slopes(theta, synthesizer.components, design.shape[1])
@@ -263,14 +284,18 @@ def standard_units(synthesizer, frame, values):
 
 
 def normal_mixture(synthesizer, frame, theta):
-    design = build_design(synthesizer.formula, frame).whitened
+    design = raw_columns(synthesizer, frame)
     beta = slopes(theta, synthesizer.components, design.shape[1])
     parts = [stats.norm(theta["centre"][k] + design @ beta[k], theta["sigma"][k]) for k in range(synthesizer.components)]
-    return parts, theta.get("weight", np.ones(1)), standard_units(synthesizer, frame, frame[synthesizer.target].to_numpy(dtype=float))
+    weight = theta.get("weight", np.ones(1))
+    if "gate" in theta:
+        weight = weight[:, None] * np.exp(theta["gate"] @ design.T)
+        weight = weight / weight.sum(axis=0)
+    return parts, weight, standard_units(synthesizer, frame, frame[synthesizer.target].to_numpy(dtype=float))
 
 
 def linear_regression(synthesizer, frame, theta):
-    design = build_design(synthesizer.formula, frame).whitened
+    design = raw_columns(synthesizer, frame)
     mean = theta["coefficient"][0] + design @ theta["coefficient"][1:]
     z = standard_units(synthesizer, frame, frame[synthesizer.target].to_numpy(dtype=float))
     return [stats.norm(mean, theta["sigma"])], np.ones(1), z

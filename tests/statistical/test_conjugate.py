@@ -6,7 +6,6 @@ import pymc as pm
 import pytensor
 import pytest
 from scipy import stats
-from scipy.special import gammaln
 
 from riskweighted.synthesis.contract import load_synthesizer
 from riskweighted.synthesis.convergence import az
@@ -27,12 +26,6 @@ def mean_and_sd(values):
     return (mean, sd / np.sqrt(effective_draws(values))), (sd, error_of_variance / (2 * sd))
 
 
-def half_t(x, degrees=3.0):
-    """Log density of the half-t with scale 1."""
-    constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(degrees * np.pi) + np.log(2)
-    return constant - (degrees + 1) / 2 * np.log1p(x**2 / degrees)
-
-
 def test_linear_regression_samples_the_exact_weighted_posterior():
     """Given sigma the coefficients are normal; sigma itself is summed over a fine grid."""
     rng = np.random.default_rng(41)
@@ -43,8 +36,8 @@ def test_linear_regression_samples_the_exact_weighted_posterior():
     synthesizer = load_synthesizer("linear-regression")("y ~ x + C(g)", location=1.0, scale=2.0)
     fitted = fit(synthesizer, frame, alpha, random_seed=3, draws=1000, tune=500, chains=4, target_accept=0.95)
 
-    prepared = fitted.prepared
-    X = np.column_stack([np.ones(n), prepared.design.whitened])  # noqa: N806
+    dummies = [(frame["g"] == level).to_numpy(dtype=float) for level in "bc"]
+    X = np.column_stack([np.ones(n), stats.zscore(frame["x"]), *(column - column.mean() for column in dummies)])  # noqa: N806
     z = (frame["y"].to_numpy() - 1) / 2
     steps, step = np.linspace(np.log(0.05), np.log(20), 4001, retstep=True)
     log_weight, means, variances = np.empty(4001), np.empty((4001, 4)), np.empty((4001, 4))
@@ -53,7 +46,8 @@ def test_linear_regression_samples_the_exact_weighted_posterior():
         covariance, pull = np.linalg.inv(precision), X.T @ (alpha * z) / sigma**2
         means[k], variances[k] = covariance @ pull, np.diag(covariance)
         evidence = 0.5 * pull @ covariance @ pull - 0.5 * (alpha * z**2).sum() / sigma**2 - 0.5 * np.linalg.slogdet(precision)[1]
-        log_weight[k] = evidence - alpha.sum() * np.log(sigma) + half_t(sigma) + np.log(sigma)  # the last: the grid is even in log sigma
+        prior = stats.halfnorm.logpdf(sigma) + np.log(sigma)  # the grid is even in log sigma
+        log_weight[k] = evidence - alpha.sum() * np.log(sigma) + prior
     weight = np.exp(log_weight - log_weight.max()) * step
     weight /= weight.sum()
     assert weight[[0, -1]].max() < 1e-8  # the grid holds the whole posterior
@@ -114,7 +108,7 @@ def test_a_mixture_is_recovered_and_its_synthetic_data_follow_it():
     draws = {name: np.moveaxis(posterior[name].values, -1, 0) for name in posterior.data_vars}
     order = np.argsort(draws["centre"], axis=1)  # components by centre, whatever their label
     tau = draws["slope_spread"][:, None, None]
-    slopes = prepared.scale * (draws["slope"][:, None, :] + tau * draws["slope_deviation"]) @ prepared.design.turn.T
+    slopes = prepared.scale * (draws["slope"][:, None, :] + tau * draws["slope_deviation"]) / prepared.raw.unit
     level = prepared.location + prepared.scale * draws["centre"] - slopes @ prepared.design.centre
     got = {"weight": draws["weight"], "sigma": prepared.scale * draws["sigma"], "centre": level, "x": slopes[..., 0], "g": slopes[..., 1]}
     true = {"weight": weight, "sigma": sigma, "centre": centre, "x": slope, "g": step}

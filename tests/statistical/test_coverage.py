@@ -65,7 +65,7 @@ def test_nuts_finds_the_posterior_that_the_coverage_draws_from():
     for _ in range(3):
         frame = population(200, rng)
         model = compile_model(SYNTHESIZER, frame)
-        columns = np.column_stack([np.ones(200), model.prepared.design.whitened])
+        columns = np.column_stack([np.ones(200), model.prepared.raw.columns])
         for alpha in (np.ones(200), marginal_weights(frame, SCENARIO).to_numpy()):
             exact = exact_draws(columns, model.prepared.z, alpha, 40_000, rng)
             fitted = model.sample(alpha, random_seed=int(rng.integers(1000)), sampling=Sampling(draws=1500, tune=500, chains=2))
