@@ -16,6 +16,10 @@ from .evaluation.evaluate import (
     Evaluation as Evaluation,
     evaluate as evaluate,
 )
+from .evaluation.fit_check import (
+    check_fit as check_fit,
+    fit_verdict as fit_verdict,
+)
 from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
 from .plots.reidentification import plot_reidentification as plot_reidentification
