@@ -80,6 +80,10 @@ from .risk.matching import (
 )
 from .risk.rank import rank_measure as rank_measure
 from .risk.recovery import recovery_probability as recovery_probability
+from .runs.choice import (
+    Choice as Choice,
+    choose_synthesizer as choose_synthesizer,
+)
 from .runs.finished import (
     FinishedRun as FinishedRun,
     load_run as load_run,

@@ -76,8 +76,10 @@ def _run(
     if seed is not None:
         study = dataclasses.replace(study, seed=seed)
     if dry_run:
-        plan = plan_study(study)
+        named, candidates = _named(study)
+        plan = plan_study(named)
         lines = {
+            **({"models": candidates} if candidates else {}),
             "records": f"{plan.records:,}",
             "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
             "predictor columns": f"{plan.predictors}",
@@ -94,6 +96,10 @@ def _run(
     finished = run_study(study, out, force=force, cores=cores, reporter=reporter, entropy=read_entropy(entropy) if entropy else None)
     if study.reproducible:
         errors.print("note: reproducible = true: the seed alone makes these numbers, so the datasets are for study and not for release")
+    if finished.choice is not None:
+        chosen = finished.choice
+        settings = "".join(f", {name} = {value!r}" for name, value in chosen.settings.items())
+        output.print(f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; confidential/study.toml names it).")
     for line in _verdict(finished):
         output.print(line)
     print_table(finished.summary.T, "Risk and utility of each scheme")
@@ -112,6 +118,24 @@ def _run(
         errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
     if len(failed) or (strict and finished.fits is False):
         raise typer.Exit(_UNFIT)
+
+
+def _named(study: "Study") -> tuple["Study", str]:
+    """A study that names a model, the first of the candidates where it leaves the choice to the run; and the candidates in words."""
+    from riskweighted.runs.choice import find_candidates
+    from riskweighted.runs.study import AUTO, SynthesizerSettings
+
+    asked = study.synthesizer
+    if asked.name != AUTO:
+        return study, ""
+    found = list(find_candidates(asked.formula, study.read_data(), asked.settings))
+    accepted = [one for one in found if one.model is not None]
+    told = [f"{one.name}{f' ({one.described})' if one.described else ''}" for one in accepted]
+    told += [f"not {one.name}{f' ({one.described})' if one.described else ''}: {one.refusal}" for one in found if one.model is None]
+    if not accepted:
+        raise InputError(f"no registered synthesizer takes the data: {'; '.join(told)}")
+    first = SynthesizerSettings(accepted[0].name, asked.formula, dict(accepted[0].settings))
+    return dataclasses.replace(study, synthesizer=first), "compared, each by an unweighted fit: " + "; ".join(told)
 
 
 def _verdict(finished: "Run") -> list[str]:

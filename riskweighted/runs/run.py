@@ -23,6 +23,7 @@ from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
 from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.runs.checked import CheckedStudy, check_study
+from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.randomness import keep_entropy, run_streams
 from riskweighted.runs.study import Study
@@ -39,7 +40,8 @@ class Run:
     """A finished run: the folder, and its tables in memory.
 
     ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
-    model suits the data, judged on its unweighted fit; None where the study has none.
+    model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
+    study left that to the run.
     """
 
     folder: Path
@@ -47,6 +49,7 @@ class Run:
     convergence: pd.DataFrame = field(repr=False)
     summary: pd.DataFrame
     fit_check: pd.DataFrame = field(repr=False)
+    choice: Choice | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -96,11 +99,13 @@ def run_study(
     """
     with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
         study = replace(study, sampling=replace(study.sampling, cores=cores))
-        checked = check_study(study, study.read_data() if confidential is None else confidential)
-        return _run_in(working, checked, run_streams(checked, working.folder, entropy), reporter or Quiet())
+        data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
+        study, choice = resolve_study(study, data, working.folder, reporter)
+        checked = check_study(study, data)
+        return _run_in(working, checked, run_streams(checked, working.folder, entropy), reporter, choice)
 
 
-def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter) -> Run:
+def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     study = checked.study
     fits = _fit_all(checked, streams, working.folder, reporter)
@@ -135,8 +140,11 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         "convergence": convergence,
         "fit_check": fit_check,
     }
-    write_results(checked, fits, frames, tables, result.records, streams, working.result)
-    return Run(working.out, result, convergence, summary, fit_check)
+    study_file = None
+    if choice is not None:
+        tables["choice"], study_file = choice.table, study_text(study, working.out / "confidential")
+    write_results(checked, fits, frames, tables, result.records, streams, working.result, study_file)
+    return Run(working.out, result, convergence, summary, fit_check, choice)
 
 
 def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: Reporter) -> dict[str, Fit]:
