@@ -4,7 +4,7 @@ Centre and turn follow alpha; the posterior of the parameters does not depend on
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import pymc as pm
@@ -18,7 +18,7 @@ from riskweighted.synthesis.agreement import PLAIN
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["free_vector", "laplace_coordinates"]
+__all__ = ["free_normal", "free_vector", "laplace_coordinates"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
@@ -26,58 +26,93 @@ _DIFFERENCE = 1e-4  # step of the differences of gradients
 _FLATTEST = 1e-8  # of a Hessian's largest eigenvalue
 
 
-def free_vector(name: str, size: int, logp: Callable[[Tensor], Tensor]) -> Tensor:
-    """A random vector (size,) with the prior log density `logp`, sampled in the coordinates w: name = centre + turn @ w.
+def free_vector(
+    name: str,
+    shape: int | tuple[int, ...],
+    logp: Callable[[Tensor], Tensor],
+    random: Callable[[np.random.Generator], np.ndarray] | None = None,
+) -> Tensor:
+    """A random vector (d,), or rows of them (..., d), with a prior of one's own, sampled in the coordinates w: centre + turn @ w.
 
-    Must be called in a ``pm.Model``. ``pm.Data`` with the names ``name_centre`` (size,) and ``name_turn`` (size, size) hold the
-    coordinates; they begin as 0 and the identity.
+    Must be called in a ``pm.Model``. ``pm.Data`` with the names ``name_centre`` (d,) and ``name_turn`` (d, d) hold the coordinates; they
+    begin as 0 and the identity. `Blueprint.geometry` sets them.
+
+    Parameters
+    ----------
+    name : str
+    shape : int or tuple of int
+        d, or (..., d) for independent rows, which share their coordinates.
+    logp : callable
+        From vectors (..., d) to their log densities (...).
+    random : callable, optional
+        One draw (d,) from the prior, for draws from the prior (calibration); the sampler needs none.
     """
+    rows, size = (shape[:-1], shape[-1]) if isinstance(shape, tuple) else ((), shape)
     centre, turn = pm.Data(f"{name}_centre", np.zeros(size)), pm.Data(f"{name}_turn", np.eye(size))
 
-    def density(value: Tensor, zero: Tensor) -> Tensor:
+    def density(value: Tensor, centre: Tensor, turn: Tensor) -> Tensor:
         return logp(value)
 
-    def random(zero: np.ndarray, rng: np.random.Generator, size: Any = None) -> np.ndarray:
-        raise NotImplementedError("it has a density alone")
+    def drawn(centre: np.ndarray, turn: np.ndarray, rng: np.random.Generator, size: Any = None) -> np.ndarray:
+        if random is None:
+            raise NotImplementedError(f"{name} has a density alone")
+        batch = () if size is None else tuple(np.atleast_1d(size))
+        return np.array([random(rng) for _ in range(int(np.prod(batch)))]).reshape(*batch, len(centre))
 
     vector: Tensor = pm.CustomDist(
         name,
-        np.zeros(size),
+        centre,
+        turn,
         logp=density,
-        random=random,
-        signature="(n)->(n)",
-        shape=size,
-        default_transform=_Affine(centre, turn),
-        initval=np.zeros(size),
+        random=drawn,
+        signature="(n),(n,n)->(n)",
+        shape=(*rows, size),
+        default_transform=_Affine(),
+        initval=np.zeros((*rows, size)),
     )
     return vector
 
 
+def free_normal(name: str, shape: int | tuple[int, ...]) -> Tensor:
+    """A `free_vector`, or rows of them, of independent N(0, 1)."""
+    size = shape[-1] if isinstance(shape, tuple) else shape
+    constant = 0.5 * size * np.log(2 * np.pi)
+    return free_vector(name, shape, lambda value: -0.5 * (value**2).sum(axis=-1) - constant, lambda rng: rng.standard_normal(size))
+
+
 class _Affine(Transform):  # type: ignore[misc]
-    """Between the vector and w."""
+    """Between vectors, in the last axis, and their w; centre and turn are the last inputs of the random variable."""
 
     name = "coordinates"
 
-    def __init__(self, centre: Tensor, turn: Tensor) -> None:
-        self.centre, self.turn = centre, turn
-
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """From w to the vector."""
-        vector: Tensor = self.centre + self.turn @ value
-        return vector
+        """From w to the vectors."""
+        centre, turn = _held(inputs)
+        vectors: Tensor = centre + value @ turn.T
+        return vectors
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """From the vector to w."""
-        coordinates: Tensor = pt.linalg.solve(self.turn, value - self.centre)
+        """From the vectors to w."""
+        centre, turn = _held(inputs)
+        off = value - centre
+        coordinates: Tensor = pt.linalg.solve(turn, off) if off.ndim == 1 else pt.linalg.solve(turn, off.T).T
         return coordinates
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """A constant, which no posterior depends on."""
-        nothing: Tensor = pt.zeros(())
+        nothing: Tensor = pt.zeros_like(value[..., 0])
         return nothing
 
 
-def laplace_coordinates(model: pm.Model, weighted_log_likelihood: Tensor, name: str) -> Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]:
+def _held(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """Centre (d,) and turn (d, d), without the empty axes that PyMC gives the parameters of rows."""
+    centre, turn = inputs[-2:]
+    return centre[(0,) * (centre.ndim - 1)], turn[(0,) * (turn.ndim - 2)]
+
+
+def laplace_coordinates(
+    model: pm.Model, weighted_log_likelihood: Tensor, name: str
+) -> Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]:
     """Where the weighted posterior of a model with one `free_vector` has its mode, and the turn that makes it round there.
 
     Parameters
@@ -106,7 +141,7 @@ def laplace_coordinates(model: pm.Model, weighted_log_likelihood: Tensor, name: 
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
             [value, *inputs.values()],
-            [density, pytensor.grad(density, value)],
+            [density, cast(Tensor, pytensor.grad(density, value))],
             givens={**inputs, **still},
             mode=PLAIN,
             on_unused_input="ignore",

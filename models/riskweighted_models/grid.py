@@ -1,0 +1,198 @@
+"""A grid of bins on the positive numbers, its knots, and the points inside a bin that values are heaped on (METHODS section 5).
+
+Its edges and knots are round numbers. Without knots of your own they follow two robust figures of the data, the median and the
+interquartile range of log y, both rounded to one digit.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from riskweighted.common.errors import InputError
+from riskweighted_models.kernels.bins import Hats
+
+__all__ = ["Grid", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]
+
+_SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 4.0)  # places of the default knots
+_STEP = 0.125  # of the bins between the outer knots, in spreads
+_BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # and beyond them, a decade
+
+
+class Grid(NamedTuple):
+    """Bins k = 0, ..., K - 1 of positive values, [edge k, edge k + 1), the last one closed.
+
+    Attributes
+    ----------
+    edges : array (K + 1,)
+        In units: whole numbers where the data are recorded in units. The outer ones are the first and the last value possible.
+    unit : float
+        Of the recorded values; 1 where they are on no grid.
+    whole : bool
+        Whether values are multiples of the unit.
+    knots : array (J,)
+        Of the slope of h, in log(value).
+    hats : Hats
+    heaps : array (C,)
+        Multiples of the unit that values are heaped on, each a divisor of the next: 1, 10, 100, 500, 1000, 5000, ...
+    points : array (K, C)
+        How many points of the bin have that one as the largest which divides them. Where values are on no grid: the bin's width, (K, 1).
+    band : array (K,)
+        Decade of the bin, from 0: bins of a decade share what they are heaped on.
+    """
+
+    edges: np.ndarray
+    unit: float
+    whole: bool
+    knots: np.ndarray
+    hats: Hats
+    heaps: np.ndarray
+    points: np.ndarray
+    band: np.ndarray
+
+    def bin_of(self, values: np.ndarray) -> np.ndarray:
+        """The bin of every value, (n,)."""
+        return np.searchsorted(self.edges[1:-1], self.in_units(values), side="right")
+
+    def in_units(self, values: np.ndarray) -> np.ndarray:
+        """Values in units, whole where they should be."""
+        scaled = values / self.unit
+        return np.rint(scaled) if self.whole else scaled
+
+
+def default_knots(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Eleven round numbers around the median of positive values (n,), those between the bounds."""
+    logs = np.log(values)
+    lower, upper = np.quantile(logs, [0.25, 0.75])
+    spread = _rounded(float(np.clip((upper - lower) / 1.35, 0.1, 3.0)))
+    middle = _rounded(float(np.exp(np.median(logs))))
+    knots = np.array([_rounded(middle * math.exp(place * spread), 2) for place in _SPREADS])
+    return np.unique(knots[(knots > low) & (knots < high)])
+
+
+def make_grid(low: float, high: float, knots: np.ndarray, precision: float | None, heaped: bool) -> Grid:
+    """Bins from the lower to the upper bound, with their points.
+
+    Parameters
+    ----------
+    low, high : float
+        Public bounds, 0 <= low < high < inf.
+    knots : array (J,)
+        Increasing, between the bounds.
+    precision : float or None
+        Values are multiples of it; None: of nothing.
+    heaped : bool
+        Whether points are told apart by what they are multiples of.
+    """
+    unit, whole = (1.0, False) if precision is None else (precision, True)
+    edges = _edges(low / unit, high / unit, knots / unit, whole)
+    z = np.log(edges[1:-1] - (0.5 if whole else 0.0))
+    places = np.log(knots / unit)
+    heaps = _heaps(edges[-1]) if heaped and whole else np.ones(1, dtype=np.int64)
+    points = _points(edges, heaps) if whole else np.diff(edges)[:, None]
+    decades = np.floor(np.log10(np.maximum(edges[:-1], 1.0))).astype(int)
+    band = np.unique(decades, return_inverse=True)[1]
+    return Grid(edges, unit, whole, places, _hats(z, places), heaps, points, band)
+
+
+def _rounded(value: float, digits: int = 1) -> float:
+    """To so many significant digits."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def _edges(low: float, high: float, knots: np.ndarray, whole: bool) -> np.ndarray:
+    """Round numbers, close together between the outer knots; first and last: the first and last value possible."""
+    first, last = (max(math.ceil(low), 1), math.floor(high)) if whole else (low, high)
+    logs = np.log(knots)
+    spread = (logs[-1] - logs[0]) / (_SPREADS[-1] - _SPREADS[0]) if len(knots) > 1 else 1.0
+    inside = np.exp(np.arange(logs[0], logs[-1] + spread, _STEP * max(spread, 0.05)))
+    lowest = math.floor(math.log10(first if first > 0 else knots[0])) if whole else math.floor(math.log10(knots[0])) - 3
+    decades = 10.0 ** np.arange(lowest, math.ceil(math.log10(last)) + 1)
+    below, above = (np.outer(decades, series).ravel() for series in (_BELOW, _ABOVE))
+    below, above = below[below < inside[0] * 0.8], above[above > inside[-1] * 1.2]
+    rounded = np.array([_rounded(edge, 2) for edge in np.concatenate([inside, below, above])])
+    rounded = np.unique(np.rint(rounded) if whole else rounded)
+    inner = rounded[(rounded > first) & (rounded < last)]
+    return np.concatenate([[first], inner, [last]])
+
+
+def _heaps(last: float) -> np.ndarray:
+    heaps = [1, 10, 100]
+    while heaps[-1] * 10 <= last:
+        heaps.append(heaps[-1] * (5 if str(heaps[-1])[0] == "1" else 2))
+    return np.array([heap for heap in heaps if heap == 1 or heap <= last], dtype=np.int64)
+
+
+def _points(edges: np.ndarray, heaps: np.ndarray) -> np.ndarray:
+    """Points of every bin by the largest heap that divides them, (K, C)."""
+    ends = edges[1:].copy()
+    ends[-1] += 1  # the last bin is closed
+    multiples = np.ceil(ends[:, None] / heaps) - np.ceil(edges[:-1, None] / heaps)
+    points: np.ndarray = multiples - np.column_stack([multiples[:, 1:], np.zeros(len(ends))])
+    return points
+
+
+def class_of(units: np.ndarray, heaps: np.ndarray) -> np.ndarray:
+    """The last heap that divides each whole number, (n,)."""
+    return (np.rint(units)[:, None] % heaps == 0).sum(axis=1) - 1
+
+
+def _hats(z: np.ndarray, knots: np.ndarray) -> Hats:
+    """Integrals of the hat functions between inner edges z (K - 1,); constant beyond the outer knots."""
+    integral = np.column_stack([_integral(z, knots, j) for j in range(len(knots))])
+    coefficient = np.diff(integral, axis=0)
+    used = coefficient > 0
+    first, last = used.argmax(axis=1), len(knots) - used[:, ::-1].argmax(axis=1)
+    middle = (knots[0] + knots[-1]) / 2
+    place = (knots - middle) / max((knots[-1] - knots[0]) / 2, 1e-9)
+    origin = np.abs(z - knots[len(knots) // 2]).argmin()
+    return Hats(first, last, coefficient, place, np.array([origin]))
+
+
+def _integral(z: np.ndarray, knots: np.ndarray, j: int) -> np.ndarray:
+    """Integral of the hat of knot j from the first knot to z (negative before it), (number of z,)."""
+    values = (np.arange(len(knots)) == j).astype(float)
+    inner = np.clip(z, knots[0], knots[-1])
+    areas = np.concatenate([[0.0], np.cumsum(np.diff(knots) * (values[1:] + values[:-1]) / 2)])
+    place = np.clip(np.searchsorted(knots, inner, side="right") - 1, 0, max(len(knots) - 2, 0))
+    height = np.interp(inner, knots, values)
+    within = areas[place] + (inner - knots[place]) * (values[place] + height) / 2
+    found: np.ndarray = within + np.minimum(z - knots[0], 0) * values[0] + np.maximum(z - knots[-1], 0) * values[-1]
+    return found
+
+
+def share_below(grid: Grid, bins: np.ndarray, units: np.ndarray, point_weight: np.ndarray) -> np.ndarray:
+    """Share of each bin's probability at values up to `units`, (n,).
+
+    Parameters
+    ----------
+    bins, units : arrays (n,)
+        The bin, and a value in it in units; outside it counts as its nearer end.
+    point_weight : array (K, C)
+        Probability of one point of the bin, by heap; of a unit of width where values are on no grid.
+    """
+    first, end = grid.edges[bins], grid.edges[bins + 1] + (bins == len(grid.edges) - 2) * grid.whole
+    if not grid.whole:
+        return (np.clip(units, first, end) - first) * point_weight[bins, 0]
+    stop = np.clip(np.floor(units) + 1, first, end)
+    multiples = np.ceil(stop[:, None] / grid.heaps) - np.ceil(first[:, None] / grid.heaps)
+    points = multiples - np.column_stack([multiples[:, 1:], np.zeros(len(units))])
+    share: np.ndarray = (points * point_weight[bins]).sum(axis=1)
+    return share
+
+
+def draw_point(grid: Grid, bins: np.ndarray, point_weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A value of each bin, (n,), on the original scale: a heap, then one of its points alike."""
+    first, last = grid.edges[bins], grid.edges[bins + 1]
+    if not grid.whole:
+        return grid.unit * (first + rng.random(len(bins)) * (last - first))
+    by_heap = np.cumsum(grid.points[bins] * point_weight[bins], axis=1)
+    chosen = (by_heap < rng.random(len(bins))[:, None] * by_heap[:, -1:]).sum(axis=1)
+    heap = grid.heaps[chosen]
+    following = np.append(grid.heaps[1:], 0)[chosen]
+    ratio = np.where(following > 0, following // heap, np.iinfo(np.int64).max)
+    start = np.ceil(first / heap).astype(np.int64) - 1  # multiples of the heap before the bin
+    skipped = start - start // ratio  # of them those that are of this heap alone
+    number = skipped + 1 + np.floor(rng.random(len(bins)) * grid.points[bins, chosen]).astype(np.int64)
+    multiple = number + (number - 1) // (ratio - 1)  # the number-th that the next heap does not divide
+    return np.asarray(grid.unit * heap * multiple, dtype=float)
