@@ -142,7 +142,7 @@ def _verdict(finished: "Run") -> list[str]:
     """Whether the model suits the data, and where it does so least."""
     if finished.fits is None:
         return ["Model: not judged, since no scheme of the study is unweighted."]
-    rows = finished.fit_check[finished.fit_check["label"] == UNWEIGHTED].iloc[1:]
+    rows = finished.fit_check[(finished.fit_check["verdict"] != "cost") & (finished.fit_check["check"] != "check-model")]
     missed = rows[rows["verdict"] == "misfits"]
     if missed.empty:
         return [f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."]

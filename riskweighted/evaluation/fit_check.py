@@ -44,6 +44,7 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
 _EXTREME_QUANTILES, _EXTREME_THRESHOLD = ("0.01", "0.99"), 0.1
 _BY_EFFECT_ALONE = ("check-largest",)  # an explosion makes its own standard error large
 _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
+_LARGEST = 1e150  # beyond which drawn values are cut for the statistics, so that squares stay finite
 _MOST_LEVELS = 20  # of a predictor whose levels are groups
 
 
@@ -136,7 +137,7 @@ def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, 
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     for place, seed in zip(places, seeds, strict=False):
         drawn = draw_values(fit.synthesizer, fit.draw(*place), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
-        drawn = drawn if unit is None else round_to(drawn, unit)
+        drawn = np.clip(drawn if unit is None else round_to(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([one.statistic(drawn) for one in compared])

@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.common.errors import InputError, listing
+from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
@@ -142,7 +143,9 @@ def choose_synthesizer(
     for number, candidate in enumerate(accepted, 1):
         with reporter.step(f"trying {candidate.name} ({number} of {len(accepted)})") as advance:
             seed = streams.seed_for("choose", f"{candidate.name}/{candidate.described}")
-            fitted = compile_prepared(_model(candidate)).sample(None, random_seed=seed, sampling=sampling, progress=advance)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # stands in the table
+                fitted = compile_prepared(_model(candidate)).sample(None, random_seed=seed, sampling=sampling, progress=advance)
             tried.append(_judge(candidate, fitted, scenario, seed))
     best, why = _best(tried)
     return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(found, tried, best))
