@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,8 @@ def main() -> None:
     parser.add_argument("--data", default="", help="only data sets whose name holds this text")
     parser.add_argument("--models", default=None, help="only these models, separated by commas; none: --models ''")
     arguments = parser.parse_args()
+    if find_spec("sklearn") is None:
+        parser.error("CART needs scikit-learn: pip install 'riskweighted[peers]'")
     chosen = [case for case in cases(quick=arguments.quick) if arguments.data in case.name]
     if not chosen:
         parser.error(f"no data set is called {arguments.data!r}")
