@@ -35,7 +35,8 @@ _NOTE = """# Ours and what others do
 `python -m benchmarks.peers --out FOLDER`: {datasets} synthetic datasets each, the same scenario and measures for all. Parameters: "drawn"
 from the posterior, "plug-in" where a method uses estimates as they are (its intervals and distances flatter it), "none" where it
 estimates nothing. Group means off: mean distance of the means by known pattern (50 records or more) in standard deviations. Copied: records
-whose synthetic value equals their own exactly. Correlation: Pearson, as recorded, with {numeric}.
+whose synthetic value equals their own exactly. Correlation: Pearson, as recorded, with
+{numeric}. Models of ours in these tables: {models}.
 
 """
 
@@ -126,7 +127,8 @@ def write(table: pd.DataFrame, chosen: list[Case], out: Path, count: int) -> Non
     out.mkdir(parents=True, exist_ok=True)
     table.to_csv(out / "peers.csv", index=False, float_format="%.6g")
     numeric = ", ".join(f"{case.numeric} ({case.name})" for case in chosen)
-    text = _NOTE.format(datasets=count, numeric=numeric) + printed(table)
+    models = ", ".join(dict.fromkeys(table.loc[table["weights"] != "", "method"])) or "none"
+    text = _NOTE.format(datasets=count, numeric=numeric, models=models) + printed(table)
     (out / "peers.md").write_text(text, encoding="utf-8")
     plot_peers(table, out / "peers.png")
     print(text)
