@@ -156,7 +156,12 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
     for name in synthesizer_names():
         if name in baseline_names():
             continue
-        for variant in _variants(name, formula, confidential, settings):
+        try:
+            variants = _variants(name, formula, confidential, settings)
+        except ImportError as error:
+            yield Candidate(name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})")
+            continue
+        for variant in variants:
             try:
                 model = prepare_model(build_synthesizer(name, formula, variant), confidential)
                 if not callable(getattr(model.synthesizer, "mass", None)):

@@ -1,5 +1,6 @@
 """A study that leaves the model to the run: what is compared, what is chosen, and where that is written."""
 
+import importlib
 import json
 import stat
 import tomllib
@@ -76,8 +77,14 @@ def test_every_registered_model_is_compared_or_refused_with_its_reason(confident
     zeros = confidential.assign(income=confidential["income"].where(confidential.index > 5, 0.0) * 100)
     scales = [one.settings for one in choice.find_candidates("income ~ group", zeros, {}) if one.name == "linear-regression"]
     assert scales == [{}, {"transform": "asinh", "transform_constant": 1000.0}]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice, "load_synthesizer", lambda name: importlib.import_module("nobodys_package"))
+        broken = list(choice.find_candidates("income ~ group", confidential, {}))
+    assert {one.refusal for one in broken} == {"its package cannot be loaded (ModuleNotFoundError)"}
     given = list(choice.find_candidates("income ~ group", confidential, {"transform": "log", "groups": ("group",)}))
-    assert {one.name: one.refusal for one in given if one.model is None}["linear-regression"].endswith("'scale'")
+    assert {one.name: one.refusal for one in given if one.model is None}["linear-regression"].startswith(
+        "synthesizer 'linear-regression' has no setting 'groups'"
+    )
 
 
 @pytest.mark.slow
