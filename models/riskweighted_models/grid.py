@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
 
 __all__ = ["Grid", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]

@@ -4,7 +4,7 @@ A plug-in whose ``weigh`` ignores alpha samples an unprotected posterior and loo
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytensor
@@ -15,7 +15,19 @@ from riskweighted.common.errors import listing
 from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.synthesis.drawing import draw_values
 
-__all__ = ["PLAIN", "WeightedSum", "check_agreement", "check_at_draws", "compile_weighted_sum", "record_terms"]
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = [
+    "PLAIN",
+    "WeightedSum",
+    "check_agreement",
+    "check_at_draws",
+    "check_density",
+    "compile_weighted_sum",
+    "free_shapes",
+    "record_terms",
+]
 
 # Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.
 PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"]))
@@ -54,6 +66,41 @@ def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int)
         return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names)))
 
     return weighted_sum
+
+
+def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
+    """Shape of every free variable, in the model's order."""
+    start = model.initial_point()
+    return {str(variable.name): np.shape(start[str(model.rvs_to_values[variable].name)]) for variable in model.free_RVs}
+
+
+def check_density(synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndarray, thetas: Sequence[Draw]) -> None:
+    """Refuse a blueprint whose compiled density is not, up to a constant, that of its model, at two draws or more.
+
+    Raises
+    ------
+    ContractError
+    """
+    if blueprint.density is None or len(thetas) < 2:
+        return
+    model, density = blueprint.model, blueprint.density(alpha)
+    held = {variable: variable.type() for variable in model.data_vars}
+    posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(
+            [*model.value_vars, *held.values()], posterior, givens=held, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
+        )
+    values = {variable.name: variable.get_value() for variable in model.data_vars} | blueprint.weigh(alpha)
+    names = [str(variable.name) for variable in model.free_RVs]
+    found = np.array([density(np.concatenate([np.ravel(theta[name]) for name in names]))[0] for theta in thetas])
+    data = [values[variable.name] for variable in model.data_vars]
+    stated = np.array([float(function(*(theta[name] for name in names), *data)) for theta in thetas])
+    off = found - stated
+    if not np.ptp(off) <= _TOLERANCE * (np.abs(stated).max() + 1e-3):
+        raise ContractError(
+            f"{type(synthesizer).__name__}: the density that build() gives the sampler is not that of its model, from which it "
+            "may differ by a constant only"
+        )
 
 
 def record_terms(synthesizer: Synthesizer, theta: Draw, prepared: Any, n: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The chains: the one file that drives nutpie."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,16 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
+from riskweighted.synthesis.contract import Density
+from riskweighted.synthesis.laplace import at_mode
 from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
     import nutpie
+    import nutpie.compiled_pyfunc
 
-__all__ = ["Progress", "run_chains"]
+__all__ = ["Progress", "density_model", "run_chains"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
@@ -45,6 +48,40 @@ def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progr
     posterior, stats = (group.to_dataset() if hasattr(group, "to_dataset") else group for group in (trace.posterior, trace.sample_stats))
     constrained = posterior[[name for name in posterior.data_vars if not str(name).endswith("__")]]
     return constrained.sortby("chain").drop_attrs(), int(stats["diverging"].sum())
+
+
+def density_model(density: Density, shapes: Mapping[str, tuple[int, ...]]) -> Any:
+    """A model for nutpie whose log density is a function of our own, sampled in the coordinates of its Hessian at the mode.
+
+    Parameters
+    ----------
+    density : callable
+        From a vector (d,) to the log density and its gradient (d,).
+    shapes : mapping of name to shape
+        What the vector holds, end to end.
+    """
+    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+    ends = np.cumsum(sizes)
+    with threadpool_limits(1):
+        mode, turn = at_mode(density, int(ends[-1]))
+
+    def turned(w: np.ndarray) -> tuple[float, np.ndarray]:
+        height, slope = density(mode + turn @ w)
+        return height, turn.T @ slope
+
+    def named(w: np.ndarray) -> dict[str, np.ndarray]:
+        vector = mode + turn @ w
+        return {name: vector[end - size : end].reshape(shapes[name]) for name, size, end in zip(shapes, sizes, ends, strict=True)}
+
+    return nutpie.compiled_pyfunc.from_pyfunc(
+        len(mode),
+        lambda: turned,
+        lambda *seeds: named,
+        [np.dtype(float)] * len(shapes),
+        list(shapes.values()),
+        list(shapes),
+        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, len(mode)),
+    )
 
 
 def _wait(sampler: Any, raised: list[BaseException]) -> Any:

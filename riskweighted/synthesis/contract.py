@@ -28,6 +28,7 @@ __all__ = [
 _BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
+Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Blueprint(NamedTuple):
@@ -50,6 +51,10 @@ class Blueprint(NamedTuple):
     geometry : callable, optional
         From alpha (n,) to the values of ``pm.Data`` that set the coordinates in which the sampler moves, and nothing of the posterior
         (`riskweighted.synthesis.coordinates`).
+    density : callable, optional
+        The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
+        free variables of the model laid end to end, that gives the log density (up to a constant) and its gradient (d,). No free
+        variable may be bounded. At every fit the framework holds it to the model.
     """
 
     model: "pm.Model"
@@ -58,6 +63,7 @@ class Blueprint(NamedTuple):
     monitored: tuple[str, ...]
     density_terms: int
     geometry: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
+    density: Callable[[np.ndarray], Density] | None = None
 
 
 class ContractError(InputError):

@@ -3,27 +3,20 @@
 Centre and turn follow alpha; the posterior of the parameters does not depend on them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pymc as pm
-import pytensor
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
-from scipy import linalg, optimize
-
-from riskweighted.synthesis.agreement import PLAIN
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["free_normal", "free_vector", "laplace_coordinates"]
+__all__ = ["free_normal", "free_vector"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
-
-_DIFFERENCE = 1e-4  # step of the differences of gradients
-_FLATTEST = 1e-8  # of a Hessian's largest eigenvalue
 
 
 def free_vector(
@@ -108,83 +101,3 @@ def _held(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     """Centre (d,) and turn (d, d), without the empty axes that PyMC gives the parameters of rows."""
     centre, turn = inputs[-2:]
     return centre[(0,) * (centre.ndim - 1)], turn[(0,) * (turn.ndim - 2)]
-
-
-def laplace_coordinates(
-    model: pm.Model, weighted_log_likelihood: Tensor, name: str
-) -> Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]:
-    """Where the weighted posterior of a model with one `free_vector` has its mode, and the turn that makes it round there.
-
-    Parameters
-    ----------
-    model : pm.Model
-        Its only free variable is the vector.
-    weighted_log_likelihood : scalar
-    name : str
-        Of the vector.
-
-    Returns
-    -------
-    callable
-        From the values of the ``pm.Data`` that depend on alpha to those of the two that hold the coordinates:
-        the mode (d,), and a root of the inverse of minus the Hessian there (d, d).
-    """
-    held = {str(variable.name): variable for variable in model.data_vars}
-    centre_name, turn_name = (str(held[key].name) for key in held if key.endswith((f"{name}_centre", f"{name}_turn")))
-    (value,) = model.value_vars
-    (total,) = model.replace_rvs_by_values([weighted_log_likelihood])
-    density = model.logp(jacobian=False) + total
-    weighed = [key for key in held if key not in (centre_name, turn_name)]
-    inputs = {held[key]: held[key].type() for key in weighed}
-    size = model.initial_point()[str(value.name)].size
-    still = {held[centre_name]: np.zeros(size), held[turn_name]: np.eye(size)}
-    with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(
-            [value, *inputs.values()],
-            [density, cast(Tensor, pytensor.grad(density, value))],
-            givens={**inputs, **still},
-            mode=PLAIN,
-            on_unused_input="ignore",
-        )
-
-    def coordinates(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        def downhill(vector: np.ndarray) -> tuple[float, np.ndarray]:
-            height, slope = function(vector, *(np.asarray(values[key], dtype=held[key].dtype) for key in weighed))
-            return -float(height), -np.asarray(slope)
-
-        mode, curvature = _mode(downhill, np.zeros(size))
-        return {centre_name: mode, turn_name: _root_of_inverse(curvature)}
-
-    return coordinates
-
-
-def _mode(downhill: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum of a function with its gradient, and the Hessian there: quasi-Newton first, then in the coordinates of the Hessian."""
-    place = optimize.minimize(downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "maxcor": 30}).x
-    for _ in range(3):
-        curvature = _hessian(downhill, place)
-        turn = _root_of_inverse(curvature)
-        before, slope = downhill(place)
-        if np.abs(turn.T @ slope).max() < 0.05:  # standard deviations
-            break
-
-        def turned(w: np.ndarray, place: np.ndarray = place, turn: np.ndarray = turn) -> tuple[float, np.ndarray]:
-            height, slope = downhill(place + turn @ w)
-            return height, turn.T @ slope
-
-        step = optimize.minimize(turned, np.zeros(len(place)), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
-        place = place + turn @ step
-    return place, _hessian(downhill, place)
-
-
-def _hessian(downhill: Callable[[np.ndarray], tuple[float, np.ndarray]], place: np.ndarray) -> np.ndarray:
-    rows = []
-    for direction in np.eye(len(place)) * _DIFFERENCE:
-        rows.append((downhill(place + direction)[1] - downhill(place - direction)[1]) / (2 * _DIFFERENCE))
-    return np.asarray((np.array(rows) + np.array(rows).T) / 2)
-
-
-def _root_of_inverse(curvature: np.ndarray) -> np.ndarray:
-    """R with R R' = inverse of the matrix, whose eigenvalues are taken as no less than a share of the largest."""
-    values, vectors = linalg.eigh(curvature)
-    return np.asarray(vectors / np.sqrt(np.maximum(values, _FLATTEST * values[-1])))

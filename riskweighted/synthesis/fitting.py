@@ -15,8 +15,8 @@ import xarray as xr
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.frames import check_weights
-from riskweighted.synthesis.agreement import WeightedSum, check_at_draws, compile_weighted_sum
-from riskweighted.synthesis.chains import Progress, run_chains
+from riskweighted.synthesis.agreement import WeightedSum, check_at_draws, check_density, compile_weighted_sum, free_shapes
+from riskweighted.synthesis.chains import Progress, density_model, run_chains
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
@@ -64,12 +64,9 @@ class CompiledModel:
             fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
             _check_contract(fitted, None)
             return fitted
-        values = self.blueprint.weigh(checked.to_numpy())
-        if self.blueprint.geometry is not None:
-            values |= self.blueprint.geometry(checked.to_numpy())
-        posterior, divergences = run_chains(self.compiled.with_data(**values), sampling, random_seed, progress)
+        posterior, divergences = run_chains(self._weighted(checked.to_numpy()), sampling, random_seed, progress)
         fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
-        _check_contract(fitted, self.weighted_sum)
+        _check_contract(fitted, self.weighted_sum, self.blueprint)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
             failed = fitted.diagnostics[~fitted.diagnostics["converged"]]
@@ -82,12 +79,24 @@ class CompiledModel:
             )
         return fitted
 
+    def _weighted(self, alpha: np.ndarray) -> Any:
+        """What is sampled for these weights."""
+        assert self.blueprint is not None
+        if self.blueprint.density is not None:
+            return density_model(self.blueprint.density(alpha), free_shapes(self.blueprint.model))
+        values = self.blueprint.weigh(alpha)
+        if self.blueprint.geometry is not None:
+            values |= self.blueprint.geometry(alpha)
+        return self.compiled.with_data(**values)
 
-def _check_contract(fitted: Fit, weighted_sum: WeightedSum | None) -> None:
+
+def _check_contract(fitted: Fit, weighted_sum: WeightedSum | None, blueprint: Blueprint | None = None) -> None:
     """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
     check_at_draws(fitted.synthesizer, fitted.prepared, fitted.alpha.to_numpy(), thetas, weighted_sum)
+    if blueprint is not None:
+        check_density(fitted.synthesizer, blueprint, fitted.alpha.to_numpy(), thetas)
 
 
 def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
@@ -122,7 +131,7 @@ def compile_prepared(model: PreparedModel) -> CompiledModel:
         weighted_sum = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential))
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
-        compiled = _compile(blueprint.model)
+        compiled = _compile(blueprint.model) if blueprint.density is None else None
     made = (model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum, model.fingerprint)
     _recent[key] = CompiledModel(*made)
     while len(_recent) > 4:

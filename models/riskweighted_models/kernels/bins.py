@@ -19,6 +19,7 @@ __all__ = ["Hats", "bin_probabilities", "weighted_sum"]
 
 _BLOCK = 64
 _SCALE = np.pi / np.sqrt(3.0)  # of the logistic distribution of variance 1
+_LARGEST = 1e300
 _MOST = 250.0  # exponents beyond it are held there: exp(-250) is no probability that a record can have
 
 _kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -41,11 +42,11 @@ class Hats(NamedTuple):
 
 @_inlined
 def _expm1(x, out, n):  # type: ignore[no-untyped-def]
-    """exp(x) - 1 of a row, to full relative precision: a short series near 0, then doubled as often as the row's largest needs."""
+    """exp(x) - 1 of a row x >= 0, to full relative precision: a short series near 0, then doubled as often as the row's largest needs."""
     largest = 0.0
     for i in range(n):
-        x[i] = min(max(x[i], -_MOST), _MOST)
-        largest = max(largest, abs(x[i]))
+        x[i] = min(x[i], _MOST)
+        largest = max(largest, x[i])
     doublings = 4
     while largest > 1.0:
         largest *= 0.5
@@ -64,15 +65,26 @@ def _expm1(x, out, n):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _slopes(eta, gamma, hats, slope, work):  # type: ignore[no-untyped-def]
+def _exp(x, out, n, size):  # type: ignore[no-untyped-def]
+    """exp(x) of a row, to full relative precision."""
+    for i in range(n):
+        size[i] = abs(x[i])
+    _expm1(size, out, n)
+    for i in range(n):
+        grown = 1.0 + out[i]
+        out[i] = grown if x[i] > 0.0 else 1.0 / grown
+
+
+@_inlined
+def _slopes(eta, gamma, hats, slope, work, size):  # type: ignore[no-untyped-def]
     """exp(gamma_j + e1 + u_j e2) on the logistic scale, into slope (J, block)."""
     n = slope.shape[1]
     for j in range(slope.shape[0]):
         for i in range(n):
             work[i] = gamma[j] + eta[1, i] + hats.place[j] * eta[2, i]
-        _expm1(work, slope[j], n)
+        _exp(work, slope[j], n, size)
         for i in range(n):
-            slope[j, i] = _SCALE * (1.0 + slope[j, i])
+            slope[j, i] = _SCALE * slope[j, i]
 
 
 @_inlined
@@ -89,24 +101,24 @@ def _rises(slope, hats, rise):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _distribution(eta, rise, hats, below, above, mass, work):  # type: ignore[no-untyped-def]
+def _distribution(eta, rise, hats, below, above, mass, work, size):  # type: ignore[no-untyped-def]
     """F(h) and F(-h) at the inner edges, into below and above (K - 1, block), and the masses between, into mass (K, block)."""
-    n, edges = rise.shape[1], below.shape[0]
+    n, edges, origin = rise.shape[1], below.shape[0], hats.origin[0]
     for i in range(n):
         work[i] = -_SCALE * eta[0, i]
-    for k in range(hats.origin[0]):
+    _exp(work, above[origin], n, size)  # exp(-h), for now
+    for k in range(1, edges):
+        _expm1(rise[k - 1], mass[k], n)
+    for k in range(origin, 0, -1):
         for i in range(n):
-            work[i] += rise[k, i]
-    _expm1(work, above[0], n)
-    for i in range(n):
-        above[0, i] = 1.0 + above[0, i]  # exp(-h) for now
-    for k in range(edges):
-        if k > 0:
-            for i in range(n):
-                work[i] = -rise[k - 1, i]
-            _expm1(work, mass[k], n)
-            for i in range(n):
-                above[k, i] = above[k - 1, i] * (1.0 + mass[k, i])
+            grown = 1.0 + mass[k, i]
+            above[k - 1, i] = min(above[k, i] * grown, _LARGEST)
+            mass[k, i] = mass[k, i] / grown
+    for k in range(origin + 1, edges):
+        for i in range(n):
+            shrunk = 1.0 / (1.0 + mass[k, i])
+            above[k, i] = above[k - 1, i] * shrunk
+            mass[k, i] = mass[k, i] * shrunk
     for k in range(edges):
         for i in range(n):
             f = 1.0 / (1.0 + above[k, i])
@@ -114,7 +126,7 @@ def _distribution(eta, rise, hats, below, above, mass, work):  # type: ignore[no
             above[k, i] = f * above[k, i]
     for k in range(1, edges):
         for i in range(n):
-            mass[k, i] = -mass[k, i] * below[k, i] * above[k - 1, i]
+            mass[k, i] = mass[k, i] * below[k, i] * above[k - 1, i]
     for i in range(n):
         mass[0, i] = below[0, i]
         mass[edges, i] = above[edges - 1, i]
@@ -130,7 +142,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     n = min(_BLOCK, m)  # not a constant: the compiler would unroll the loops over it, and then not use vectors
     tilt = np.exp(delta)
     found = np.empty((m, bins))
-    work, slope, rise = np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
+    work, spare, slope, rise = np.empty(n), np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
     below, above, mass = np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins, n))
     filled = np.zeros((3, n))
     for start in range(0, m, n):
@@ -138,9 +150,9 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
         for part in range(3):
             for i in range(size):
                 filled[part, i] = eta[part, start + i]
-        _slopes(filled, gamma, hats, slope, work)
+        _slopes(filled, gamma, hats, slope, work, spare)
         _rises(slope, hats, rise)
-        _distribution(filled, rise, hats, below, above, mass, work)
+        _distribution(filled, rise, hats, below, above, mass, work, spare)
         for i in range(size):
             total = 0.0
             for k in range(bins):
@@ -187,7 +199,7 @@ def weighted_sum(
     by_eta, by_gamma, by_delta = np.zeros((3, m)), np.zeros((knots, n)), np.zeros((bins, n))
     observed = np.zeros(bins)
     filled, scale, total = np.zeros((3, n)), np.zeros(n), np.empty(n)
-    work, slope, rise = np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
+    work, spare, slope, rise = np.empty(n), np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
     below, above, mass = np.empty((edges, n)), np.empty((edges, n)), np.empty((bins, n))
     by_edge, by_slope = np.empty((edges, n)), np.empty((knots, n))
     for start in range(0, m, n):
@@ -200,9 +212,9 @@ def weighted_sum(
         for part in range(3):
             for i in range(size):
                 filled[part, i] = eta[part, start + i]
-        _slopes(filled, gamma, hats, slope, work)
+        _slopes(filled, gamma, hats, slope, work, spare)
         _rises(slope, hats, rise)
-        _distribution(filled, rise, hats, below, above, mass, work)
+        _distribution(filled, rise, hats, below, above, mass, work, spare)
         for i in range(n):
             total[i] = 0.0
         for k in range(bins):

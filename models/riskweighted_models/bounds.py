@@ -1,0 +1,38 @@
+"""Public bounds of a variable: draws are truncated to them, never clipped."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+
+__all__ = ["Bounds", "check_within", "checked_bounds"]
+
+
+class Bounds(NamedTuple):
+    """Lowest and highest value possible, infinite where there is none."""
+
+    low: float
+    high: float
+
+
+def checked_bounds(support: Any) -> Bounds | None:
+    """The setting ``support``: two numbers, of which None and infinite ones bound nothing; None for no bounds."""
+    if support is None:
+        return None
+    ends = tuple(support) if isinstance(support, (tuple, list, np.ndarray)) else ()
+    if len(ends) != 2 or not all(end is None or is_number(end) or (isinstance(end, float) and math.isinf(end)) for end in ends):
+        raise InputError(f"support must be two numbers, the lowest and the highest value possible, got {support!r}")
+    low, high = (default if end is None else float(end) for end, default in zip(ends, (-math.inf, math.inf), strict=True))
+    if not low < high:
+        raise InputError(f"support must be two numbers, the lower one first, got {support!r}")
+    return Bounds(low, high)
+
+
+def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
+    """Refuse bounds that exclude recorded values (n,), counting them."""
+    outside = int(((values < bounds.low) | (values > bounds.high)).sum())
+    if outside:
+        raise InputError(f"support excludes {outside} of {len(values)} confidential values of {name!r}; widen it or correct the data")

@@ -1,0 +1,247 @@
+"""Conditional transformation model on a grid of bins, for positive values such as incomes (METHODS section 5)."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.contract import Blueprint, Draw
+from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.formulas import response_name
+from riskweighted.synthesis.precision import find_precision
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.grid import Grid, class_of, default_knots, draw_point, make_grid, share_below
+from riskweighted_models.kernels.bins import bin_probabilities
+from riskweighted_models.raw_columns import RawColumns, raw_columns
+from riskweighted_models.transformation_posterior import Cells, density_of, gamma_of, point_weight, predictor_of, priors, written_sum
+
+__all__ = ["Binned", "Transformation"]
+
+_FEWEST_DISTINCT = 20
+_FEWEST_KNOTS, _MOST_KNOTS = 3, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Values as bins and points of a grid, predictors as distinct designs. Confidential.
+
+    Attributes
+    ----------
+    design : Design
+    raw : RawColumns
+        ``columns`` (n, p).
+    grid : Grid
+    bins : array (n,)
+        Bin of each value; -1 where there is none.
+    heap : array (n,)
+        Place in ``grid.heaps`` of what each value is a multiple of.
+    bounds : Bounds
+    """
+
+    design: Design
+    raw: RawColumns
+    grid: Grid
+    bins: np.ndarray
+    heap: np.ndarray
+    bounds: Bounds
+
+    def at(self, frame: pd.DataFrame) -> "Binned":
+        """Other rows on the confidential design and grid; bin -1 where the frame lacks the response."""
+        design = self.design.at(frame)
+        bins, heap = _placed(design.response(frame), self.grid, self.bounds, response_name(design.formula))
+        return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
+
+    @cached_property
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct designs (m, p), and which is each record's (n,)."""
+        if self.raw.columns.shape[1] == 0:
+            return np.empty((1, 0)), np.zeros(len(self.raw.columns), dtype=np.int64)
+        rows, which = np.unique(self.raw.columns, axis=0, return_inverse=True)
+        return np.ascontiguousarray(rows), which.reshape(-1)
+
+    @cached_property
+    def heap_of(self) -> np.ndarray:
+        """Place among the heaping parameters of each bin's heaps, (K, C): one of each heap in a decade; -1 where there is no such point."""
+        points, band = self.grid.points, self.grid.band
+        found = np.full(points.shape, -1)
+        if points.shape[1] > 1:
+            there = np.array([points[band == decade].sum(axis=0) > 0 for decade in range(band.max() + 1)])
+            found = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)[band]
+        return found
+
+    @cached_property
+    def cells(self) -> Cells:
+        """What the likelihood depends on."""
+        rows, which = self.distinct
+        bins, heaps = self.grid.points.shape
+        pair, of_pair = np.unique(which * bins + self.bins, return_inverse=True)
+        start = np.searchsorted(pair // bins, np.arange(len(rows) + 1))
+        _, first = np.unique(self.heap_of, return_index=True)
+        units = np.log(self.grid.heaps.astype(float))[first % heaps][self.heap_of.ravel()[first] >= 0]
+        return Cells(rows, which, of_pair.reshape(-1), pair % bins, start, self.bins * heaps + self.heap, self.grid, self.heap_of, units)
+
+
+def _placed(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Bin and heap of values (n,), -1 and 0 where they are missing."""
+    there = ~np.isnan(values)
+    check_within(values[there], bounds, name)
+    filled = np.where(there, values, grid.edges[0] * grid.unit)
+    heap = class_of(grid.in_units(filled), grid.heaps) if grid.whole else np.zeros(len(values), dtype=np.int64)
+    return np.where(there, grid.bin_of(filled), -1), np.where(there, heap, 0)
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """Transformation model with bin tilts and heaping, for positive values.
+
+    With z = log y, F the logistic distribution function of mean 0 and variance 1, hat functions B_j on J knots u_j (scaled to
+    [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others in standard
+    deviations; centred)::
+
+        h(z | x) = c + x'b + integral from z0 to z of sum_j exp(gamma_j + x'g0 + u_j x'g1) B_j
+        P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k)
+        P(point of bin k) proportional to phi[decade of k, heap of the point]
+        c ~ N(0, 2)     b ~ N(0, 1)     g0, g1 ~ N(0, 0.3)     delta ~ N(0, 0.3)     log phi ~ N(log(heap), 2)
+        gamma ~ N(0, 1) at the middle knot, from there a random walk with sd tau sqrt(distance of knots), log tau ~ N(log 0.5, 0.5)
+
+    (METHODS section 5; Hothorn, Moest and Buehlmann 2018.) The likelihood of a record is the probability of its recorded value, so
+    log-likelihoods compare with those of other such models only. The outer bins are open: they take all that F leaves, and draws from
+    them lie within the bounds. Edges are round numbers. Values that are recorded as multiples of a power of ten are drawn as such, with
+    the same tendency to round numbers; others are uniform within their bin.
+
+    Parameters
+    ----------
+    formula : str
+        ``"income ~ log(expenditure) + C(region)"``.
+    support : (low, high), optional
+        Public bounds of the values, 0 <= low < high. Default: 0, and ten times the power of ten above the largest value, which tells
+        its order of magnitude.
+    knots : sequence of numbers, optional
+        In the units of the response, increasing, within the bounds. Default: eleven round numbers around the median, at distances that
+        follow the interquartile range of log y; both are rounded to one digit first.
+    heaping : bool, default True
+        Whether the tendency to multiples of 10, 100, 500, ... is learned; else all points of a bin are alike.
+    """
+
+    formula: str
+    support: tuple[float | None, float | None] | None = None
+    knots: tuple[float, ...] | None = None
+    heaping: bool = True
+
+    def __post_init__(self) -> None:
+        response_name(self.formula)
+        object.__setattr__(self, "support", checked_bounds(self.support))
+        if self.knots is not None:
+            object.__setattr__(self, "knots", _checked_knots(self.knots))
+        if not isinstance(self.heaping, bool):
+            raise InputError(f"heaping must be true or false, got {self.heaping!r}")
+
+    @property
+    def target(self) -> str:
+        """The synthesized column."""
+        return response_name(self.formula)
+
+    def prepare(self, data: pd.DataFrame) -> Binned:
+        """Make the grid, put the values in its bins, and build the design."""
+        return self._prepare(data, _FEWEST_DISTINCT)
+
+    def prepare_few(self, data: pd.DataFrame) -> Binned:
+        """The same for any number of distinct values, as of a small part of the records: the prior then decides on their shape."""
+        return self._prepare(data, 1)
+
+    def _prepare(self, data: pd.DataFrame, fewest: int) -> Binned:
+        values = response_values(self.formula, data)
+        unfit = int((values <= 0).sum())
+        if unfit:
+            raise InputError(
+                f"{self.target!r} must be positive for a transformation model: {unfit} of {len(values)} records are zero or negative; "
+                "'two-part' models their share first"
+            )
+        distinct = len(np.unique(values))
+        if distinct < fewest:
+            raise InputError(
+                f"{self.target!r} has {distinct} distinct values, and a transformation model needs {fewest}: "
+                "use 'negative-binomial' for counts"
+            )
+        bounds = self._bounds(values)
+        check_within(values, bounds, self.target)
+        knots = default_knots(values, *bounds) if self.knots is None else np.array(self.knots)
+        outside = int(((knots <= bounds.low) | (knots >= bounds.high)).sum())
+        if outside:
+            raise InputError(f"{outside} of {len(knots)} knots lie outside the bounds {bounds.low:g} to {bounds.high:g}")
+        grid = make_grid(*bounds, knots, find_precision(data[self.target]), self.heaping)
+        design = build_design(self.formula, data)
+        return Binned(design, raw_columns(design), grid, *_placed(values, grid, bounds, self.target), bounds)
+
+    def _bounds(self, values: np.ndarray) -> Bounds:
+        low, high = self.support or (0.0, np.inf)
+        highest = 10.0 ** (np.ceil(np.log10(values.max())) + 1) if np.isinf(high) else high
+        return Bounds(max(low, 0.0), highest)
+
+    def build(self, prepared: Binned) -> Blueprint:
+        """Priors and weighted likelihood; the same as a compiled density, which is sampled."""
+        cells = prepared.cells
+        with pm.Model() as model:
+            data = {name: pm.Data(name, value) for name, value in cells.weigh(np.ones(len(cells.which))).items()}
+            total = written_sum(priors(cells), cells, data)
+        terms = len(cells.rows) * len(prepared.grid.band) // 5
+        return Blueprint(model, total, cells.weigh, tuple(cells.shapes), terms, density=partial(density_of, cells))
+
+    def log_likelihood(self, theta: Draw, prepared: Binned) -> np.ndarray:
+        """log P(recorded value i | x_i, theta), (n,); NaN where there is no value."""
+        probabilities, which = self._probabilities(theta, prepared)
+        points = point_weight(theta, prepared.grid, prepared.heap_of)
+        with np.errstate(divide="ignore"):
+            each = np.log(probabilities[which, prepared.bins]) + np.log(points[prepared.bins, prepared.heap])
+        return np.where(prepared.bins < 0, np.nan, each)
+
+    def mass(self, theta: Draw, prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta), (n,)."""
+        probabilities, which = self._probabilities(theta, prepared)
+        cumulated = np.column_stack([np.zeros(len(probabilities)), np.cumsum(probabilities, axis=1)])
+        grid, points = prepared.grid, point_weight(theta, prepared.grid, prepared.heap_of)
+        n = len(which)
+        lowest, highest = grid.edges[0], grid.edges[-1]
+
+        def below(units: np.ndarray) -> np.ndarray:
+            inside = np.clip(units, lowest - 1, highest)
+            bins = np.clip(np.searchsorted(grid.edges[1:-1], inside, side="right"), 0, len(grid.band) - 1)
+            share = np.where(inside < lowest, 0.0, share_below(grid, bins, inside, points))
+            found: np.ndarray = cumulated[which, bins] + probabilities[which, bins] * share
+            return found
+
+        first, last = np.broadcast_to(lower, n) / grid.unit, np.broadcast_to(upper, n) / grid.unit
+        if grid.whole:
+            slack = 1e-9 * np.maximum(np.abs(last), 1.0)
+            first, last = np.ceil(first - slack) - 1, np.floor(last + slack)
+        return np.asarray(np.maximum(below(last) - below(first), 0.0))
+
+    def draw(self, theta: Draw, prepared: Binned, rng: np.random.Generator) -> np.ndarray:
+        """New values on the original scale, (n,)."""
+        probabilities, which = self._probabilities(theta, prepared)
+        cumulated = np.cumsum(probabilities, axis=1)[which]
+        points = point_weight(theta, prepared.grid, prepared.heap_of)
+        bins = (cumulated < rng.random(len(which))[:, None] * cumulated[:, -1:]).sum(axis=1)
+        return draw_point(prepared.grid, bins, points, rng)
+
+    @staticmethod
+    def _probabilities(theta: Draw, prepared: Binned) -> tuple[np.ndarray, np.ndarray]:
+        """P(bin | x) of every distinct design, (m, K), and which is each record's, (n,)."""
+        rows, which = prepared.distinct
+        tilt = np.asarray(theta["tilt"], dtype=float)
+        return bin_probabilities(predictor_of(theta, rows), gamma_of(theta), tilt, prepared.grid.hats), which
+
+
+def _checked_knots(knots: Any) -> tuple[float, ...]:
+    given = tuple(knots) if isinstance(knots, (tuple, list, np.ndarray)) else ()
+    if not _FEWEST_KNOTS <= len(given) <= _MOST_KNOTS or not all(is_number(knot) and knot > 0 for knot in given):
+        raise InputError(f"knots must be {_FEWEST_KNOTS} to {_MOST_KNOTS} positive numbers, got {knots!r}")
+    if any(later <= earlier for earlier, later in pairwise(given)):
+        raise InputError(f"knots must increase, got {list(given)}")
+    return tuple(float(knot) for knot in given)

@@ -1,0 +1,203 @@
+"""The posterior of a transformation model: its PyMC model, and the same density with its gradient in NumPy and a compiled kernel."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+
+from riskweighted.synthesis.contract import Density, Draw
+from riskweighted_models.grid import Grid
+from riskweighted_models.kernels.bins import weighted_sum
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+__all__ = ["Cells", "density_of", "gamma_of", "point_weight", "predictor_of", "priors", "written_sum"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
+
+_SCALE = np.pi / np.sqrt(3.0)  # of the logistic distribution of variance 1
+_SLOPES = ("slope", "log_slope", "log_slope_by_place")
+_SD = {
+    "intercept": 2.0,
+    "slope": 1.0,
+    "log_slope": 0.3,
+    "log_slope_by_place": 0.3,
+    "gamma_middle": 1.0,
+    "log_tau": 0.5,
+    "tilt": 0.3,
+    "log_heaping": 2.0,
+}
+_LOG_TAU = float(np.log(0.5))
+
+
+class Cells(NamedTuple):
+    """What the likelihood depends on: distinct designs, their pairs with bins, and what values are heaped on. Confidential.
+
+    Attributes
+    ----------
+    rows : array (m, p)
+        The distinct designs.
+    which : array (n,)
+        Each record's.
+    pair, pair_bin, pair_start : arrays (n,), (P,), (m + 1,)
+        Each record's pair of a design and a bin; the bin of every pair, and where the pairs of each design begin.
+    place : array (n,)
+        Bin and heap of each record, as a place in (K, C) laid end to end.
+    grid : Grid
+    heap_of : array (K, C)
+        Place among the heaping parameters of the heaps of each bin, -1 for none.
+    heap_log_units : array (F,)
+        log of the heap of each: the mean of its prior.
+    """
+
+    rows: np.ndarray
+    which: np.ndarray
+    pair: np.ndarray
+    pair_bin: np.ndarray
+    pair_start: np.ndarray
+    place: np.ndarray
+    grid: Grid
+    heap_of: np.ndarray
+    heap_log_units: np.ndarray
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of every parameter, in the order of the vector that is sampled."""
+        p, knots, heaps = self.rows.shape[1], len(self.grid.knots), len(self.heap_log_units)
+        shapes: dict[str, tuple[int, ...]] = {"intercept": (), **(dict.fromkeys(_SLOPES, (p,)) if p else {})}
+        shapes |= {"gamma_middle": (), "log_tau": (), "step": (knots - 1,), "tilt": (len(self.grid.band),)}
+        return shapes | ({"log_heaping": (heaps,)} if heaps else {})
+
+    def weigh(self, alpha: np.ndarray) -> dict[str, np.ndarray]:
+        """Sums of alpha (n,) over the records of a design (m,), of a pair (P,), and of a bin and heap (K, C)."""
+        shape = self.grid.points.shape
+        return {
+            "design_weight": np.bincount(self.which, weights=alpha, minlength=len(self.rows)),
+            "pair_weight": np.bincount(self.pair, weights=alpha, minlength=len(self.pair_bin)),
+            "heaped": np.bincount(self.place, weights=alpha, minlength=shape[0] * shape[1]).reshape(shape),
+        }
+
+
+def priors(cells: Cells) -> dict[str, Tensor]:
+    """The parameters, as variables of the ``pm.Model`` around."""
+    drawn: dict[str, Tensor] = {}
+    for name, shape in cells.shapes.items():
+        mean: Any = {"log_tau": _LOG_TAU, "log_heaping": cells.heap_log_units}.get(name, 0.0)
+        sd = _SD[name] if name != "step" else pt.exp(drawn["log_tau"]) * np.sqrt(np.diff(cells.grid.knots))
+        drawn[name] = pm.Normal(name, mean, sd, shape=shape)
+    return drawn
+
+
+def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Tensor]) -> Tensor:
+    """The weighted log-likelihood as METHODS section 5 writes it, for the weights of `Cells.weigh`."""
+    hats, slopes = cells.grid.hats, [theta[name] if name in theta else np.zeros(0) for name in _SLOPES]
+    e0, e1, e2 = (pt.as_tensor(cells.rows) @ slope for slope in slopes)
+    gamma = theta["gamma_middle"] + _walk(len(cells.grid.knots)) @ theta["step"]
+    slope = pt.exp(gamma[:, None] + e1 + hats.place[:, None] * e2)  # at the knots, (J, m)
+    rise = pt.as_tensor(hats.coefficient) @ slope  # between inner edges, (K - 2, m)
+    origin = int(hats.origin[0])
+    up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
+    h = _SCALE * (theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up]))  # at inner edges, (K - 1, m)
+    between = pt.sigmoid(h[1:]) * pt.sigmoid(-h[:-1]) * -pt.expm1(h[:-1] - h[1:])
+    mass = pt.concatenate([pt.sigmoid(h[:1]), between, pt.sigmoid(-h[-1:])])  # (K, m)
+    normaliser = pt.log((pt.exp(theta["tilt"])[:, None] * mass).sum(axis=0))
+    design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
+    own = pt.log(mass[cells.pair_bin, design]) + theta["tilt"][cells.pair_bin]
+    binned = (data["pair_weight"] * own).sum() - (data["design_weight"] * normaliser).sum()
+    phi = theta["log_heaping"] if "log_heaping" in theta else np.zeros(0)
+    log_weight = pt.concatenate([phi, pt.zeros(1)])[cells.heap_of]
+    points = pt.log((cells.grid.points * pt.exp(log_weight)).sum(axis=1))
+    total: Tensor = binned + (data["heaped"] * (log_weight - points[:, None])).sum()
+    return total
+
+
+def density_of(cells: Cells, alpha: np.ndarray) -> Density:
+    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
+    weights, shapes, grid = cells.weigh(alpha), cells.shapes, cells.grid
+    used = weights["design_weight"] > 0
+    rows = np.ascontiguousarray(cells.rows[used])
+    kept = np.repeat(used, np.diff(cells.pair_start))
+    start = np.concatenate([[0], np.cumsum(np.diff(cells.pair_start)[used])])
+    fixed = (weights["design_weight"][used], weights["pair_weight"][kept], cells.pair_bin[kept], start, grid.hats)
+    walk, log_distance = _walk(len(grid.knots)), 0.5 * np.log(np.diff(grid.knots))
+    columns, heaped = np.ascontiguousarray(rows.T), weights["heaped"]
+    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+    ends = dict(zip(shapes, np.cumsum(sizes), strict=True))
+    places = {name: slice(end - size, end) for (name, end), size in zip(ends.items(), sizes, strict=True)}
+    mean, precision = np.zeros(sum(sizes)), np.zeros(sum(sizes))
+    for name, place in places.items():
+        precision[place] = 0.0 if name == "step" else _SD[name] ** -2
+    mean[places["log_tau"]] = _LOG_TAU
+    if "log_heaping" in places:
+        mean[places["log_heaping"]] = cells.heap_log_units
+
+    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        off = vector - mean
+        gradient = -precision * off
+        height = 0.5 * float(gradient @ off)
+        log_tau, step = vector[places["log_tau"]], vector[places["step"]]
+        standard = step * np.exp(-log_tau - log_distance)
+        height -= 0.5 * float(standard @ standard) + len(step) * float(log_tau[0])
+        gradient[places["log_tau"]] += standard @ standard - len(step)
+        gradient[places["step"]] -= standard * np.exp(-log_tau - log_distance)
+        eta = np.empty((3, len(rows)))
+        for part, name in enumerate(_SLOPES):
+            eta[part] = vector[places[name]] @ columns if name in places else 0.0
+        eta[0] += vector[places["intercept"]]
+        gamma = vector[places["gamma_middle"]] + walk @ step
+        value, by_eta, by_gamma, by_tilt = weighted_sum(eta, gamma, vector[places["tilt"]], *fixed)
+        gradient[places["intercept"]] += by_eta[0].sum()
+        for part, name in enumerate(_SLOPES):
+            if name in places:
+                gradient[places[name]] += columns @ by_eta[part]
+        gradient[places["gamma_middle"]] += by_gamma.sum()
+        gradient[places["step"]] += by_gamma @ walk
+        gradient[places["tilt"]] += by_tilt
+        if "log_heaping" in places:
+            found, by_phi = _heaped(vector[places["log_heaping"]], cells, heaped)
+            value += found
+            gradient[places["log_heaping"]] += by_phi
+        return height + value, gradient
+
+    return density
+
+
+def _heaped(log_phi: np.ndarray, cells: Cells, heaped: np.ndarray) -> tuple[float, np.ndarray]:
+    """sum of alpha log P(point | bin) over the weights of bins and heaps (K, C), and its gradient (F,)."""
+    log_weight = np.append(log_phi, 0.0)[cells.heap_of]
+    weight = cells.grid.points * np.exp(log_weight)
+    total = weight.sum(axis=1, keepdims=True)
+    by_cell = heaped - heaped.sum(axis=1, keepdims=True) * weight / total
+    value = float((heaped * (log_weight - np.log(total))).sum())
+    return value, np.bincount(cells.heap_of.ravel() + 1, weights=by_cell.ravel(), minlength=len(log_phi) + 1)[1:]
+
+
+def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:
+    """e0, e1 and e2 of designs (m, p), (3, m)."""
+    eta = np.zeros((3, len(rows)))
+    for part, name in enumerate(_SLOPES):
+        if name in theta:
+            eta[part] = rows @ theta[name]
+    eta[0] += theta["intercept"]
+    return eta
+
+
+def gamma_of(theta: Draw) -> np.ndarray:
+    """gamma at every knot, (J,)."""
+    return np.asarray(theta["gamma_middle"] + _walk(len(theta["step"]) + 1) @ theta["step"])
+
+
+def point_weight(theta: Draw, grid: Grid, heap_of: np.ndarray) -> np.ndarray:
+    """P(point | bin) by heap, (K, C); of a unit of width where values are on no grid."""
+    log_phi = np.asarray(theta.get("log_heaping", np.zeros(0)))
+    weight = np.where(grid.points > 0, np.exp(np.append(log_phi, 0.0)[heap_of]), 0.0)
+    return np.asarray(weight / (grid.points * weight).sum(axis=1, keepdims=True))
+
+
+def _walk(knots: int) -> np.ndarray:
+    """From the steps between knots (J - 1,) to the walk that starts at the middle knot, (J, J - 1)."""
+    middle, place, step = knots // 2, np.arange(knots)[:, None], np.arange(knots - 1)[None, :]
+    return np.where((place > step) & (step >= middle), 1.0, 0.0) - np.where((place <= step) & (step < middle), 1.0, 0.0)
