@@ -44,6 +44,7 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
 _EXTREME_QUANTILES, _EXTREME_THRESHOLD = ("0.01", "0.99"), 0.1
 _BY_EFFECT_ALONE = ("check-largest",)  # an explosion makes its own standard error large
 _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
+_COPY = 0.99  # rank correlation from which a column is a copy of the target (METHODS section 13)
 _LARGEST = 1e150  # beyond which drawn values are cut for the statistics, so that squares stay finite
 _MOST_LEVELS = 20  # of a predictor whose levels are groups
 
@@ -78,7 +79,8 @@ def check_fit(
     by : column names, optional
         ... or by the combinations of these columns. Without either, by the levels of each predictor of at most 20 values.
     others : sequence of str, optional
-        Numeric variables whose correlation with the target is compared; default: all of the frame.
+        Numeric variables whose correlation with the target is compared; default: all of the frame but the target's own copies (a rank
+        correlation of 0.99 or more), which no release holds.
     draws : int
         Predictive datasets, from draws spread evenly over the posterior.
     precision : float, optional
@@ -200,4 +202,11 @@ def _others(fit: Fit, names: Sequence[str] | None) -> dict[str, np.ndarray]:
         require_columns(data, check_names(names, "others"), "confidential data")
     asked = [str(name) for name in data.columns if pd.api.types.is_numeric_dtype(data[name].dtype)] if names is None else list(names)
     numeric = {name: pd.to_numeric(data[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for name in asked if name != target}
-    return {name: values for name, values in numeric.items() if np.isfinite(values).all()}
+    complete = {name: values for name, values in numeric.items() if np.isfinite(values).all()}
+    return complete if names is not None else {name: values for name, values in complete.items() if not _copies(values, data[target])}
+
+
+def _copies(values: np.ndarray, target: pd.Series) -> bool:
+    """Whether a column has the order of the target, to a rank correlation of 0.99, whatever its scale."""
+    ranks, own = pd.Series(values).rank(), target.reset_index(drop=True).astype(float).rank()
+    return bool(ranks.std() > 0 and abs(ranks.corr(own)) >= _COPY)

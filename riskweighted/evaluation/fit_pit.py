@@ -11,7 +11,7 @@ from riskweighted.synthesis.posterior import Fit
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
 
 OUTER = 0.05  # the bin at either end
-_MOST_DRAWS = 50  # of the posterior, over which a closed-form distribution is averaged
+_MOST_DRAWS = 25  # of the posterior, over which a closed-form distribution is averaged
 
 Row = tuple[str, str, float, float, float, float]
 

@@ -124,6 +124,9 @@ def test_a_lost_relation_is_found_and_an_explained_one_is_not():
     own = [np.arcsinh((v - v.median()) / ((v.quantile(0.75) - v.quantile(0.25)) / 1.349)) for v in (data["income"], data["spending"])]
     row = lost.loc[("check-correlation", "spending")]
     assert row["confidential"] == pytest.approx(np.corrcoef(*own)[0, 1])
+    copied = data.assign(copy=np.log1p(data["income"]), spare=-data["income"], flat=1.0)
+    assert set(check(copied, others=None).loc["check-correlation"].index) == {"spending"}  # others derive from income, or say nothing
+    assert set(check(copied, others=["copy"]).loc["check-correlation"].index) == {"copy"}
     given = check(data.assign(code=(data["group"] == "b").astype(int)), others=["code"])
     assert misfits(given) == set()
     assert abs(given.loc[("check-correlation", "code"), "confidential"]) > 0.3
