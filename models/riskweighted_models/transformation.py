@@ -100,7 +100,7 @@ def _placed(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[
 class Transformation:
     """Transformation model with bin tilts and heaping, for positive values.
 
-    With z = log y, F the logistic distribution function of mean 0 and variance 1, hat functions B_j on J knots u_j (scaled to
+    With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots u_j (scaled to
     [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others in standard
     deviations; centred)::
 
