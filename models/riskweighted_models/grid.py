@@ -51,7 +51,7 @@ class Grid(NamedTuple):
 
     def bin_of(self, values: np.ndarray) -> np.ndarray:
         """The bin of every value, (n,)."""
-        return np.searchsorted(self.edges[1:-1], self.in_units(values), side="right")
+        return np.asarray(np.searchsorted(self.edges[1:-1], self.in_units(values), side="right"))
 
     def in_units(self, values: np.ndarray) -> np.ndarray:
         """Values in units, whole where they should be."""
@@ -133,7 +133,7 @@ def _points(edges: np.ndarray, heaps: np.ndarray) -> np.ndarray:
 
 def class_of(units: np.ndarray, heaps: np.ndarray) -> np.ndarray:
     """The last heap that divides each whole number, (n,)."""
-    return (np.rint(units)[:, None] % heaps == 0).sum(axis=1) - 1
+    return np.asarray((np.rint(units)[:, None] % heaps == 0).sum(axis=1) - 1)
 
 
 def _hats(z: np.ndarray, knots: np.ndarray) -> Hats:
@@ -172,7 +172,7 @@ def share_below(grid: Grid, bins: np.ndarray, units: np.ndarray, point_weight: n
     """
     first, end = grid.edges[bins], grid.edges[bins + 1] + (bins == len(grid.edges) - 2) * grid.whole
     if not grid.whole:
-        return (np.clip(units, first, end) - first) * point_weight[bins, 0]
+        return np.asarray((np.clip(units, first, end) - first) * point_weight[bins, 0])
     stop = np.clip(np.floor(units) + 1, first, end)
     multiples = np.ceil(stop[:, None] / grid.heaps) - np.ceil(first[:, None] / grid.heaps)
     points = multiples - np.column_stack([multiples[:, 1:], np.zeros(len(units))])
@@ -184,7 +184,7 @@ def draw_point(grid: Grid, bins: np.ndarray, point_weight: np.ndarray, rng: np.r
     """A value of each bin, (n,), on the original scale: a heap, then one of its points alike."""
     first, last = grid.edges[bins], grid.edges[bins + 1]
     if not grid.whole:
-        return grid.unit * (first + rng.random(len(bins)) * (last - first))
+        return np.asarray(grid.unit * (first + rng.random(len(bins)) * (last - first)))
     by_heap = np.cumsum(grid.points[bins] * point_weight[bins], axis=1)
     chosen = (by_heap < rng.random(len(bins))[:, None] * by_heap[:, -1:]).sum(axis=1)
     heap = grid.heaps[chosen]

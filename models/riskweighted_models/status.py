@@ -33,7 +33,7 @@ class StatusCells(NamedTuple):
         0, ..., S - 1; -1 where it is not known.
     sloped : tuple of int
         The statuses, but the last one, whose share follows the predictors; that of the others is the same for all.
-    count : int
+    statuses : int
         S.
     """
 
@@ -41,21 +41,21 @@ class StatusCells(NamedTuple):
     which: np.ndarray
     status: np.ndarray
     sloped: tuple[int, ...]
-    count: int
+    statuses: int
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of every parameter, in the order of the vector that is sampled."""
         p = self.rows.shape[1]
-        return ({"status_intercept": (self.count - 1,)} if self.count > 1 else {}) | (
+        return ({"status_intercept": (self.statuses - 1,)} if self.statuses > 1 else {}) | (
             {"status_slope": (len(self.sloped), p)} if self.sloped else {}
         )
 
     def weigh(self, alpha: np.ndarray) -> dict[str, np.ndarray]:
         """Sums of alpha (n,) over the records of each status and design, (S, m)."""
         place = self.status * len(self.rows) + self.which
-        sums = np.bincount(place, weights=alpha, minlength=self.count * len(self.rows))
-        return {"status_weight": sums.reshape(self.count, len(self.rows))} if self.count > 1 else {}
+        sums = np.bincount(place, weights=alpha, minlength=self.statuses * len(self.rows))
+        return {"status_weight": sums.reshape(self.statuses, len(self.rows))} if self.statuses > 1 else {}
 
 
 def slopes_can_follow(status: np.ndarray, count: int, predictors: int) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def status_priors(cells: StatusCells) -> dict[str, Tensor]:
 def status_sum(theta: dict[str, Tensor], cells: StatusCells, weight: Tensor) -> Tensor:
     """sum of alpha log P(status | x)."""
     total: Tensor = pt.zeros(())
-    for place in range(cells.count - 1):
+    for place in range(cells.statuses - 1):
         logit = theta["status_intercept"][place] + pt.zeros(len(cells.rows))
         if place in cells.sloped:
             logit = logit + pt.as_tensor(cells.rows) @ theta["status_slope"][cells.sloped.index(place)]
@@ -87,7 +87,7 @@ def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:
     """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
     weight = cells.weigh(alpha)["status_weight"]
     later = np.cumsum(weight[::-1], axis=0)[::-1]
-    first, p = cells.count - 1, cells.rows.shape[1]
+    first, p = cells.statuses - 1, cells.rows.shape[1]
 
     def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
         gradient = -vector
@@ -110,9 +110,9 @@ def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:
 
 def probabilities(theta: Draw, cells: StatusCells) -> np.ndarray:
     """P(status | x) of every distinct design, (m, S)."""
-    found = np.empty((len(cells.rows), cells.count))
+    found = np.empty((len(cells.rows), cells.statuses))
     left = np.ones(len(cells.rows))
-    for place in range(cells.count - 1):
+    for place in range(cells.statuses - 1):
         logit = np.full(len(cells.rows), float(theta["status_intercept"][place]))
         if place in cells.sloped:
             logit = logit + cells.rows @ theta["status_slope"][cells.sloped.index(place)]

@@ -100,8 +100,8 @@ def _placed(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[
 class Transformation:
     """Transformation model with bin tilts and heaping, for positive values.
 
-    With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots u_j (scaled to
-    [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others in standard
+    With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots u_j
+    (scaled to [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others in standard
     deviations; centred)::
 
         h(z | x) = c + x'b + integral from z0 to z of sum_j exp(gamma_j + x'g0 + u_j x'g1) B_j
@@ -180,7 +180,7 @@ class Transformation:
         return Binned(design, raw_columns(design), grid, *_placed(values, grid, bounds, self.target), bounds)
 
     def _bounds(self, values: np.ndarray) -> Bounds:
-        low, high = self.support or (0.0, np.inf)
+        low, high = checked_bounds(self.support) or Bounds(0.0, np.inf)
         highest = 10.0 ** (np.ceil(np.log10(values.max())) + 1) if np.isinf(high) else high
         return Bounds(max(low, 0.0), highest)
 

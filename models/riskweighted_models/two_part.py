@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
@@ -189,7 +190,7 @@ class TwoPart:
     def prepare(self, data: pd.DataFrame) -> TwoParts:
         """Find the statuses, build the design, and prepare the models of the values."""
         values = response_values(self.formula, data)
-        bounds = self.support or Bounds(-np.inf, np.inf)
+        bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
         low, high = bounds
         amounts = values[~np.isin(values, self.codes)]
         check_within(amounts, Bounds(low, high), self.target)
@@ -246,7 +247,7 @@ class TwoPart:
         with pm.Model() as model:
             data = {name: pm.Data(name, value) for name, value in cells.weigh(np.ones(prepared.n)).items()}
             theta = status_priors(cells)
-            total = status_sum(theta, cells, data["status_weight"]) if data else 0.0
+            total = status_sum(theta, cells, data["status_weight"]) if data else pt.zeros(())
             built = {}
             for sign, part in prepared.parts.items():
                 with pm.Model(name=sign):
@@ -335,7 +336,7 @@ def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[
 
     def weighted(alpha: np.ndarray) -> Density:
         parts: list[tuple[int, Density]] = []
-        if cells.count > 1:
+        if cells.statuses > 1:
             parts.append((sum(int(np.prod(shape)) for shape in cells.shapes.values()), status_density(cells, alpha)))
         for sign, blueprint in built.items():
             start = blueprint.model.initial_point()
