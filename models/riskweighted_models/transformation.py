@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,7 @@ class Binned:
             found = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)[band]
         return found
 
+    @cached_property
     def cells(self) -> Cells:
         """What the likelihood depends on."""
         rows, which = self.distinct
@@ -98,7 +100,7 @@ def _placed(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[
 class Transformation:
     """Transformation model with bin tilts and heaping, for positive values.
 
-    With z = log y, F the logistic distribution function of mean 0 and variance 1, hat functions B_j on J knots u_j (scaled to
+    With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots u_j (scaled to
     [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others in standard
     deviations; centred)::
 
@@ -147,6 +149,13 @@ class Transformation:
 
     def prepare(self, data: pd.DataFrame) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
+        return self._prepare(data, _FEWEST_DISTINCT)
+
+    def prepare_few(self, data: pd.DataFrame) -> Binned:
+        """The same for any number of distinct values, as of a small part of the records: the prior then decides on their shape."""
+        return self._prepare(data, 1)
+
+    def _prepare(self, data: pd.DataFrame, fewest: int) -> Binned:
         values = response_values(self.formula, data)
         unfit = int((values <= 0).sum())
         if unfit:
@@ -155,9 +164,9 @@ class Transformation:
                 "'two-part' models their share first"
             )
         distinct = len(np.unique(values))
-        if distinct < _FEWEST_DISTINCT:
+        if distinct < fewest:
             raise InputError(
-                f"{self.target!r} has {distinct} distinct values, and a transformation model needs {_FEWEST_DISTINCT}: "
+                f"{self.target!r} has {distinct} distinct values, and a transformation model needs {fewest}: "
                 "use 'negative-binomial' for counts"
             )
         bounds = self._bounds(values)
@@ -177,7 +186,7 @@ class Transformation:
 
     def build(self, prepared: Binned) -> Blueprint:
         """Priors and weighted likelihood; the same as a compiled density, which is sampled."""
-        cells = prepared.cells()
+        cells = prepared.cells
         with pm.Model() as model:
             data = {name: pm.Data(name, value) for name, value in cells.weigh(np.ones(len(cells.which))).items()}
             total = written_sum(priors(cells), cells, data)
@@ -233,6 +242,6 @@ def _checked_knots(knots: Any) -> tuple[float, ...]:
     given = tuple(knots) if isinstance(knots, (tuple, list, np.ndarray)) else ()
     if not _FEWEST_KNOTS <= len(given) <= _MOST_KNOTS or not all(is_number(knot) and knot > 0 for knot in given):
         raise InputError(f"knots must be {_FEWEST_KNOTS} to {_MOST_KNOTS} positive numbers, got {knots!r}")
-    if any(later <= earlier for earlier, later in zip(given[:-1], given[1:], strict=True)):
+    if any(later <= earlier for earlier, later in pairwise(given)):
         raise InputError(f"knots must increase, got {list(given)}")
     return tuple(float(knot) for knot in given)

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted_models.grid import Grid
-from riskweighted_models.kernels.bins import weighted_sum
+from riskweighted_models.kernels.bins import CUBIC, LINEAR, weighted_sum
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -18,7 +18,6 @@ __all__ = ["Cells", "density_of", "gamma_of", "point_weight", "predictor_of", "p
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
-_SCALE = np.pi / np.sqrt(3.0)  # of the logistic distribution of variance 1
 _SLOPES = ("slope", "log_slope", "log_slope_by_place")
 _SD = {
     "intercept": 2.0,
@@ -100,9 +99,10 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     rise = pt.as_tensor(hats.coefficient) @ slope  # between inner edges, (K - 2, m)
     origin = int(hats.origin[0])
     up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
-    h = _SCALE * (theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up]))  # at inner edges, (K - 1, m)
-    between = pt.sigmoid(h[1:]) * pt.sigmoid(-h[:-1]) * -pt.expm1(h[:-1] - h[1:])
-    mass = pt.concatenate([pt.sigmoid(h[:1]), between, pt.sigmoid(-h[-1:])])  # (K, m)
+    h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up])  # at inner edges, (K - 1, m)
+    s = LINEAR * h + CUBIC * h**3
+    between = pt.sigmoid(s[1:]) * pt.sigmoid(-s[:-1]) * -pt.expm1(s[:-1] - s[1:])
+    mass = pt.concatenate([pt.sigmoid(s[:1]), between, pt.sigmoid(-s[-1:])])  # (K, m)
     normaliser = pt.log((pt.exp(theta["tilt"])[:, None] * mass).sum(axis=0))
     design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
     own = pt.log(mass[cells.pair_bin, design]) + theta["tilt"][cells.pair_bin]

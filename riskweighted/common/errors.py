@@ -5,6 +5,7 @@ from collections.abc import Iterable
 __all__ = [
     "ConvergenceWarning",
     "ExplosionWarning",
+    "FewRecordsWarning",
     "FlatWeightsWarning",
     "InputError",
     "RiskWeightedWarning",
@@ -57,3 +58,7 @@ def listing(names: Iterable[object], limit: int = 12) -> str:
     if len(quoted) > limit:
         quoted = [*quoted[:limit], f"... ({len(quoted) - limit} more)"]
     return ", ".join(quoted) if quoted else "(none)"
+
+
+class FewRecordsWarning(RiskWeightedWarning):
+    """Too few records for a part of a model; says what is done instead."""

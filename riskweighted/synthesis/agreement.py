@@ -85,7 +85,7 @@ def check_density(synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndar
         return
     model, density = blueprint.model, blueprint.density(alpha)
     held = {variable: variable.type() for variable in model.data_vars}
-    posterior = model.logp(jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
+    posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
             [*model.value_vars, *held.values()], posterior, givens=held, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
@@ -98,8 +98,8 @@ def check_density(synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndar
     off = found - stated
     if not np.ptp(off) <= _TOLERANCE * (np.abs(stated).max() + 1e-3):
         raise ContractError(
-            f"{type(synthesizer).__name__}: the density that build() gives the sampler is not that of its model, from which it may differ by "
-            "a constant only"
+            f"{type(synthesizer).__name__}: the density that build() gives the sampler is not that of its model, from which it "
+            "may differ by a constant only"
         )
 
 

@@ -50,6 +50,8 @@ def simulated():
         index=[f"person {i}" for i in range(N)],
     )
     frame.loc["person 0", ["count", "income"]] = [987654, SECRET]
+    kind = rng.choice(3, N, p=[0.2, 0.15, 0.65])
+    frame["profit"] = np.array([0.0, -1.0, 1.0])[kind] * np.rint(rng.lognormal(6, 0.8, N))
     return frame
 
 
@@ -76,6 +78,16 @@ EXAMPLES = {
         {"formula": "income ~ log(spending)", "groups": ("race", "urban"), "scale_groups": ("race",), "transform": "log"},
         {"formula": "income ~ log(spending) + x", "groups": "region", "transform": "log"},
         {"formula": "income ~ 1", "groups": ("race",), "scale_groups": ("region", "grade"), "transform": "log"},
+    ],
+    "transformation": [
+        {"formula": "income ~ x + C(region)"},
+        {"formula": "rent ~ grade", "support": (100, 5000), "heaping": False},
+        {"formula": "rent ~ 1", "knots": (200.0, 600.0, 900.0)},
+    ],
+    "two-part": [
+        {"formula": "profit ~ x + C(region)", "support": (-1e6, 1e6)},
+        {"formula": "income ~ grade", "value": "linear-regression", "value_settings": (("location", 9.0), ("scale", 2.0))},
+        {"formula": "profit ~ 1", "value": "normal-mixture", "value_settings": (("components", 2),)},
     ],
     "top-coding": [{"formula": "income ~ 1"}, {"formula": "rent ~ 1", "quantile": 0.5}, {"formula": "count ~ 1", "value": 12}],
 }

@@ -1,13 +1,14 @@
 """Probabilities of bins under a transformation model, their weighted log-likelihood and its gradient.
 
-With F the logistic distribution function of variance 1, h monotone in z = log y, hat functions B_j on knots (METHODS section 5)::
+With F(h) = 1 / (1 + exp(-A h - B h^3)), which is the normal distribution function to 2e-4 (Page 1977), h monotone in z = log y, hat
+functions B_j on knots (METHODS section 5)::
 
     h(z | x) = e0(x) + integral from z0 to z of sum_j exp(gamma_j + e1(x) + u_j e2(x)) B_j
     P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k), the end bins open
 
 Every record has the same edges, so a block of designs is carried through them side by side: what is inside the loops over a block is
 addition, multiplication and one division, which the compiler turns into vector instructions. Differences of F are products,
-F(b) - F(a) = F(b) F(-a) (1 - exp(a - b)) on the logistic scale, so that small ones keep their digits.
+F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))) with s(h) = A h + B h^3, so that small ones keep their digits.
 """
 
 from typing import NamedTuple
@@ -15,10 +16,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-__all__ = ["Hats", "bin_probabilities", "weighted_sum"]
+__all__ = ["CUBIC", "LINEAR", "Hats", "bin_probabilities", "weighted_sum"]
 
 _BLOCK = 64
-_SCALE = np.pi / np.sqrt(3.0)  # of the logistic distribution of variance 1
+LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
 _LARGEST = 1e300
 _MOST = 250.0  # exponents beyond it are held there: exp(-250) is no probability that a record can have
 
@@ -77,14 +78,12 @@ def _exp(x, out, n, size):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _slopes(eta, gamma, hats, slope, work, size):  # type: ignore[no-untyped-def]
-    """exp(gamma_j + e1 + u_j e2) on the logistic scale, into slope (J, block)."""
+    """exp(gamma_j + e1 + u_j e2), into slope (J, block)."""
     n = slope.shape[1]
     for j in range(slope.shape[0]):
         for i in range(n):
             work[i] = gamma[j] + eta[1, i] + hats.place[j] * eta[2, i]
         _exp(work, slope[j], n, size)
-        for i in range(n):
-            slope[j, i] = _SCALE * slope[j, i]
 
 
 @_inlined
@@ -101,14 +100,24 @@ def _rises(slope, hats, rise):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _distribution(eta, rise, hats, below, above, mass, work, size):  # type: ignore[no-untyped-def]
-    """F(h) and F(-h) at the inner edges, into below and above (K - 1, block), and the masses between, into mass (K, block)."""
+def _distribution(eta, rise, hats, at, below, above, mass, work, size):  # type: ignore[no-untyped-def]
+    """h, F(h) and F(-h) at the inner edges, into at, below and above (K - 1, block), and the masses between, into mass (K, block)."""
     n, edges, origin = rise.shape[1], below.shape[0], hats.origin[0]
     for i in range(n):
-        work[i] = -_SCALE * eta[0, i]
-    _exp(work, above[origin], n, size)  # exp(-h), for now
+        at[origin, i] = eta[0, i]
+        work[i] = -eta[0, i] * (LINEAR + CUBIC * eta[0, i] * eta[0, i])
+    _exp(work, above[origin], n, size)  # exp(-s(h)), for now
+    for k in range(origin, 0, -1):
+        for i in range(n):
+            at[k - 1, i] = at[k, i] - rise[k - 1, i]
+    for k in range(origin + 1, edges):
+        for i in range(n):
+            at[k, i] = at[k - 1, i] + rise[k - 1, i]
     for k in range(1, edges):
-        _expm1(rise[k - 1], mass[k], n)
+        for i in range(n):
+            a, b = at[k - 1, i], at[k, i]
+            work[i] = rise[k - 1, i] * (LINEAR + CUBIC * (a * a + a * b + b * b))
+        _expm1(work, mass[k], n)
     for k in range(origin, 0, -1):
         for i in range(n):
             grown = 1.0 + mass[k, i]
@@ -143,7 +152,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     tilt = np.exp(delta)
     found = np.empty((m, bins))
     work, spare, slope, rise = np.empty(n), np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
-    below, above, mass = np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins, n))
+    at, below, above, mass = np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins, n))
     filled = np.zeros((3, n))
     for start in range(0, m, n):
         size = min(n, m - start)
@@ -152,7 +161,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
                 filled[part, i] = eta[part, start + i]
         _slopes(filled, gamma, hats, slope, work, spare)
         _rises(slope, hats, rise)
-        _distribution(filled, rise, hats, below, above, mass, work, spare)
+        _distribution(filled, rise, hats, at, below, above, mass, work, spare)
         for i in range(size):
             total = 0.0
             for k in range(bins):
@@ -200,7 +209,7 @@ def weighted_sum(
     observed = np.zeros(bins)
     filled, scale, total = np.zeros((3, n)), np.zeros(n), np.empty(n)
     work, spare, slope, rise = np.empty(n), np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
-    below, above, mass = np.empty((edges, n)), np.empty((edges, n)), np.empty((bins, n))
+    at, below, above, mass = np.empty((edges, n)), np.empty((edges, n)), np.empty((edges, n)), np.empty((bins, n))
     by_edge, by_slope = np.empty((edges, n)), np.empty((knots, n))
     for start in range(0, m, n):
         size = min(n, m - start)
@@ -214,7 +223,7 @@ def weighted_sum(
                 filled[part, i] = eta[part, start + i]
         _slopes(filled, gamma, hats, slope, work, spare)
         _rises(slope, hats, rise)
-        _distribution(filled, rise, hats, below, above, mass, work, spare)
+        _distribution(filled, rise, hats, at, below, above, mass, work, spare)
         for i in range(n):
             total[i] = 0.0
         for k in range(bins):
@@ -232,10 +241,10 @@ def weighted_sum(
             t = tilt[k]
             for i in range(n):
                 by_delta[k, i] -= scale[i] * t * mass[k, i]
-        for k in range(edges):  # F(h) F(-h) is the slope of F, on the logistic scale
+        for k in range(edges):  # the slope of F at h, in place of F(-h)
             t = tilt[k + 1] - tilt[k]
             for i in range(n):
-                above[k, i] = above[k, i] * below[k, i]
+                above[k, i] = above[k, i] * below[k, i] * (LINEAR + 3.0 * CUBIC * at[k, i] * at[k, i])
                 by_edge[k, i] = above[k, i] * scale[i] * t
         for i in range(size):
             for pair in range(pair_start[start + i], pair_start[start + i + 1]):
@@ -254,7 +263,7 @@ def weighted_sum(
             for i in range(n):
                 total[i] += by_edge[k, i]
         for i in range(size):
-            by_eta[0, start + i] = _SCALE * total[i]
+            by_eta[0, start + i] = total[i]
         for k in range(edges - 2, origin - 1, -1):
             for i in range(n):
                 by_edge[k, i] += by_edge[k + 1, i]  # now the sum over this edge and those above

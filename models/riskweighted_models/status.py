@@ -1,0 +1,122 @@
+"""Which kind of value a record has (a special code, zero, negative or positive), by continuation-ratio logits (METHODS section 5)."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from scipy.special import expit
+
+from riskweighted.synthesis.contract import Density, Draw
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+__all__ = ["StatusCells", "probabilities", "slopes_can_follow", "status_density", "status_priors", "status_sum"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
+
+_INTERCEPT_MEAN, _INTERCEPT_SD = -2.2, 1.5  # a share of one tenth
+_EVENTS_PER_SLOPE = 10
+
+
+class StatusCells(NamedTuple):
+    """Distinct designs and the status of their records. Confidential.
+
+    Attributes
+    ----------
+    rows : array (m, p)
+        The distinct designs.
+    which : array (n,)
+        Each record's.
+    status : array (n,)
+        0, ..., S - 1; -1 where it is not known.
+    sloped : tuple of int
+        The statuses, but the last one, whose share follows the predictors; that of the others is the same for all.
+    count : int
+        S.
+    """
+
+    rows: np.ndarray
+    which: np.ndarray
+    status: np.ndarray
+    sloped: tuple[int, ...]
+    count: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of every parameter, in the order of the vector that is sampled."""
+        p = self.rows.shape[1]
+        return ({"status_intercept": (self.count - 1,)} if self.count > 1 else {}) | (
+            {"status_slope": (len(self.sloped), p)} if self.sloped else {}
+        )
+
+    def weigh(self, alpha: np.ndarray) -> dict[str, np.ndarray]:
+        """Sums of alpha (n,) over the records of each status and design, (S, m)."""
+        place = self.status * len(self.rows) + self.which
+        sums = np.bincount(place, weights=alpha, minlength=self.count * len(self.rows))
+        return {"status_weight": sums.reshape(self.count, len(self.rows))} if self.count > 1 else {}
+
+
+def slopes_can_follow(status: np.ndarray, count: int, predictors: int) -> tuple[int, ...]:
+    """The statuses with ten records or more per slope on either side, of those that are not the last."""
+    at_risk = [(status >= place).sum() for place in range(count - 1)]
+    events = [(status == place).sum() for place in range(count - 1)]
+    enough = [min(event, risk - event) >= _EVENTS_PER_SLOPE * predictors for event, risk in zip(events, at_risk, strict=True)]
+    return tuple(place for place in range(count - 1) if predictors and enough[place])
+
+
+def status_priors(cells: StatusCells) -> dict[str, Tensor]:
+    """The parameters, as variables of the ``pm.Model`` around."""
+    moments = {"status_intercept": (_INTERCEPT_MEAN, _INTERCEPT_SD), "status_slope": (0.0, 1.0)}
+    return {name: pm.Normal(name, *moments[name], shape=shape) for name, shape in cells.shapes.items()}
+
+
+def status_sum(theta: dict[str, Tensor], cells: StatusCells, weight: Tensor) -> Tensor:
+    """sum of alpha log P(status | x)."""
+    total: Tensor = pt.zeros(())
+    for place in range(cells.count - 1):
+        logit = theta["status_intercept"][place] + pt.zeros(len(cells.rows))
+        if place in cells.sloped:
+            logit = logit + pt.as_tensor(cells.rows) @ theta["status_slope"][cells.sloped.index(place)]
+        total = total + (weight[place] * logit).sum() - (weight[place:].sum(axis=0) * pt.softplus(logit)).sum()
+    return total
+
+
+def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:
+    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
+    weight = cells.weigh(alpha)["status_weight"]
+    later = np.cumsum(weight[::-1], axis=0)[::-1]
+    first, p = cells.count - 1, cells.rows.shape[1]
+
+    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = -vector
+        gradient[:first] = -(vector[:first] - _INTERCEPT_MEAN) / _INTERCEPT_SD**2
+        height = 0.5 * float(gradient[:first] @ (vector[:first] - _INTERCEPT_MEAN)) - 0.5 * float(vector[first:] @ vector[first:])
+        for place in range(first):
+            begin = first + cells.sloped.index(place) * p if place in cells.sloped else None
+            logit = np.full(len(cells.rows), vector[place])
+            if begin is not None:
+                logit += cells.rows @ vector[begin : begin + p]
+            height += float(weight[place] @ logit - later[place] @ np.logaddexp(0.0, logit))
+            by_logit = weight[place] - later[place] * expit(logit)
+            gradient[place] += by_logit.sum()
+            if begin is not None:
+                gradient[begin : begin + p] += by_logit @ cells.rows
+        return height, gradient
+
+    return density
+
+
+def probabilities(theta: Draw, cells: StatusCells) -> np.ndarray:
+    """P(status | x) of every distinct design, (m, S)."""
+    found = np.empty((len(cells.rows), cells.count))
+    left = np.ones(len(cells.rows))
+    for place in range(cells.count - 1):
+        logit = np.full(len(cells.rows), float(theta["status_intercept"][place]))
+        if place in cells.sloped:
+            logit = logit + cells.rows @ theta["status_slope"][cells.sloped.index(place)]
+        found[:, place] = left * expit(logit)
+        left = left * expit(-logit)
+    found[:, -1] = left
+    return found

@@ -1,0 +1,353 @@
+"""Two parts, for incomes with zeros, negatives and special codes: the kind of value first, then the value (METHODS section 5)."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import FewRecordsWarning, InputError
+from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, load_synthesizer
+from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.formulas import response_name
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.raw_columns import RawColumns, raw_columns
+from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
+from riskweighted_models.transformation import Transformation
+
+__all__ = ["Part", "TwoPart", "TwoParts"]
+
+_FEWEST = 3  # records of a status that has a share of its own
+_NEGATIVE, _ZERO, _POSITIVE = "negative", "zero", "positive"
+
+
+class Part(NamedTuple):
+    """The model of the values of one sign.
+
+    ``synthesizer``, ``prepared``: of the absolute values; every record has one, but only those of ``member`` (n,) count.
+    """
+
+    synthesizer: Synthesizer
+    prepared: Any
+    member: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TwoParts:
+    """Statuses of n records and the models of their values. Confidential.
+
+    Attributes
+    ----------
+    design : Design
+    raw : RawColumns
+        ``columns`` (n, p).
+    statuses : tuple
+        Every status, in the order of the continuation ratios: codes (numbers), "zero", "negative", "positive".
+    status : array (n,)
+        Of each record, -1 where it has no value.
+    sloped : tuple of int
+        See `StatusCells`.
+    parts : mapping of "positive" and "negative" to Part
+    bounds : Bounds
+    """
+
+    design: Design
+    raw: RawColumns
+    statuses: tuple[float | str, ...]
+    status: np.ndarray
+    sloped: tuple[int, ...]
+    parts: Mapping[str, Part]
+    bounds: Bounds
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.status)
+
+    def at(self, frame: pd.DataFrame) -> "TwoParts":
+        """Other rows on the confidential design; without the response they have no status."""
+        design = self.design.at(frame)
+        name = response_name(self.design.formula)
+        values = design.response(frame)
+        check_within(values[~np.isnan(values)], self.bounds, name)
+        status = _status_of(values, self.statuses)
+        parts = {}
+        for sign, part in self.parts.items():
+            member = status == (self.statuses.index(sign))
+            rows = frame.assign(**{name: _filled(np.abs(values), member)}) if member.any() else frame.drop(columns=[name], errors="ignore")
+            parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
+        return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
+
+    @cached_property
+    def cells(self) -> StatusCells:
+        """What the likelihood of the statuses depends on."""
+        if self.raw.columns.shape[1] == 0:
+            rows, which = np.empty((1, 0)), np.zeros(self.n, dtype=np.int64)
+        else:
+            rows, which = np.unique(self.raw.columns, axis=0, return_inverse=True)
+        return StatusCells(np.ascontiguousarray(rows), which.reshape(-1), self.status, self.sloped, len(self.statuses))
+
+
+def _filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Values (n,) of the members; elsewhere theirs in turn, so that every record has one."""
+    filled = values.copy()
+    filled[~member] = np.resize(values[member], int((~member).sum()))
+    return filled
+
+
+def _status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:
+    """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them, such values count as zero."""
+    found = np.full(len(values), -1)
+    signs = {_ZERO: values == 0, _NEGATIVE: values < 0, _POSITIVE: values > 0}
+    if _NEGATIVE not in statuses:
+        signs[_ZERO] = values <= 0
+    for place, status in enumerate(statuses):
+        if isinstance(status, str):
+            found[signs[status] & (found < 0)] = place
+        else:
+            found[values == status] = place
+    return found
+
+
+@dataclass(frozen=True)
+class TwoPart:
+    """The kind of value, then the value given its kind.
+
+    A record is one of: a special code (each its own), zero, negative, positive. With predictors x on their raw columns (dummies as they
+    are, others in standard deviations; centred), and statuses s in that order::
+
+        logit P(s | none before) = a_s + x'd_s     a_s ~ N(-2.2, 1.5)     d_s ~ N(0, 1)
+
+    A status with fewer than ten records per slope has no slopes. Positive values follow `value`, a registered synthesizer, and negative
+    ones another of the same kind on their absolute values, without predictors if they are few.
+
+    Parameters
+    ----------
+    formula : str
+        ``"income ~ log(expenditure) + C(region)"``.
+    support : (low, high), optional
+        Public bounds of the values. Draws are truncated to them.
+    value : str, default "transformation"
+        Name of the synthesizer of positive values; it must take positive values, for example "normal-mixture" (of log values, its default).
+    codes : sequence of numbers, optional
+        Values that mean something else than an amount, or that many records share: each has a share of its own and is drawn exactly.
+    value_settings : mapping or pairs, optional
+        Further settings of that synthesizer, such as ``{"components": 2}``.
+    """
+
+    draws_points: ClassVar[bool] = True
+
+    formula: str
+    support: tuple[float | None, float | None] | None = None
+    value: str = "transformation"
+    codes: tuple[float, ...] = ()
+    value_settings: Any = ()
+
+    def __post_init__(self) -> None:
+        response_name(self.formula)
+        object.__setattr__(self, "support", checked_bounds(self.support))
+        codes = tuple(self.codes) if isinstance(self.codes, (tuple, list, np.ndarray)) else (self.codes,)
+        if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
+            raise InputError(f"codes must be different finite numbers, got {list(codes)!r}")
+        object.__setattr__(self, "codes", tuple(float(code) for code in codes if code != 0))
+        pairs = self.value_settings.items() if isinstance(self.value_settings, Mapping) else self.value_settings
+        try:
+            settings = tuple((str(name), tuple(given) if isinstance(given, list) else given) for name, given in pairs)
+        except (TypeError, ValueError):
+            raise InputError("value_settings must be names with values, such as {'components': 2}") from None
+        object.__setattr__(self, "value_settings", settings)
+        self._value_model(Bounds(0.0, np.inf), self.formula)
+
+    @property
+    def target(self) -> str:
+        """The synthesized column."""
+        return response_name(self.formula)
+
+    def _value_model(self, bounds: Bounds, formula: str) -> Synthesizer:
+        """The synthesizer of the values of one sign."""
+        make: Any = load_synthesizer(self.value)
+        known = {field.name: field for field in dataclasses.fields(make)} if dataclasses.is_dataclass(make) else {}
+        settings = dict(self.value_settings)
+        if "transform" in known and "transform" not in settings:
+            settings["transform"] = "log"
+        if "support" in known:
+            settings["support"] = (bounds.low, bounds.high if np.isfinite(bounds.high) else None)
+        elif self.support is not None:
+            raise InputError(f"value = {self.value!r} takes no support; leave support out, or use a synthesizer that does")
+        unknown = [name for name in settings if known and name not in known]
+        if unknown:
+            raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r}; valid are {', '.join(known)}")
+        made: Synthesizer = make(formula, **settings)
+        return made
+
+    def prepare(self, data: pd.DataFrame) -> TwoParts:
+        """Find the statuses, build the design, and prepare the models of the values."""
+        values = response_values(self.formula, data)
+        bounds = self.support or Bounds(-np.inf, np.inf)
+        low, high = bounds
+        amounts = values[~np.isin(values, self.codes)]
+        check_within(amounts, Bounds(low, high), self.target)
+        design = build_design(self.formula, data)
+        statuses = self._statuses(values)
+        status = _status_of(values, statuses)
+        raw = raw_columns(design)
+        p = raw.columns.shape[1]
+        parts = {}
+        for sign, ends in ((_POSITIVE, Bounds(max(low, 0.0), high)), (_NEGATIVE, Bounds(max(-high, 0.0), -low))):
+            if sign in statuses:
+                member = status == statuses.index(sign)
+                formula = self.formula if sign == _POSITIVE or member.sum() >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
+                parts[sign] = self._part(data, values, member, ends, formula, sign)
+        sloped = slopes_can_follow(status, len(statuses), p)
+        wide = Bounds(min([low, *self.codes]), max([high, *self.codes]))
+        return TwoParts(design, raw, statuses, status, sloped, parts, wide)
+
+    def _statuses(self, values: np.ndarray) -> tuple[float | str, ...]:
+        """Those that the data have. Negative ones that are fewer than three count as zero, and one says so."""
+        amount = ~np.isin(values, self.codes)
+        if (values[amount] > 0).sum() < _FEWEST:
+            raise InputError(f"{self.target!r} has {int((values[amount] > 0).sum())} positive values; two parts need {_FEWEST} or more")
+        statuses: list[float | str] = [code for code in self.codes if (values == code).any()]
+        negative, zero = int((values[amount] < 0).sum()), int((values == 0).sum())
+        few = {str(code): int((values == code).sum()) for code in statuses} | {_ZERO: zero, _NEGATIVE: negative}
+        rare = [name for name, count in few.items() if 0 < count < _FEWEST]
+        if rare:
+            merged = "; negative ones are drawn as zeros" if _NEGATIVE in rare else ""
+            warnings.warn(
+                f"{self.target!r}: fewer than {_FEWEST} records are {', '.join(rare)}, whose share follows no predictor{merged}",
+                FewRecordsWarning,
+                stacklevel=4,
+            )
+        if zero or 0 < negative < _FEWEST:
+            statuses.append(_ZERO)
+        if negative >= _FEWEST:
+            statuses.append(_NEGATIVE)
+        return (*statuses, _POSITIVE)
+
+    def _part(self, data: pd.DataFrame, values: np.ndarray, member: np.ndarray, bounds: Bounds, formula: str, sign: str) -> Part:
+        synthesizer = self._value_model(bounds, formula)
+        frame = data.assign(**{self.target: _filled(np.abs(values), member)})
+        if sign == _NEGATIVE and isinstance(synthesizer, Transformation):
+            return Part(synthesizer, synthesizer.prepare_few(frame), member)
+        try:
+            return Part(synthesizer, synthesizer.prepare(frame), member)
+        except InputError as error:
+            raise InputError(f"value = {self.value!r} does not suit the {sign} values: {error}") from None
+
+    def build(self, prepared: TwoParts) -> Blueprint:
+        """One model of all parts, whose likelihoods add."""
+        cells = prepared.cells
+        with pm.Model() as model:
+            data = {name: pm.Data(name, value) for name, value in cells.weigh(np.ones(prepared.n)).items()}
+            theta = status_priors(cells)
+            total = status_sum(theta, cells, data["status_weight"]) if data else 0.0
+            built = {}
+            for sign, part in prepared.parts.items():
+                with pm.Model(name=sign):
+                    blueprint = part.synthesizer.build(part.prepared)
+                if blueprint is None:
+                    raise InputError(f"value = {self.value!r} estimates nothing; valid is a synthesizer that is fitted")
+                built[sign] = blueprint
+                total = total + blueprint.weighted_log_likelihood
+        members = {sign: part.member for sign, part in prepared.parts.items()}
+
+        def weigh(alpha: np.ndarray) -> dict[str, np.ndarray]:
+            values = cells.weigh(alpha)
+            for sign, blueprint in built.items():
+                values |= _under(blueprint, blueprint.weigh(alpha * members[sign]))
+            return values
+
+        def geometry(alpha: np.ndarray) -> dict[str, np.ndarray]:
+            values: dict[str, np.ndarray] = {}
+            for sign, blueprint in built.items():
+                if blueprint.geometry is not None:
+                    values |= _under(blueprint, blueprint.geometry(alpha * members[sign]))
+            return values
+
+        monitored = (*cells.shapes, *(blueprint.model.name_for(name) for blueprint in built.values() for name in blueprint.monitored))
+        terms = sum(blueprint.density_terms for blueprint in built.values()) + len(cells.rows)
+        fused = all(blueprint.density is not None for blueprint in built.values())
+        density = _joint(cells, built, members) if fused else None
+        return Blueprint(model, total, weigh, monitored, terms, geometry, density)
+
+    def log_likelihood(self, theta: Draw, prepared: TwoParts) -> np.ndarray:
+        """log p(status_i | x_i) + log p(value_i | status_i, x_i), (n,); NaN where there is no value."""
+        cells = prepared.cells
+        found = probabilities(theta, cells)[cells.which, prepared.status]
+        with np.errstate(divide="ignore"):
+            each = np.where(prepared.status < 0, np.nan, np.log(found))
+        for sign, part in prepared.parts.items():
+            terms = part.synthesizer.log_likelihood(_part_of(theta, sign), part.prepared)
+            each[part.member] += terms[part.member]
+        return np.asarray(each)
+
+    def mass(self, theta: Draw, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta), (n,)."""
+        cells = prepared.cells
+        found = probabilities(theta, cells)[cells.which]
+        low, high = np.broadcast_to(lower, prepared.n).astype(float), np.broadcast_to(upper, prepared.n).astype(float)
+        total = np.zeros(prepared.n)
+        for place, status in enumerate(prepared.statuses):
+            if status in prepared.parts:
+                part: Any = prepared.parts[str(status)]
+                ends = (low, high) if status == _POSITIVE else (-high, -low)
+                share = part.synthesizer.mass(_part_of(theta, str(status)), part.prepared, *ends)
+            else:
+                point = 0.0 if isinstance(status, str) else status
+                share = (low <= point) & (point <= high)
+            total += found[:, place] * share
+        return total
+
+    def draw(self, theta: Draw, prepared: TwoParts, rng: np.random.Generator) -> np.ndarray:
+        """New values on the original scale, (n,)."""
+        cells = prepared.cells
+        cumulated = np.cumsum(probabilities(theta, cells), axis=1)[cells.which]
+        drawn = (cumulated < rng.random(prepared.n)[:, None] * cumulated[:, -1:]).sum(axis=1)
+        values = np.zeros(prepared.n)
+        for place, status in enumerate(prepared.statuses):
+            if status in prepared.parts:
+                part = prepared.parts[str(status)]
+                amounts = part.synthesizer.draw(_part_of(theta, str(status)), part.prepared, rng)
+                values = np.where(drawn == place, amounts if status == _POSITIVE else -amounts, values)
+            elif not isinstance(status, str):
+                values[drawn == place] = status
+        return values
+
+
+def _under(blueprint: Blueprint, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Data of a part under their names in the whole."""
+    return {blueprint.model.name_for(name): value for name, value in values.items()}
+
+
+def _part_of(theta: Draw, sign: str) -> dict[str, np.ndarray]:
+    """The parameters of a part under their own names."""
+    return {name.rpartition("::")[2]: value for name, value in theta.items() if name.startswith(f"{sign}::")}
+
+
+def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], Density]:
+    """The densities of all parts, side by side."""
+
+    def weighted(alpha: np.ndarray) -> Density:
+        parts: list[tuple[int, Density]] = []
+        if cells.count > 1:
+            parts.append((sum(int(np.prod(shape)) for shape in cells.shapes.values()), status_density(cells, alpha)))
+        for sign, blueprint in built.items():
+            start = blueprint.model.initial_point()
+            size = sum(np.size(start[value.name]) for value in blueprint.model.value_vars)
+            assert blueprint.density is not None
+            parts.append((size, blueprint.density(alpha * members[sign])))
+        ends = np.cumsum([size for size, _ in parts])
+
+        def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+            found = [part(vector[end - size : end]) for (size, part), end in zip(parts, ends, strict=True)]
+            return sum(height for height, _ in found), np.concatenate([gradient for _, gradient in found])
+
+        return density
+
+    return weighted

@@ -1,0 +1,83 @@
+"""Bins, points and knots of the transformation model, held to counting by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from riskweighted_models.grid import class_of, default_knots, draw_point, make_grid, share_below
+
+KNOTS = np.array([200.0, 1000.0, 5000.0])
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return make_grid(0, 20_000, KNOTS, 1.0, True)
+
+
+def test_points_of_every_bin_are_those_counted_one_by_one(grid):
+    values = np.arange(1, 20_001)
+    bins, heap = grid.bin_of(values.astype(float)), class_of(values, grid.heaps)
+    counted = np.zeros(grid.points.shape)
+    np.add.at(counted, (bins, heap), 1)
+    np.testing.assert_array_equal(counted, grid.points)
+
+
+def test_edges_are_round_and_end_at_the_bounds(grid):
+    assert grid.edges[0] == 1
+    assert grid.edges[-1] == 20_000
+    assert all(float(f"{edge:.1e}") == edge for edge in grid.edges)
+    assert (np.diff(grid.edges) > 0).all()
+
+
+def test_every_heap_divides_the_next():
+    heaps = make_grid(0, 3e6, KNOTS, 1.0, True).heaps
+    assert list(heaps[:7]) == [1, 10, 100, 500, 1000, 5000, 10_000]
+    assert (heaps[1:] % heaps[:-1] == 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_points_are_drawn_in_their_bin_and_alike_within_a_heap(seed):
+    grid = make_grid(0, 20_000, KNOTS, 1.0, True)
+    rng = np.random.default_rng(seed)
+    bins = rng.integers(0, len(grid.band), 300)
+    drawn = draw_point(grid, bins, rng.gamma(1.0, size=grid.points.shape), rng)
+    np.testing.assert_array_equal(grid.bin_of(drawn), bins)
+    assert (drawn == np.rint(drawn)).all()
+
+
+def test_share_of_draws_follows_the_weights(grid):
+    weight = np.sqrt(grid.heaps) * np.ones(grid.points.shape)
+    weight /= (grid.points * weight).sum(axis=1, keepdims=True)
+    place = int(grid.bin_of(np.array([4300.0]))[0])
+    drawn = draw_point(grid, np.full(50_000, place), weight, np.random.default_rng(1))
+    for value in (grid.edges[place] + 7, grid.edges[place] + 100, grid.edges[place + 1] - 1):
+        share = share_below(grid, np.array([place]), np.array([value]), weight)[0]
+        assert abs((drawn <= value).mean() - share) < 4 * np.sqrt(share * (1 - share) / 50_000) + 1e-12
+
+
+def test_hats_add_up_to_one_and_integrate_to_the_distance(grid):
+    z = np.log(grid.edges[1:-1] - 0.5)
+    np.testing.assert_allclose(grid.hats.coefficient.sum(axis=1), np.diff(z), rtol=1e-12)
+    used = np.arange(len(grid.knots))
+    outside = (used < grid.hats.first[:, None]) | (used >= grid.hats.last[:, None])
+    assert (grid.hats.coefficient[outside] == 0).all()
+
+
+def test_values_on_no_grid_are_spread_over_their_bin():
+    grid = make_grid(0.0, 50.0, np.array([1.0, 4.0, 9.0]), None, True)
+    weight = 1 / grid.points
+    bins = np.full(20_000, len(grid.band) // 2)
+    drawn = draw_point(grid, bins, weight, np.random.default_rng(2))
+    middle = (grid.edges[bins[0]] + grid.edges[bins[0] + 1]) / 2
+    assert abs((drawn <= middle).mean() - 0.5) < 0.02
+    assert share_below(grid, bins[:1], np.array([middle]), weight)[0] == pytest.approx(0.5)
+
+
+def test_default_knots_are_round_and_depend_on_median_and_quartiles_only():
+    values = np.random.default_rng(3).lognormal(10, 0.8, 2000)
+    knots = default_knots(values, 0, 1e7)
+    changed = values.copy()
+    changed[values.argmax()] *= 5
+    np.testing.assert_array_equal(knots, default_knots(changed, 0, 1e7))
+    assert all(float(f"{knot:.1e}") == knot for knot in knots)
+    assert len(knots) == 11

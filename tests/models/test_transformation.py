@@ -1,0 +1,218 @@
+"""The transformation model and two parts: kernel against graph, closed forms against draws, bad input in one line."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, InputError
+from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
+from riskweighted.synthesis.contract import ContractError
+from riskweighted.synthesis.laplace import at_mode
+
+N = 400
+
+
+def incomes(n=N, seed=1):
+    """Incomes with zeros, negatives, heaped amounts and a predictor of each kind."""
+    rng = np.random.default_rng(seed)
+    age, region = rng.uniform(20, 80, n), rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    amount = np.exp(9.5 + 0.01 * (age - 50) + 0.3 * (region == "b") + rng.normal(0, 0.7, n))
+    amount = np.where(rng.random(n) < 0.5, np.rint(amount / 100) * 100, np.rint(amount))
+    sign = rng.choice([0.0, -1.0, 1.0], n, p=[0.1, 0.1, 0.8])
+    return pd.DataFrame({"income": sign * np.maximum(amount, 1), "age": age, "region": region})
+
+
+@pytest.fixture(scope="module")
+def data():
+    return incomes()
+
+
+@pytest.fixture(scope="module")
+def positive(data):
+    return data[data["income"] > 0].reset_index(drop=True)
+
+
+def transformation(**settings):
+    return rw.load_synthesizer("transformation")("income ~ age + C(region)", **{"support": (0, 1e6)} | settings)
+
+
+def two_part(**settings):
+    return rw.load_synthesizer("two-part")("income ~ age + C(region)", **{"support": (-1e6, 1e6)} | settings)
+
+
+def _split(vector, shapes):
+    parts, start = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        parts[name] = vector[start : start + size].reshape(shape)
+        start += size
+    return parts
+
+
+@pytest.fixture(scope="module")
+def prepared(positive):
+    return transformation().prepare(positive)
+
+
+def quick(model, frame, alpha=None, **settings):
+    """A fit that is long enough for draws, if not for its own judgement."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return rw.fit(model, frame, alpha, random_seed=1, draws=100, tune=150, chains=2, **settings)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return rw.fit(two_part(), data, random_seed=1, draws=300, tune=300)
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.5, 1.5])
+def test_the_kernel_is_the_model_to_ten_digits(prepared, positive, spread):
+    blueprint = transformation().build(prepared)
+    shapes = prepared.cells.shapes
+    size = sum(int(np.prod(shape)) for shape in shapes.values())
+    rng = np.random.default_rng(2)
+    alpha = rng.uniform(size=len(positive))
+    weighted_sum = compile_weighted_sum(transformation(), blueprint, len(positive))
+    for _ in range(3):
+        theta = _split(rng.normal(0, spread, size), shapes)
+        terms = transformation().log_likelihood(theta, prepared)
+        assert weighted_sum(theta, alpha) == pytest.approx(alpha @ terms, rel=1e-10)
+
+
+def test_the_gradient_is_that_of_the_density(prepared, positive):
+    alpha = np.random.default_rng(3).uniform(size=len(positive))
+    density = transformation().build(prepared).density(alpha)
+    size = sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values())
+    place = np.random.default_rng(4).normal(0, 0.4, size)
+    gradient = density(place)[1]
+    for one in range(0, size, 5):
+        step = np.zeros(size)
+        step[one] = 1e-5
+        slope = (density(place + step)[0] - density(place - step)[0]) / 2e-5
+        assert slope == pytest.approx(gradient[one], rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha_of", [np.ones, lambda n: np.linspace(0, 1, n), lambda n: (np.arange(n) < 10).astype(float)])
+def test_the_mode_is_found_whatever_the_weights(prepared, positive, alpha_of):
+    density = transformation().build(prepared).density(alpha_of(len(positive)))
+    size = sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values())
+    mode, turn = at_mode(density, size)
+    assert np.abs(turn.T @ density(mode)[1]).max() < 0.1  # standard deviations
+
+
+def test_a_density_that_is_not_the_model_is_refused(prepared, positive):
+    blueprint = transformation().build(prepared)
+
+    def flatter(alpha):
+        density = blueprint.density(alpha)
+        return lambda vector: (0.5 * density(vector)[0], density(vector)[1])
+
+    rng, shapes = np.random.default_rng(5), prepared.cells.shapes
+    thetas = [_split(rng.normal(0, 0.3, sum(int(np.prod(s)) for s in shapes.values())), shapes) for _ in range(3)]
+    check_density(transformation(), blueprint, np.ones(len(positive)), thetas)
+    with pytest.raises(ContractError, match="not that of its model"):
+        check_density(transformation(), blueprint._replace(density=flatter), np.ones(len(positive)), thetas)
+
+
+def test_two_parts_converge_and_keep_shares_heaps_and_bounds(fitted, data):
+    assert fitted.diagnostics["r_hat"].max() <= 1.02
+    assert fitted.diagnostics["divergences"].max() == 0
+    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
+    truth = data["income"].to_numpy()
+    for share in (lambda y: y == 0, lambda y: y < 0, lambda y: y % 100 == 0):
+        expected = share(truth).mean()
+        assert abs(share(drawn).mean() - expected) < 4 * np.sqrt(expected * (1 - expected) / N)
+    assert np.abs(drawn).max() <= 1e6
+    assert (drawn == np.rint(drawn)).all()
+
+
+def test_ball_probabilities_are_shares_of_draws(fitted, data):
+    theta, model = fitted.draw(0, 50), fitted.synthesizer
+    truth = data["income"].to_numpy()
+    lower, upper = truth - 0.2 * np.abs(truth), truth + 0.2 * np.abs(truth)
+    mass = model.mass(theta, fitted.prepared, lower, upper)
+    rng = np.random.default_rng(6)
+    hits = sum((lower <= (y := model.draw(theta, fitted.prepared, rng))) & (y <= upper) for _ in range(1000))
+    z = (hits / 1000 - mass) / np.sqrt(np.maximum(mass * (1 - mass), 1e-6) / 1000)
+    assert np.abs(z).max() < 4.5
+    assert abs(z.std() - 1) < 0.15
+
+
+def test_weights_of_zero_on_a_level_leave_its_draws_within_the_bounds(data):
+    alpha = np.where(data["region"] == "c", 0.0, 0.1)
+    fitted = quick(two_part(), data, alpha)
+    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
+    assert np.abs(drawn).max() <= 1e6
+    assert np.isfinite(drawn).all()
+
+
+def test_a_few_negative_values_follow_no_predictor_and_fewer_than_three_are_zeros(data):
+    few = data.copy()
+    negative = few.index[few["income"] < 0]
+    few.loc[negative[5:], "income"] = 500.0
+    assert two_part().prepare(few).statuses == ("zero", "negative", "positive")
+    few.loc[negative[2:], "income"] = 500.0
+    with pytest.warns(FewRecordsWarning, match="drawn as zeros"):
+        assert two_part().prepare(few).statuses == ("zero", "positive")
+
+
+def test_codes_have_a_share_of_their_own_and_are_drawn_exactly(data):
+    coded = data.copy()
+    coded.loc[::10, "income"] = -8.0
+    model = two_part(codes=[-8], support=[-1e6, 1e6])
+    prepared = model.prepare(coded)
+    assert prepared.statuses[0] == -8.0
+    fitted = quick(model, coded)
+    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)])
+    assert abs((drawn == -8).mean() - 0.1) < 0.06
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "text"),
+    [
+        (transformation, lambda d: d, "must be positive"),
+        (lambda: transformation(support=(0, 5000)), lambda d: d[d["income"] > 0], "support excludes"),
+        (lambda: two_part(support=(0, 1e6)), lambda d: d, "support excludes"),
+        (lambda: transformation(knots=(100.0, 1000.0, 2e7)), lambda d: d[d["income"] > 0], "knots lie outside the bounds"),
+        (transformation, lambda d: d.assign(income=np.arange(len(d)) % 5 + 1.0), "negative-binomial"),
+        (lambda: two_part(value="negative-binomial", support=None), lambda d: d.assign(income=d["income"] + 0.5), "does not suit"),
+    ],
+)
+def test_data_that_do_not_suit_are_refused_with_counts_and_no_values(data, make, change, text):
+    with pytest.raises(InputError, match=text) as refused:
+        make().prepare(change(data).reset_index(drop=True))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"support": (5, 1)}, "lower one first"),
+        ({"support": "all"}, "two numbers"),
+        ({"support": (1, 2, 3)}, "two numbers"),
+        ({"knots": (1.0, 2.0)}, "knots must be"),
+        ({"knots": (3.0, 2.0, 1.0)}, "knots must increase"),
+        ({"heaping": "yes"}, "true or false"),
+    ],
+)
+def test_settings_of_a_transformation_that_make_no_sense_are_refused(settings, text):
+    with pytest.raises(InputError, match=text):
+        transformation(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"value": "nothing"}, "unknown synthesizer"),
+        ({"codes": ["a"]}, "codes must be"),
+        ({"value_settings": {"wrong": 1}}, "has no setting"),
+        ({"value": "negative-binomial"}, "takes no support"),
+    ],
+)
+def test_settings_of_two_parts_that_make_no_sense_are_refused(settings, text):
+    with pytest.raises(InputError, match=text):
+        two_part(**settings)
