@@ -3,6 +3,7 @@
 from .common.errors import (
     ConvergenceWarning as ConvergenceWarning,
     ExplosionWarning as ExplosionWarning,
+    FewRecordsWarning as FewRecordsWarning,
     FlatWeightsWarning as FlatWeightsWarning,
     InputError as InputError,
     SingletonWarning as SingletonWarning,
@@ -17,6 +18,10 @@ from .evaluation.ce_facts import ce_facts as ce_facts
 from .evaluation.evaluate import (
     Evaluation as Evaluation,
     evaluate as evaluate,
+)
+from .evaluation.fit_check import (
+    check_fit as check_fit,
+    fit_verdict as fit_verdict,
 )
 from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
@@ -78,6 +83,10 @@ from .risk.matching import (
 )
 from .risk.rank import rank_measure as rank_measure
 from .risk.recovery import recovery_probability as recovery_probability
+from .runs.choice import (
+    Choice as Choice,
+    choose_synthesizer as choose_synthesizer,
+)
 from .runs.finished import (
     FinishedRun as FinishedRun,
     load_run as load_run,

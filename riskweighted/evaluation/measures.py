@@ -198,8 +198,17 @@ _UTILITY = (
         _D.TWO_DECIMALS,
     ),
 )
-# How much of the likelihood a fit kept, and whether its chains agree.
+# Whether the model suits the data, how much of the likelihood a fit kept, and whether its chains agree.
 _FIT = (
+    Measure(
+        "fits",
+        "model fits",
+        "every check of the unweighted fit passes (tables/fit_check.csv); a weighted fit is not judged by its distance from the data",
+        "METHODS section 5.10",
+        "better",
+        "diagnostic",
+        _D.VERDICT,
+    ),
     Measure(
         "mean-weight",
         "mean weight",
@@ -226,6 +235,94 @@ _FIT = (
         "better",
         "diagnostic",
         _D.VERDICT,
+    ),
+)
+# What `check_fit` compares of a fit and its data: means by pattern, shares, ... Only the verdict has a rule for outside.
+_CHECK = "METHODS section 5.10"
+_CHECKED = (
+    Measure(
+        "check-model",
+        "model verdict",
+        "the model fits if every check of its unweighted fit does; effect: the largest ratio of an effect and its threshold",
+        _CHECK,
+        "worse",
+        "diagnostic",
+    ),
+    Measure(
+        "check-status",
+        "share of a status",
+        "share of the records whose value is negative, zero or positive; effect: difference of the shares",
+        _CHECK,
+        "neither",
+        "share",
+    ),
+    Measure(
+        "check-spike",
+        "share of a single value",
+        "share of the records that hold this one value, where at least 2 % do; effect: difference of the shares",
+        _CHECK,
+        "neither",
+        "share",
+    ),
+    Measure(
+        "check-quantile",
+        "quantile of a fit",
+        "quantile; effect: difference as a share of the larger of its magnitude and the interquartile range",
+        _CHECK,
+        "neither",
+        "estimate",
+        boundary=_LINEAR,
+    ),
+    Measure(
+        "check-sd", "standard deviation of a fit", "standard deviation; effect: difference as a share of it", _CHECK, "neither", "estimate"
+    ),
+    Measure(
+        "check-largest",
+        "largest value of a fit",
+        "largest magnitude over that of the confidential data; effect: that ratio or its inverse, whichever is larger",
+        _CHECK,
+        "neither",
+        "extreme",
+    ),
+    Measure(
+        "check-multiple",
+        "share of multiples",
+        "share, among values that are not zero, of multiples of this number; effect: difference of the shares",
+        _CHECK,
+        "neither",
+        "share",
+    ),
+    Measure(
+        "check-mean",
+        "mean of a group",
+        "mean of the records of a pattern of 50 or more; effect: difference in standard deviations of all confidential values",
+        _CHECK,
+        "neither",
+        "mean",
+    ),
+    Measure(
+        "check-correlation",
+        "correlation with a variable",
+        "Pearson correlation on the robust scale arcsinh((v - median) / (IQR / 1.349)); effect: difference of the correlations",
+        _CHECK,
+        "neither",
+        "estimate",
+    ),
+    Measure(
+        "check-pit-distance",
+        "distance of the PIT",
+        "Kolmogorov distance of the randomized probability integral transform from uniform, beside its expectation; effect: the distance",
+        _CHECK,
+        "worse",
+        "distance",
+    ),
+    Measure(
+        "check-pit-outer",
+        "outer bin of the PIT",
+        "share of the records whose randomized PIT lies in an outer bin; effect: difference from the bin's width",
+        _CHECK,
+        "neither",
+        "share",
     ),
 )
 # What `assess` measures of any synthetic file. Nothing shows these outside the agency, so none has a rule for it.
@@ -334,4 +431,6 @@ _ASSESSED = (
         "bound",
     ),
 )
-MEASURES: Mapping[str, Measure] = MappingProxyType({measure.key: measure for measure in (*_RISK, *_RELEASED, *_UTILITY, *_FIT, *_ASSESSED)})
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {measure.key: measure for measure in (*_RISK, *_RELEASED, *_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
+)

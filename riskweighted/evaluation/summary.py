@@ -8,7 +8,17 @@ import pandas as pd
 from riskweighted.evaluation.measures import MEASURES, Measure
 from riskweighted.evaluation.tables import Statistic, by_label, distinct
 
-__all__ = ["CONVERGED", "LARGEST_R_HAT", "MEAN_WEIGHT", "SummaryColumn", "build_summary", "direction_of", "summary_columns"]
+__all__ = [
+    "CONVERGED",
+    "FITS",
+    "FIT_COLUMNS",
+    "LARGEST_R_HAT",
+    "MEAN_WEIGHT",
+    "SummaryColumn",
+    "build_summary",
+    "direction_of",
+    "summary_columns",
+]
 
 _RISK = ("mean-risk", "maximum-risk", "records-over", "whack-a-mole")  # of the risk table, in the order shown
 _OVERLAP = ": overlap"
@@ -30,7 +40,8 @@ class SummaryColumn(NamedTuple):
 
 
 # What a run knows of its fits beside risk and utility.
-MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED = (SummaryColumn(Statistic(key)) for key in ("mean-weight", "r-hat", "converged"))
+FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED = (SummaryColumn(Statistic(key)) for key in ("fits", "mean-weight", "r-hat", "converged"))
+FIT_COLUMNS = (FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)  # first in the main table
 
 
 def summary_columns(risk: pd.DataFrame, utility: pd.DataFrame) -> tuple[SummaryColumn, ...]:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.measures import MEASURES, Disclosure
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, summary_columns
+from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 
 __all__ = ["MISSING", "View", "check_single", "number", "quantile_digits", "releasable", "withheld_note"]
@@ -37,6 +37,9 @@ def check_single(tables: Mapping[str, pd.DataFrame]) -> None:
             raise InputError(f"the table {name!r} of the run gives a measure of a label more than once")
 
 
+_SHOWN = ("summary", "risk", "utility", "convergence")
+
+
 def releasable(
     tables: Mapping[str, pd.DataFrame], labels: Collection[str], variables: Collection[str]
 ) -> tuple[dict[str, pd.DataFrame], dict[str, int]]:
@@ -45,11 +48,11 @@ def releasable(
     Parameters
     ----------
     tables : mapping of name to DataFrame
-        "summary", "risk", "utility", "convergence".
+        "summary", "risk", "utility", "convergence"; no other one is shown.
     labels, variables : collections of str
         Those of the study; rows of others are left out.
     """
-    kept = {name: table[table["label"].isin(list(labels))].reset_index(drop=True) for name, table in tables.items()}
+    kept = {name: tables[name][tables[name]["label"].isin(list(labels))].reset_index(drop=True) for name in _SHOWN}
     withheld = {}
     for name in ("risk", "utility"):
         statistics = distinct(kept[name])
@@ -60,7 +63,7 @@ def releasable(
         numbers = ["value", "lower", "upper", "overlap"]
         kept[name] = rows.assign(**rows[numbers].apply(pd.to_numeric, errors="coerce"))
     known = {column.name for column in summary_columns(tables["risk"], tables["utility"]) if column.measure.disclosure is not None}
-    fits = [column.name for column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)]
+    fits = [column.name for column in FIT_COLUMNS]
     withheld["summary"] = sum(name not in {"label", *fits, *known} for name in tables["summary"])
     kept["summary"] = kept["summary"][["label", *fits]]
     return kept, withheld

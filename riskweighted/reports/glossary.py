@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.reports.blocks import Term
@@ -138,6 +138,8 @@ class Glossary:
             return self.fixed("weight")
         if column == LARGEST_R_HAT:
             return self.fixed("r-hat")
+        if column == FITS:
+            return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO': synthetic values differ from the data in kind.")
         if column == CONVERGED:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'yes' is needed before release.")
         return self.risk(column.statistic) if column.statistic.variable is None else self.utility(column.statistic)

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
 from riskweighted.reports.convergence import convergence_section
+from riskweighted.reports.fit_check import fit_check_section
 from riskweighted.reports.risk import map_section, risk_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.utility import utility_section
@@ -57,6 +58,7 @@ def render_report(
         risk_section(source),
         utility_section(source),
         map_section(source),
+        *([fit_check_section(source)] if internal else []),
         convergence_section(source),
     ]
     style, script = _asset("report.css"), _asset("report.js")

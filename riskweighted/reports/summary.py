@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, plain
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.reports.wording import capital, define, define_confidential, main_columns, main_table, rules, scale
 from riskweighted.runs.finished import FinishedRun, load_run
@@ -85,7 +85,7 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
     if statistic.variable is not None:
         rule = next((rule for label, rule in reversed(rules(run, statistic).items()) if label != CONFIDENTIAL), "")
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
-    if column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED):
+    if column in FIT_COLUMNS:
         return statistic.define()
     own = define_confidential(run, statistic)
     return "; ".join([define(run, statistic), *([f"confidential data: {own}"] if own else []), "higher is riskier"])

@@ -3,27 +3,26 @@
 import pandas as pd
 
 from riskweighted.evaluation.measures import Kind
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["capital", "define", "define_confidential", "main_columns", "main_table", "rules", "scale"]
 
-_FITS = (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)
 _UNIT_INTERVAL: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance", "overlap")
 
 
 def main_columns(run: FinishedRun) -> tuple[SummaryColumn, ...]:
     """What the main table of a run holds, in order."""
-    return (*_FITS, *summary_columns(run.tables["risk"], run.tables["utility"]))
+    return (*FIT_COLUMNS, *summary_columns(run.tables["risk"], run.tables["utility"]))
 
 
 def main_table(run: FinishedRun) -> pd.DataFrame:
     """The main table from the tables of risk and utility, a row per label, columns by the names of `main_columns`."""
     table = build_summary(run.tables["risk"], run.tables["utility"])
     fits = run.tables["summary"].set_index("label").reindex(table.index)
-    return pd.concat([fits[[column.name for column in _FITS]], table], axis=1)
+    return pd.concat([fits[[column.name for column in FIT_COLUMNS]], table], axis=1)
 
 
 def define(run: FinishedRun, statistic: Statistic) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT, summary_columns
+from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, summary_columns
 from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["check_dataset", "check_records", "check_tables", "read_posterior"]
 
 _DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences")
+_CHECKED = ("confidential", "synthetic", "standard_error", "z", "effect", "threshold")
 _MEASURED = ("value", "lower", "upper", "overlap")
 
 
@@ -25,14 +26,15 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], var
         if list(tables[name]) != list(COLUMNS):
             raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
         _require(tables[name], f"tables/{name}.csv", (), _MEASURED)
-    own = [column.name for column in (MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)]
+    own = [column.name for column in FIT_COLUMNS]
     try:
         own += [one.name for one in summary_columns(tables["risk"], tables["utility"]) if _of_study(one.statistic, variables)]
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
-    _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name != CONVERGED.name])
+    _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name not in (CONVERGED.name, FITS.name)])
     _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged"), _DIAGNOSTICS)
-    for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes))):
+    _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
+    for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes)), ("fit_check", list(schemes))):
         lacking = [label for label in wanted if label not in set(tables[name]["label"])]
         repeated = name == "summary" and tables[name]["label"].duplicated().any()
         if lacking or repeated:

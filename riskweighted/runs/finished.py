@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
-TABLES = ("summary", "risk", "utility", "convergence")
+TABLES = ("summary", "risk", "utility", "convergence", "fit_check")
 _RECORDS, _WEIGHTS = "confidential/identification_risk.csv", "confidential/weights.csv"
 
 
@@ -37,7 +37,7 @@ class FinishedRun:
     manifest : dict
         Settings, versions, input, SHA-256 of every file.
     tables : dict of str to DataFrame
-        "summary", "risk", "utility", "convergence": aggregates.
+        "summary", "risk", "utility", "convergence", "fit_check": aggregates.
     study : Study
     schemes : tuple of str
         The weighting schemes, in the study's order.

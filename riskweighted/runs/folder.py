@@ -43,7 +43,7 @@ def check_replaceable(out: Path) -> None:
 _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
-tables/         aggregates to decide on: summary, risk, utility, convergence; review before release
+tables/         aggregates to decide on: summary, risk, utility, convergence, fit_check; review before release
 confidential/   weights, risk of every record, posterior draws, the top-coded data, seed and entropy; never leaves the agency
 manifest.json   settings, versions, SHA-256 of the input and of every file
 """
@@ -62,8 +62,12 @@ def write_results(
     records: pd.DataFrame,
     streams: Streams,
     result: Path,
+    study_file: str | None = None,
 ) -> None:
-    """Write the folder `result`, which is empty: `tables` by name, `records` the risk of every record."""
+    """Write the folder `result`, which is empty: `tables` by name, `records` the risk of every record.
+
+    `study_file`: text of a study file with the model that was chosen.
+    """
     study, secret = checked.study, result / "confidential"
     make_folder(secret, private=True)
     digits, columns = len(str(study.release.L)), study.released(checked.world.confidential)
@@ -83,6 +87,8 @@ def write_results(
         if len(fitted.diagnostics):
             fitted.save(secret / "posterior" / f"{label}.nc")
     write_file(result / FILE, streams_bytes(streams), private=True)
+    if study_file is not None:
+        write_file(secret / "study.toml", study_file, private=True)
     write_file(result / "README.txt", _GUIDE + (_STUDY_ONLY if study.reproducible else ""))
     files = sorted(path for path in result.rglob("*") if path.is_file())
     settings = to_table(study)

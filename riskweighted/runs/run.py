@@ -6,7 +6,7 @@ Its results appear at once when the run is complete (`riskweighted.common.folder
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,13 +19,16 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
 from riskweighted.evaluation.released import released_rows
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, MEAN_WEIGHT
+from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.runs.checked import CheckedStudy, check_study
+from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.randomness import keep_entropy, run_streams
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -34,12 +37,28 @@ __all__ = ["Run", "run_study"]
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: the folder, and its tables in memory."""
+    """A finished run: the folder, and its tables in memory.
+
+    ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
+    model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
+    study left that to the run.
+    """
 
     folder: Path
     evaluation: Evaluation = field(repr=False)
     convergence: pd.DataFrame = field(repr=False)
     summary: pd.DataFrame
+    fit_check: pd.DataFrame = field(repr=False)
+    choice: Choice | None = field(default=None, repr=False)
+
+    @property
+    def converged(self) -> bool:
+        return bool(self.convergence["converged"].all())
+
+    @property
+    def fits(self) -> bool | None:
+        verdicts = {fit_verdict(rows) for _, rows in self.fit_check.groupby("label", sort=False)} - {COST}
+        return None if not verdicts else verdicts == {FITS}
 
 
 def run_study(
@@ -80,11 +99,13 @@ def run_study(
     """
     with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
         study = replace(study, sampling=replace(study.sampling, cores=cores))
-        checked = check_study(study, study.read_data() if confidential is None else confidential)
-        return _run_in(working, checked, run_streams(checked, working.folder, entropy), reporter or Quiet())
+        data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
+        study, choice = resolve_study(study, data, working.folder, reporter)
+        checked = check_study(study, data)
+        return _run_in(working, checked, run_streams(checked, working.folder, entropy), reporter, choice)
 
 
-def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter) -> Run:
+def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     study = checked.study
     fits = _fit_all(checked, streams, working.folder, reporter)
@@ -109,15 +130,21 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     schemes = {label: datasets for label, datasets in frames.items() if not fits[label].keeps_true_values}
     risk = pd.concat([result.risk, released_rows(checked.world, schemes, released)], ignore_index=True)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
-    summary = _summary(result, fits, checked.weights)
+    with reporter.step("comparing the fits with the data") as advance:
+        fit_check = _check_fits(checked, fits, streams, advance)
+    summary = _summary(result, fits, checked.weights, fit_check)
     tables = {
         "summary": summary.rename_axis("label").reset_index(),
         "risk": risk,
         "utility": result.utility,
         "convergence": convergence,
+        "fit_check": fit_check,
     }
-    write_results(checked, fits, frames, tables, result.records, streams, working.result)
-    return Run(working.out, result, convergence, summary)
+    study_file = None
+    if choice is not None:
+        tables["choice"], study_file = choice.table, study_text(study, working.out / "confidential")
+    write_results(checked, fits, frames, tables, result.records, streams, working.result, study_file)
+    return Run(working.out, result, convergence, summary, fit_check, choice)
 
 
 def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: Reporter) -> dict[str, Fit]:
@@ -152,12 +179,33 @@ def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     return digest.hexdigest()[:24]
 
 
-def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """The main table, with how much likelihood each scheme keeps and whether its chains agree."""
+def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
+    """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
+    data, study, tables = checked.world.confidential, checked.study, {}
+    names = [*study.unaltered(data), *split_formula(study.synthesizer.formula).names]
+    others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
+    models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
+    for done, (label, fitted) in enumerate(models.items()):
+        tables[label] = check_fit(
+            fitted,
+            scenario=checked.world.scenario,
+            others=others,
+            precision=study.release.precision,
+            random_seed=streams.seed_for("check", label),
+        )
+        advance(done + 1, len(models))
+    return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
+
+
+def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series], fit_check: pd.DataFrame) -> pd.DataFrame:
+    """The main table, led by the model's verdict, how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
-    table.insert(0, MEAN_WEIGHT.name, pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()}))
+    verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
+    judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict != COST}
     worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
-    table.insert(1, LARGEST_R_HAT.name, pd.Series(worst, dtype=float))
-    table.insert(2, CONVERGED.name, pd.Series(passed, dtype=object))
+    kept = pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()})
+    columns = (pd.Series(judged, dtype=object), kept, pd.Series(worst, dtype=float), pd.Series(passed, dtype=object))
+    for place, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
+        table.insert(place, column.name, values)
     return table

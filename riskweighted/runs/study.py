@@ -18,12 +18,25 @@ from riskweighted.common.settings import APART, as_table, fields_to_table, from_
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer
+from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.sampling import Sampling
 
-__all__ = ["Study", "build_synthesizer", "demo_study", "load_study", "make_study", "names_of_settings", "read_study"]
+__all__ = [
+    "AUTO",
+    "Study",
+    "SynthesizerSettings",
+    "build_synthesizer",
+    "demo_study",
+    "load_study",
+    "make_study",
+    "names_of_settings",
+    "read_study",
+]
 
 Radius = float | Mapping[str, float]
 _MOST_DATASETS = 100_000
+AUTO = "auto"  # in place of a synthesizer's name: a run compares those that take the data
+_UNNAMED = f"the study names no model (name = {AUTO!r}): `run` it, which chooses one and writes a study file that names it"
 
 
 @dataclass(frozen=True)
@@ -224,13 +237,25 @@ class Study:
 
     def make_synthesizer(self) -> Synthesizer:
         """The synthesizer, built from its formula and settings; refuses one of another variable than the scenario's."""
+        if self.synthesizer.name == AUTO:
+            raise InputError(_UNNAMED)
         made = build_synthesizer(self.synthesizer.name, self.synthesizer.formula, self.synthesizer.settings)
-        if self.variables != (made.target,):
+        self._check_target(made.target)
+        return made
+
+    def check_synthesizer(self) -> None:
+        """Refuse a synthesizer that cannot be built, or is one of another variable than the scenario's."""
+        if self.synthesizer.name == AUTO:
+            self._check_target(response_name(self.synthesizer.formula))
+        else:
+            self.make_synthesizer()
+
+    def _check_target(self, target: str) -> None:
+        if self.variables != (target,):
             raise InputError(
-                f"the synthesizer replaces {made.target!r}, but scenario.synthetic is {', '.join(self.variables)!r}; "
+                f"the synthesizer replaces {target!r}, but scenario.synthetic is {', '.join(self.variables)!r}; "
                 "they must be the same variable"
             )
-        return made
 
     def make_baseline(self, name: str) -> Synthesizer:
         """A baseline for the variable that the synthesizer replaces."""
@@ -248,6 +273,8 @@ def _section(name: str) -> str:
 
 def names_of_settings(synthesizer: str) -> list[str]:
     """Every setting of a study by its dotted name, with those of one synthesizer and of the baselines."""
+    if synthesizer == AUTO:
+        raise InputError(_UNNAMED)
     names = [name for name in setting_names(Study) if name not in ("seed", "reproducible", "synthesizer.settings")]
     own = [f"synthesizer.{name}" for name in _own_settings(synthesizer)]
     others = [f"{_section(name)}.{setting}" for name in baseline_names() for setting in _own_settings(name)]
@@ -275,7 +302,7 @@ def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> S
 def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
     """A checked study from settings as they stand in a study file, its synthesizer's settings too; paths are relative to `folder`."""
     study = read_study(settings, folder)
-    study.make_synthesizer()
+    study.check_synthesizer()
     for name in study.baselines:
         study.make_baseline(name)
     return study

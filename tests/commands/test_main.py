@@ -126,6 +126,18 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
     assert not (folder / "results").exists()
 
 
+@pytest.mark.slow
+def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
+    (folder / "study.toml").write_text(STUDY.replace("draws = 400\ntune = 200", "draws = 10\ntune = 10"))
+    done = riskweighted("run", "study.toml", "--out", "results", cwd=folder)
+    assert done.returncode == 3, done.stderr
+    assert "not converged: 'unweighted', 'marginal', 'pairwise'" in done.stderr
+    assert "exit code 3" in done.stderr
+    assert "Model: " in done.stdout
+    assert (folder / "results" / "manifest.json").is_file()
+    assert "model fits" in riskweighted("summary", "results", "--format", "markdown", cwd=folder).stdout.lower()
+
+
 def test_dry_run_says_what_would_happen_and_writes_nothing(folder):
     before = set(files(folder))
     done = riskweighted("run", "study.toml", "--out", "results", "--dry-run", cwd=folder)

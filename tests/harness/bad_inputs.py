@@ -271,6 +271,9 @@ STUDY_EDITS = (
     ('"linear-regression"', '"nope"'),
     ('"linear-regression"', "7"),
     ('name = "linear-regression"', ""),
+    ('name = "linear-regression"', 'name = "auto"\nunknown = 1'),
+    ('name = "linear-regression"\nformula = "income ~ group"', 'name = "auto"\nformula = "income ~ nope"'),
+    ('name = "linear-regression"\nformula = "income ~ group"', 'name = "auto"\nformula = "person ~ group"'),
     ('"income ~ group"', '"income"'),
     ('"income ~ group"', '"income ~ nope"'),
     ('"income ~ group"', '"income ~ income"'),
@@ -381,6 +384,9 @@ FILES = {
     "an empty study": (DRY, content("study.toml", "")),
     "a study in Latin-1": (DRY, content("study.toml", "# okapié\n".encode("latin-1"))),
     "binary for a study": (DRY, content("study.toml", bytes(range(256)))),
+    "strict without the unweighted scheme": ((*RUN, "--strict"), edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]')),
+    "no model takes the data": (RUN, edit("study.toml", 'name = "linear-regression"', 'name = "auto"\nunknown = 1')),
+    "a sweep of a study without a model": (SWEEPS, edit("study.toml", 'name = "linear-regression"', 'name = "auto"')),
     "out is there": (RUN, lambda folder: (folder / "out").mkdir()),
     "out is a file": (RUN, content("out", "x")),
     "out is another's folder": ((*RUN, "--force"), lambda folder: (folder / "out").mkdir()),
@@ -578,6 +584,7 @@ RUN_FILES = {
     "another summary under its hash": under_its_hash("tables/summary.csv", b"a,b\nokapi,1\n"),
     "another risk table under its hash": under_its_hash("tables/risk.csv", b"a,b\nokapi,1\n"),
     "another convergence table under its hash": under_its_hash("tables/convergence.csv", b"label\nunweighted\npairwise\n"),
+    "another fit_check under its hash": under_its_hash("tables/fit_check.csv", b"label,check\nunweighted,okapi\n"),
     "binary tables under their hash": under_its_hash("tables/utility.csv", bytes(range(256))),
 }
 SYNTHETIC = "synthetic/pairwise/synthetic_1.csv"

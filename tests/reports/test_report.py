@@ -307,3 +307,18 @@ def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releas
             sentence = MEASURES[measure].weighted
             assert sentence[1:] in found[key], (key, found[key])
             assert ", ".join(weighted) in found[key]
+
+
+def test_the_checks_of_the_fits_are_shown_inside_and_only_the_verdict_outside(run, internal, releasable):
+    table, shown = run.tables["fit_check"], tables_of(internal)
+    for place, scheme in enumerate(run.schemes, 1):
+        rows = table[(table["label"] == scheme) & (table["check"] != "check-model")]
+        cells = shown[f"fit-check-{place}"]
+        assert cells[0] == ["Check", "Confidential", "Synthetic", "Standard error", "Effect", "Threshold", "Verdict"]
+        assert [row[-1] for row in cells[1:]] == rows["verdict"].tolist()
+        np.testing.assert_allclose([float(row[4]) for row in cells[1:]], rows["effect"], rtol=1e-2, atol=1e-12)
+    assert "unweighted: the model fits." in internal
+    for text in ("Does the model suit", "distance of the PIT", "fit-check"):
+        assert text in internal
+        assert text not in releasable
+    assert tables_of(releasable)["main"][1] == ["Model fits", "n/a", "yes", "n/a"]

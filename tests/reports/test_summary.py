@@ -56,7 +56,7 @@ def test_the_table_of_a_run_is_the_summary_turned():
 def test_the_command_prints_each_form(tmp_path):
     app = typer.Typer()
     app.command()(summary)
-    for form, expected in (("terminal", "Mean risk (0 to 1) [4]"), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
+    for form, expected in (("terminal", "Mean risk (0 to 1) [5]"), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
         done = CliRunner().invoke(app, [str(finished_run()), "--format", form, "--unit", "income=$"])
         assert done.exit_code == 0, done.exception
         assert expected in done.stdout

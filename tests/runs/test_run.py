@@ -8,10 +8,14 @@ import stat
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
+from riskweighted.commands import run as command_run
 from riskweighted.common import atomic
 from riskweighted.common.errors import FlatWeightsWarning, InputError, RiskWeightedWarning
+from riskweighted.evaluation.fit_check import COLUMNS
 from riskweighted.runs.checked import plan_study
+from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.synthesis import fitting
@@ -212,3 +216,55 @@ def test_an_error_leaves_no_working_folder(tmp_path, confidential, monkeypatch):
     with pytest.raises(InputError, match="too late"):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_models_verdict_leads_the_summary_and_its_table_names_every_check(whole):
+    finished, _ = whole
+    assert next(iter(finished.summary)) == "model fits"
+    assert finished.fits is True
+    assert finished.converged is True
+    assert finished.summary["model fits"].dropna().to_dict() == {"unweighted": "yes"}  # a weighted fit is not judged
+    table = load_run(finished.folder).tables["fit_check"]
+    assert list(table) == ["label", *COLUMNS]
+    assert {label: set(rows["verdict"]) for label, rows in table.groupby("label")} == {
+        "unweighted": {"fits"},
+        "marginal": {"cost"},
+        "pairwise": {"cost"},
+    }
+    assert {"group=a", "group=b"} <= set(table["parameter"])
+    np.testing.assert_allclose(table["effect"], finished.fit_check["effect"], rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_run_without_the_unweighted_scheme_is_not_judged(tmp_path, confidential):
+    settings = {**SETTINGS, "weights": {"schemes": ["pairwise"]}}
+    finished = run_study(make_study(settings), tmp_path / "out", confidential=confidential)
+    assert finished.fits is None
+    assert "model fits" in finished.summary
+    assert finished.summary["model fits"].isna().all()
+
+
+@pytest.mark.slow
+def test_a_model_that_misfits_is_said_and_fails_only_where_that_is_asked(tmp_path, confidential, capsys):
+    data = confidential.assign(income=np.where(np.arange(100) % 2, confidential["income"], 7.0))
+    data.to_csv(tmp_path / "households.csv", index=False)
+    study = make_study(SETTINGS, tmp_path)
+    options = {"force": False, "dry_run": False, "seed": None, "cores": None, "entropy": None}
+    command_run._run(study, tmp_path / "lenient", strict=False, **options)
+    said = capsys.readouterr()
+    assert "Model: MISFITS in" in said.out
+    assert "spike 7" in said.out
+    assert said.out.index("Model:") < said.out.index("Risk and utility")
+    assert load_run(tmp_path / "lenient").tables["summary"].set_index("label").loc["unweighted", "model fits"] == "NO"
+    with pytest.raises(typer.Exit) as stopped:
+        command_run._run(study, tmp_path / "strict", strict=True, **options)
+    assert stopped.value.exit_code == 3
+    said = capsys.readouterr()
+    assert "misfits" in said.err
+    assert "not converged" not in said.err
+    assert content_of(tmp_path / "strict") == content_of(tmp_path / "lenient")
+    few = make_study({**SETTINGS, "weights": {"schemes": ["pairwise"]}}, tmp_path)
+    with pytest.raises(InputError, match="name 'unweighted' in weights"):
+        command_run._run(few, tmp_path / "unjudged", strict=True, **options)
+    assert not (tmp_path / "unjudged").exists()

@@ -1,0 +1,108 @@
+"""What others do, written anew from their descriptions: each takes data and a generator and gives new values of one variable.
+
+Those that estimate something use it as it is, drawing no parameters: their rows say "plug-in".
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+
+from riskweighted import build_design
+from riskweighted.synthesis.formulas import response_name, split_formula
+
+__all__ = ["PEERS", "cart", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
+
+NOISE = 0.2  # standard deviation of log-normal noise
+LEAST_LEAF = 5
+TOP = 0.97
+
+Method = Callable[[str, pd.DataFrame, np.random.Generator], np.ndarray]
+
+
+def top_coding(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Values above the 0.97 quantile are set to it, (n,)."""
+    values = data[response_name(formula)].to_numpy(dtype=float)
+    return np.minimum(values, np.quantile(values, TOP))
+
+
+def log_normal_noise(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """y exp(0.2 e - 0.02), e standard normal: multiplied by noise of mean 1, (n,)."""
+    values = data[response_name(formula)].to_numpy(dtype=float)
+    return values * np.exp(NOISE * rng.normal(size=len(values)) - NOISE**2 / 2)
+
+
+def normal_scores_regression(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Normal scores of the ranks (ties at random) regressed on the predictors; drawn scores go back to observed values by rank, (n,)."""
+    values, columns = _response_and_columns(formula, data)
+    n = len(values)
+    scores = np.empty(n)
+    scores[np.lexsort((rng.random(n), values))] = ndtri((np.arange(n) + 1) / (n + 1))
+    return _back(values, _regressed(scores, columns, rng))
+
+
+def gaussian_copula(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Normal scores of every variable, jointly normal: the response given the predictors, through its empirical margin, (n,).
+
+    A category is its place among the sorted levels; ties share the mean of their scores.
+    """
+    values, _ = _response_and_columns(formula, data)
+    scores = np.column_stack([_scores(_ordinal(data[name])) for name in split_formula(formula).names])
+    drawn = _regressed(_scores(values), np.column_stack([np.ones(len(values)), scores]), rng)
+    return np.asarray(np.quantile(values, ndtr(drawn)))
+
+
+def cart(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """A regression tree whose leaves hold 5 records or more; each record draws a donor from its leaf, (n,)."""
+    try:
+        from sklearn.tree import DecisionTreeRegressor
+    except ImportError:
+        raise ModuleNotFoundError("CART needs scikit-learn: pip install 'riskweighted[peers]'") from None
+    values, columns = _response_and_columns(formula, data)
+    tree = DecisionTreeRegressor(min_samples_leaf=LEAST_LEAF, random_state=int(rng.integers(2**31)))
+    leaf = np.unique(tree.fit(columns, values).apply(columns), return_inverse=True)[1]
+    order, sizes = np.argsort(leaf, kind="stable"), np.bincount(leaf)
+    first = np.cumsum(sizes) - sizes
+    return np.asarray(values[order[first[leaf] + rng.integers(sizes[leaf])]])
+
+
+PEERS: dict[str, tuple[Method, str]] = {
+    "top-coding": (top_coding, "none"),
+    "log-normal noise": (log_normal_noise, "none"),
+    "normal-scores regression": (normal_scores_regression, "plug-in"),
+    "CART": (cart, "plug-in"),
+    "Gaussian copula": (gaussian_copula, "plug-in"),
+}
+
+
+def _response_and_columns(formula: str, data: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The response (n,), and an intercept with the columns of the formula (n, 1 + p)."""
+    columns = build_design(formula, data).centred
+    return data[response_name(formula)].to_numpy(dtype=float), np.column_stack([np.ones(len(data)), columns])
+
+
+def _regressed(scores: np.ndarray, columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Scores drawn from their least-squares regression, residual variance with n - p degrees of freedom, (n,)."""
+    coefficients, *_ = np.linalg.lstsq(columns, scores, rcond=None)
+    mean = columns @ coefficients
+    spread = np.sqrt(((scores - mean) ** 2).sum() / (len(scores) - columns.shape[1]))
+    return np.asarray(mean + spread * rng.normal(size=len(scores)))
+
+
+def _back(values: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """The observed value of the rank that a score has among n, (n,)."""
+    places = np.rint(ndtr(scores) * (len(values) + 1)).astype(int) - 1
+    return np.asarray(np.sort(values)[np.clip(places, 0, len(values) - 1)])
+
+
+def _scores(values: np.ndarray) -> np.ndarray:
+    """Normal scores by mean ranks, (n,)."""
+    return np.asarray(ndtri((pd.Series(values).rank().to_numpy() - 0.5) / len(values)))
+
+
+def _ordinal(column: pd.Series) -> np.ndarray:
+    """Numbers as they are; levels by their place."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return np.asarray(column.to_numpy(dtype=float))
+    return np.asarray(pd.factorize(column, sort=True)[0].astype(float))

@@ -1,0 +1,81 @@
+"""The randomized probability integral transform of a fit: where each confidential value lies in its own predictive distribution."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["OUTER", "pit_rows", "randomized_pit"]
+
+OUTER = 0.05  # the bin at either end
+_MOST_DRAWS = 25  # of the posterior, over which a closed-form distribution is averaged
+
+Row = tuple[str, str, float, float, float, float]
+
+
+def randomized_pit(
+    fit: Fit,
+    places: Sequence[tuple[int, int]],
+    values: np.ndarray,
+    unit: float | None,
+    ranks: tuple[np.ndarray, np.ndarray, int],
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws; uniform if the model is right.
+
+    Parameters
+    ----------
+    fit : Fit
+    places : sequence of (chain, draw)
+    values : array (n,)
+    unit : float or None
+        To which drawn values are rounded: y_i stands for the interval of that length around it.
+    ranks : (array (n,), array (n,), int)
+        How many of how many predictive datasets lie below, and at, each value; used where the synthesizer has no ``mass``.
+    rng : Generator
+
+    Returns
+    -------
+    array (n,) in [0, 1].
+    """
+    random = rng.random(len(values))
+    mass: Any = getattr(fit.synthesizer, "mass", None)
+    if not callable(mass):
+        below, equal, count = ranks
+        return np.asarray((below + random * (equal + 1)) / (count + 1))
+    half = 0.0 if unit is None else unit / 2
+    step = math.ceil(len(places) / _MOST_DRAWS)
+    total, used = np.zeros(len(values)), places[::step]
+    for place in used:
+        theta = fit.draw(*place)
+        up_to = mass(theta, fit.prepared, np.full(len(values), -np.inf), values + half)
+        total += up_to - (1 - random) * mass(theta, fit.prepared, values - half, values + half)
+    return np.clip(total / len(used), 0, 1)
+
+
+def pit_rows(
+    fit: Fit,
+    places: Sequence[tuple[int, int]],
+    values: np.ndarray,
+    unit: float | None,
+    ranks: tuple[np.ndarray, np.ndarray, int],
+    rng: np.random.Generator,
+) -> list[Row]:
+    """Kolmogorov distance from uniform, and the shares in the outer bins: check, parameter, expected, found, standard error, effect.
+
+    Expectation and standard error are those of n independent uniform numbers.
+    """
+    u, n = np.sort(randomized_pit(fit, places, values, unit, ranks, rng)), len(values)
+    steps = np.arange(n + 1) / n
+    distance = float(np.maximum(steps[1:] - u, u - steps[:-1]).max())
+    # Mean and standard deviation of Kolmogorov's distribution: sqrt(pi / 2) log 2 and sqrt(pi^2 / 12 - mean^2).
+    mean = math.sqrt(math.pi / 2) * math.log(2)
+    spread = math.sqrt(math.pi**2 / 12 - mean**2)
+    rows = [("check-pit-distance", "", mean / math.sqrt(n), distance, spread / math.sqrt(n), distance)]
+    error = math.sqrt(OUTER * (1 - OUTER) / n)
+    for name, share in ((f"below {OUTER:g}", float((u < OUTER).mean())), (f"above {1 - OUTER:g}", float((u > 1 - OUTER).mean()))):
+        rows.append(("check-pit-outer", name, OUTER, share, error, abs(share - OUTER)))
+    return rows

@@ -1,0 +1,172 @@
+"""What a fit is compared with its data by: statistics of one variable, as functions of its n values (METHODS section 5.10)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.intruder.patterns import cells
+
+__all__ = ["LEAST_GROUP", "QUANTILES", "SPIKE_SHARE", "Comparison", "Grouping", "comparisons", "groupings"]
+
+QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+LEAST_TAIL = 10  # records on the smaller side of a quantile, so that it shows no record's value
+SPIKE_SHARE = 0.02  # of the records that hold one single value
+LEAST_GROUP = 50  # records of a pattern whose mean is compared
+_MULTIPLES = (10, 100, 1000)
+_NEAR = 1e-6  # units: how far from a multiple a value may lie
+
+
+class Comparison(NamedTuple):
+    """Statistics of one kind.
+
+    ``check``: key of the registry; ``parameters`` (k,): what tells them apart; ``statistic``: values (n,) to (k,); ``effect``:
+    confidential and synthetic statistics, (k,) each, to the sizes of their differences (k,), as the registry defines them.
+    """
+
+    check: str
+    parameters: tuple[str, ...]
+    statistic: Callable[[np.ndarray], np.ndarray]
+    effect: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class Grouping(NamedTuple):
+    """Groups of records: ``codes`` (n,), 0 .. G-1; ``names`` (G,)."""
+
+    codes: np.ndarray
+    names: tuple[str, ...]
+
+
+def groupings(data: pd.DataFrame, by: Sequence[Sequence[str]]) -> Iterator[Grouping]:
+    """The observed combinations of each sequence of columns."""
+    for columns in by:
+        codes = cells((data[name] for name in columns), np.zeros(len(data), dtype=np.int64))
+        _, first = np.unique(codes, return_index=True)
+        names = (", ".join(f"{name}={data[name].iloc[place]}" for name in columns) for place in first)
+        yield Grouping(codes, tuple(names))
+
+
+def comparisons(
+    values: np.ndarray, precision: float | None, groups: Sequence[Grouping], others: Mapping[str, np.ndarray]
+) -> list[Comparison]:
+    """Every comparison that confidential values (n,) allow.
+
+    Parameters
+    ----------
+    values : array (n,)
+    precision : float or None
+        Of which all are multiples.
+    groups : sequence of Grouping
+    others : mapping of name to array (n,)
+        The numeric variables to correlate with.
+    """
+    found = [_statuses(values), _spikes(values), _quantiles(values), _spread(), _largest(values)]
+    if precision is not None:
+        found.append(_multiples(values, precision))
+    found += [_means(values, group) for group in groups]
+    found.append(_correlations(values, others))
+    return [one for one in found if one.parameters]
+
+
+def _difference(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(synthetic - confidential))
+
+
+def _statuses(values: np.ndarray) -> Comparison:
+    """Shares of negative, zero and positive values; none where all have one sign and none could have another."""
+
+    def shares(y: np.ndarray) -> np.ndarray:
+        return np.array([(y < 0).mean(), (y == 0).mean(), (y > 0).mean()])
+
+    return Comparison("check-status", ("negative", "zero", "positive"), shares, _difference)
+
+
+def _spikes(values: np.ndarray) -> Comparison:
+    """Shares of the single values, zero apart, that many records hold."""
+    held, counts = np.unique(values[values != 0], return_counts=True)
+    spikes = held[(counts >= SPIKE_SHARE * len(values)) & (counts >= LEAST_TAIL)]
+    near = 1e-9 * np.abs(spikes)
+
+    def shares(y: np.ndarray) -> np.ndarray:
+        return np.array([(np.abs(y - spike) <= width).mean() for spike, width in zip(spikes, near, strict=True)])
+
+    return Comparison("check-spike", tuple(f"{spike:.10g}" for spike in spikes), shares, _difference)
+
+
+def _quantiles(values: np.ndarray) -> Comparison:
+    """Quantiles; an effect is a share of the larger of the quantile's magnitude and the interquartile range."""
+    asked = [q for q in QUANTILES if min(q, 1 - q) * len(values) >= LEAST_TAIL]
+    floor = np.subtract(*np.quantile(values, [0.75, 0.25])) or values.std()
+
+    def effect(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
+        size: np.ndarray = np.abs(synthetic - confidential) / np.maximum(np.abs(confidential), floor)
+        return size
+
+    return Comparison("check-quantile", tuple(map(str, asked)), lambda y: np.asarray(np.quantile(y, asked)), effect)
+
+
+def _spread() -> Comparison:
+    return Comparison("check-sd", ("",), lambda y: np.array([y.std()]), lambda own, theirs: np.abs(theirs / own - 1))
+
+
+def _largest(values: np.ndarray) -> Comparison:
+    """The largest magnitude over that of the confidential data, which is not shown."""
+    own = np.abs(values).max()
+
+    def factor(_: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.maximum(ratio, 1 / ratio))
+
+    return Comparison("check-largest", ("",), lambda y: np.array([np.abs(y).max() / own]), factor)
+
+
+def _multiples(values: np.ndarray, precision: float) -> Comparison:
+    """Shares, among values that are not zero, of multiples of 10, 100 and 1000 units of the column's precision."""
+    asked = [times for times in _MULTIPLES if times * precision <= np.abs(values).max()]
+
+    def shares(y: np.ndarray) -> np.ndarray:
+        units = y[y != 0] / precision
+        if not len(units):
+            return np.zeros(len(asked))
+        return np.array([(np.abs(units / m - np.rint(units / m)) * m <= _NEAR + 1e-12 * np.abs(units)).mean() for m in asked])
+
+    return Comparison("check-multiple", tuple(f"{times * precision:.10g}" for times in asked), shares, _difference)
+
+
+def _means(values: np.ndarray, group: Grouping) -> Comparison:
+    """Means of the groups that hold enough records; an effect is in standard deviations of the confidential values."""
+    sizes = np.bincount(group.codes)
+    large, spread = sizes >= LEAST_GROUP, values.std()
+
+    def means(y: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.bincount(group.codes, y)[large] / sizes[large]
+        return found
+
+    names = tuple(name for name, enough in zip(group.names, large, strict=True) if enough)
+    return Comparison("check-mean", names, means, lambda own, theirs: np.abs(theirs - own) / spread)
+
+
+def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Comparison:
+    """Pearson correlations of arcsinh((v - median) / scale), median and scale those of the confidential values of either variable."""
+    centre, scale = _robust(values)
+    kept, columns = [], []
+    for name, other in others.items():
+        column = np.arcsinh((other - _robust(other)[0]) / _robust(other)[1])
+        if column.std() > 0:
+            kept.append(name)
+            columns.append((column - column.mean()) / column.std())
+    table = np.array(columns).reshape(len(kept), len(values))
+
+    def correlations(y: np.ndarray) -> np.ndarray:
+        own = np.arcsinh((y - centre) / scale)
+        spread = own.std()
+        return np.asarray(table @ (own - own.mean()) / (len(y) * spread)) if spread > 0 else np.zeros(len(kept))
+
+    return Comparison("check-correlation", tuple(kept), correlations, _difference)
+
+
+def _robust(values: np.ndarray) -> tuple[float, float]:
+    """Median, and interquartile range in units of a normal standard deviation; the standard deviation where that is zero."""
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return float(middle), float((high - low) / 1.349 or values.std() or 1.0)

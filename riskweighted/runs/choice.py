@@ -1,0 +1,298 @@
+"""``name = "auto"``: which of the registered synthesizers suits the data, chosen in the open (METHODS section 5.11)."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.atomic import keep, recall
+from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.common.settings import as_toml, to_table
+from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verdict
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.runs.study import AUTO, Study, SynthesizerSettings, build_synthesizer
+from riskweighted.synthesis.contract import baseline_names, load_synthesizer, synthesizer_names
+from riskweighted.synthesis.design import response_values
+from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.synthesis.fitting import compile_prepared
+from riskweighted.synthesis.loo import K_LIMIT, LeaveOneOut, leave_one_out
+from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.precision import find_precision
+from riskweighted.synthesis.sampling import Sampling
+
+__all__ = ["Candidate", "Choice", "choose_synthesizer", "find_candidates", "resolve_study", "study_text"]
+
+COLUMNS = (
+    "synthesizer",
+    "settings",
+    "result",
+    "why",
+    "elpd",
+    "difference",
+    "difference_error",
+    "unreliable",
+    "model_fits",
+    "misfits",
+    "converged",
+)
+_NUMBERS = ("elpd", "difference", "difference_error", "unreliable", "misfits")
+_DRAWS = 300  # of the posterior, for leave-one-out
+_MOST_RECORDS = 4000  # whose leave-one-out probabilities are computed
+_RELATIVE_WIDTH = 1e-3  # of the interval around a value where the column has no precision
+_LEAST_MASS = 1e-300
+
+
+class Candidate(NamedTuple):
+    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take the data."""
+
+    name: str
+    settings: Mapping[str, Any]
+    model: PreparedModel | None
+    refusal: str = ""
+
+    @property
+    def described(self) -> str:
+        return ", ".join(f"{name} = {value!r}" for name, value in self.settings.items())
+
+
+class _Tried(NamedTuple):
+    candidate: Candidate
+    loo: LeaveOneOut
+    verdict: str
+    misfits: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen and why.
+
+    Attributes
+    ----------
+    name : str
+    settings : mapping
+    why : str
+        One sentence.
+    table : DataFrame
+        One row per candidate: ``result`` ("chosen", "compared", "refused"), ``why`` it was refused, ``elpd`` (sum over the records of
+        the log probability that the others give to the record's value), its ``difference`` from the largest with ``difference_error``,
+        ``unreliable`` (records whose Pareto k exceeds 0.7), ``model_fits``, the number of checks it ``misfits``, ``converged``.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    why: str
+    table: pd.DataFrame = field(repr=False)
+
+
+def choose_synthesizer(
+    formula: str,
+    confidential: pd.DataFrame,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    scenario: Scenario | None = None,
+    sampling: Sampling | None = None,
+    random_seed: int = 0,
+    reporter: Reporter | None = None,
+) -> Choice:
+    """Compare the registered synthesizers that take the data, by their unweighted fits.
+
+    Parameters
+    ----------
+    formula : str
+    confidential : DataFrame, n rows
+    settings : mapping, optional
+        Given to every candidate, such as ``{"support": (0, 1e6)}``; one that has no such setting is refused.
+    scenario : Scenario, optional
+        Its known patterns are those whose means are compared (`check_fit`).
+    sampling : Sampling, optional
+    random_seed : int
+    reporter : Reporter, optional
+
+    Returns
+    -------
+    Choice
+        Among the candidates that converged, those whose model fits every check; among these the largest elpd. Where none fits, or none
+        converged, the largest elpd of the others, which ``why`` says.
+
+    Raises
+    ------
+    InputError
+        If no registered synthesizer takes the data; each with its reason.
+    """
+    reporter, streams = reporter or Quiet(), Streams(random_seed)
+    found = list(find_candidates(formula, confidential, settings or {}))
+    accepted = [one for one in found if one.model is not None]
+    if not accepted:
+        reasons = "; ".join(f"{one.name}: {one.refusal}" for one in found)
+        raise InputError(f"no registered synthesizer takes the data: {reasons}")
+    tried = []
+    for number, candidate in enumerate(accepted, 1):
+        with reporter.step(f"trying {candidate.name} ({number} of {len(accepted)})") as advance:
+            seed = streams.seed_for("choose", f"{candidate.name}/{candidate.described}")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # stands in the table
+                fitted = compile_prepared(_model(candidate)).sample(None, random_seed=seed, sampling=sampling, progress=advance)
+            tried.append(_judge(candidate, fitted, scenario, seed))
+    best, why = _best(tried)
+    return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(found, tried, best))
+
+
+def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Every registered synthesizer that is no baseline, prepared for the data or refused with its reason; nothing is sampled."""
+    for name in synthesizer_names():
+        if name in baseline_names():
+            continue
+        try:
+            variants = _variants(name, formula, confidential, settings)
+        except ImportError as error:
+            yield Candidate(name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})")
+            continue
+        for variant in variants:
+            try:
+                model = prepare_model(build_synthesizer(name, formula, variant), confidential)
+                if not callable(getattr(model.synthesizer, "mass", None)):
+                    raise InputError("it has no mass(), so its likelihood cannot be compared with that of others")
+                yield Candidate(name, variant, model)
+            except InputError as error:
+                yield Candidate(name, variant, None, str(error))
+
+
+def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings given; and for a class with a setting ``transform`` also log, or asinh where values are zero or negative."""
+    kind: Any = load_synthesizer(name)
+    fields = {one.name: one.default for one in dataclasses.fields(kind)}
+    given = dict(settings)
+    if "transform" not in fields or "transform" in settings:
+        return [given]
+    values = response_values(formula, confidential)
+    if values.min() > 0:
+        other: dict[str, Any] = {"transform": "log"}
+    else:
+        constant = 10.0 ** math.floor(math.log10(np.median(np.abs(values[values != 0])))) if values.any() else 1.0
+        other = {"transform": "asinh", "transform_constant": constant}
+    return [given] if other["transform"] == fields["transform"] else [given, given | other]
+
+
+def _model(candidate: Candidate) -> PreparedModel:
+    if candidate.model is None:
+        raise InputError(candidate.refusal)
+    return candidate.model
+
+
+def _judge(candidate: Candidate, fitted: Fit, scenario: Scenario | None, seed: int) -> _Tried:
+    table = check_fit(fitted, scenario=scenario, random_seed=seed)
+    missed = int((table["verdict"].iloc[1:] == MISFITS).sum())
+    return _Tried(candidate, leave_one_out(_log_probabilities(fitted)), fit_verdict(table), missed, fitted.converged)
+
+
+def _log_probabilities(fitted: Fit) -> np.ndarray:
+    """log P(lower_i <= Y_i <= upper_i | theta_s), (m, S): the recorded value as the interval of values that are recorded so.
+
+    Of a density, of a transformed one and of a probability of grid points alike, this is a probability on the original scale, so no
+    Jacobian is needed. Records beyond the first 4,000 of a fixed random order are left out.
+    """
+    synthesizer: Any = fitted.synthesizer
+    column = fitted.confidential[synthesizer.target]
+    values, sizes, unit = column.to_numpy(dtype=float), fitted.posterior.sizes, find_precision(column)
+    magnitude = np.median(np.abs(values[values != 0])) if values.any() else 1.0
+    half = unit / 2 if unit is not None else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
+    rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])
+    places = spread_draws(sizes["chain"], sizes["draw"], min(_DRAWS, sizes["chain"] * sizes["draw"]))
+    masses = [synthesizer.mass(fitted.draw(*place), fitted.prepared, values - half, values + half)[rows] for place in places]
+    logarithms: np.ndarray = np.log(np.maximum(np.array(masses).T, _LEAST_MASS))
+    return logarithms
+
+
+def _best(tried: list[_Tried]) -> tuple[_Tried, str]:
+    """The chosen one, and why in one sentence."""
+    converged = [one for one in tried if one.converged]
+    fitting = [one for one in converged if one.verdict == FITS]
+    among = fitting or converged or tried
+    best = max(among, key=lambda one: float(one.loo.elpd.sum()))
+    if fitting:
+        which = f"of the {len(fitting)} that fit the data in every check"
+    elif converged:
+        which = f"of the {len(converged)} that converged; none fits the data in every check (it misfits in {best.misfits})"
+    else:
+        which = f"of {len(tried)}, none of which converged"
+    return best, f"largest leave-one-out log probability {which}"
+
+
+def _table(found: list[Candidate], tried: list[_Tried], best: _Tried) -> pd.DataFrame:
+    """One row per candidate, the compared ones by their elpd, then the refused ones."""
+    records = len(_model(best.candidate).confidential)
+    scale, rows = records / len(best.loo.elpd), list[tuple[object, ...]]()
+    top = max(tried, key=lambda one: float(one.loo.elpd.sum())).loo.elpd
+    for one in sorted(tried, key=lambda one: -float(one.loo.elpd.sum())):
+        apart = one.loo.elpd - top
+        numbers = (
+            scale * one.loo.elpd.sum(),
+            scale * apart.sum(),
+            scale * np.sqrt(len(apart)) * apart.std(),
+            int((one.loo.pareto_k > K_LIMIT).sum()),
+        )
+        result = "chosen" if one is best else "compared"
+        judged = ("yes" if one.verdict == FITS else "NO", one.misfits, "yes" if one.converged else "NO")
+        rows.append((one.candidate.name, one.candidate.described, result, "", *numbers, *judged))
+    rows += [(one.name, one.described, "refused", one.refusal, *[np.nan] * 4, "", np.nan, "") for one in found if one.model is None]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, reporter: Reporter) -> tuple[Study, Choice | None]:
+    """A study that names its model, and how it was chosen: as it stands, or with the choice, which `partial` keeps.
+
+    The choice follows from the study's seed alone: no number of it enters the released data.
+    """
+    if study.synthesizer.name != AUTO:
+        return study, None
+    parts = [to_table(study.synthesizer), to_table(study.sampling), to_table(study.scenario), study.seed, versions(), synthesizer_names()]
+    digest = hashlib.sha256(json.dumps([*parts, fingerprint(confidential)], default=str).encode()).hexdigest()[:24]
+    kept = recall(partial / f"{digest}.choice", digest)
+    if kept is not None:
+        choice = _from_json(kept)
+    else:
+        choice = choose_synthesizer(
+            study.synthesizer.formula,
+            confidential,
+            settings=study.synthesizer.settings,
+            scenario=study.scenario,
+            sampling=study.sampling,
+            random_seed=study.seed,
+            reporter=reporter,
+        )
+        keep(partial / f"{digest}.choice", _as_json(choice), digest)
+    named = SynthesizerSettings(choice.name, study.synthesizer.formula, dict(choice.settings))
+    return replace(study, synthesizer=named), choice
+
+
+def _as_json(choice: Choice) -> bytes:
+    table = choice.table.to_csv(index=False)
+    return json.dumps({"name": choice.name, "settings": to_table(choice.settings), "why": choice.why, "table": table}).encode()
+
+
+def _from_json(content: bytes) -> Choice:
+    stored = json.loads(content)
+    table = pd.read_csv(StringIO(stored.pop("table")), keep_default_na=False, na_values={name: [""] for name in _NUMBERS})
+    return Choice(**stored, table=table)
+
+
+def study_text(study: Study, folder: Path) -> str:
+    """A study as the text of a study file that lies in `folder`."""
+    table = to_table(study)
+    if study.data.path is not None:
+        table["data"]["path"] = os.path.relpath(study.data.path, folder.absolute())
+    return f"# The model was chosen among {listing(synthesizer_names())}; see tables/choice.csv.\n" + as_toml(table)

@@ -1,0 +1,47 @@
+"""Leave-one-out predictive probabilities from one fit, by Pareto-smoothed importance sampling (Vehtari, Gelman & Gabry 2017)."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
+    import arviz as az
+
+try:
+    from arviz_stats.base import array_stats
+except ImportError:
+    array_stats = None
+
+__all__ = ["K_LIMIT", "LeaveOneOut", "leave_one_out"]
+
+K_LIMIT = 0.7  # of the Pareto shape, above which the estimate of a record is not to be relied on
+
+
+class LeaveOneOut(NamedTuple):
+    """``elpd`` (m,): log p(record | all other records); ``pareto_k`` (m,)."""
+
+    elpd: np.ndarray
+    pareto_k: np.ndarray
+
+
+def leave_one_out(log_likelihood: np.ndarray) -> LeaveOneOut:
+    """The log predictive probability of every record given the others.
+
+    Parameters
+    ----------
+    log_likelihood : array (m, S)
+        log p(record | theta_s) of S posterior draws, nearly independent of each other.
+
+    Returns
+    -------
+    LeaveOneOut
+    """
+    if array_stats is None:
+        log_weights, pareto_k = az.psislw(-log_likelihood, reff=1.0)
+    else:  # ArviZ 1, which takes the log-likelihood itself
+        log_weights, pareto_k = array_stats.psislw(log_likelihood, r_eff=1.0, axis=-1)
+    elpd: np.ndarray = logsumexp(np.asarray(log_weights) + log_likelihood, axis=-1)
+    return LeaveOneOut(elpd, np.asarray(pareto_k, dtype=float))

@@ -1,0 +1,243 @@
+"""Judgement of a fit: what is compared, what is found, and what is not found where nothing is wrong."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.stats import kstest, norm
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
+from riskweighted.evaluation.measures import MEASURES
+from riskweighted.synthesis.convergence import no_diagnostics
+from riskweighted.synthesis.posterior import Fit
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """log y ~ N(mean of the group, 1), given or left out; ``kind`` spoils the draws in one way."""
+
+    formula: ClassVar[str] = "income ~ C(group)"
+    target: ClassVar[str] = "income"
+    kind: str = "right"
+
+    def prepare(self, data):
+        return data["group"].to_numpy() == "b"
+
+    def build(self, prepared):
+        raise AssertionError("nothing is sampled here")
+
+    def log_likelihood(self, theta, prepared):
+        raise AssertionError("nothing is sampled here")
+
+    def _mean(self, theta, prepared):
+        return theta["centre"] + (0.5 if self.kind == "no group" else prepared)
+
+    def draw(self, theta, prepared, rng):
+        values = np.exp(self._mean(theta, prepared) + rng.normal(size=len(prepared)))
+        if self.kind == "explodes":
+            return np.where(rng.random(len(values)) < 0.002, values * np.exp(rng.normal(8, 3, len(values))), values)
+        return values
+
+
+class WithMass(LogNormal):
+    def mass(self, theta, prepared, lower, upper):
+        with np.errstate(divide="ignore"):
+            ends = [norm.cdf(np.log(np.maximum(end, 0)) - self._mean(theta, prepared)) for end in (lower, upper)]
+        return ends[1] - ends[0]
+
+
+def made(n, seed=1, **columns):
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["a", "b"], n)
+    frame = pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + rng.normal(size=n))})
+    frame["spending"] = frame["income"] ** 0.5 * np.exp(rng.normal(size=n))
+    return frame.assign(**columns)
+
+
+def fitted(data, synthesizer=LogNormal(), alpha=1.0, draws=50):
+    """A posterior as it would be of so many records, made without a sampler."""
+    rng = np.random.default_rng(5)
+    posterior = xr.Dataset({"centre": (("chain", "draw"), 3 + rng.normal(size=(2, draws)) / np.sqrt(len(data)))})
+    weights = pd.Series(np.full(len(data), alpha), data.index)
+    return Fit(synthesizer, weights, posterior, no_diagnostics(), data, synthesizer.prepare(data))
+
+
+def check(data, synthesizer=LogNormal(), **settings):
+    table = rw.check_fit(fitted(data, synthesizer, settings.pop("alpha", 1.0)), **{"random_seed": 1, "others": []} | settings)
+    return table.set_index(["check", "parameter"])
+
+
+def misfits(table):
+    return {name for name, verdict in table["verdict"].items() if verdict == MISFITS}
+
+
+@pytest.mark.parametrize("kind", [LogNormal, WithMass])
+@pytest.mark.parametrize("n", [40, 400, 4000])
+def test_a_right_model_fits_with_few_records_and_with_many(kind, n):
+    verdicts = [rw.fit_verdict(check(made(n, seed), kind()).reset_index()) for seed in range(10)]
+    assert verdicts.count(MISFITS) <= 1, verdicts
+
+
+SPOILED = {
+    "zeros": ({"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 0.0)}, "right", {("check-status", "zero")}),
+    "losses": ({"income": lambda d: d["income"].where(np.arange(len(d)) % 25 != 0, -d["income"])}, "right", {("check-status", "negative")}),
+    "spike": ({"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 31.0)}, "right", {("check-spike", "31")}),
+    "group": ({}, "no group", {("check-mean", "group=a"), ("check-mean", "group=b")}),
+    "tail": ({"income": lambda d: np.exp(3.5 + 2 * (np.log(d["income"]) - 3.5))}, "right", {("check-sd", ""), ("check-quantile", "0.99")}),
+    "explosion": ({}, "explodes", {("check-largest", "")}),
+}
+
+
+@pytest.mark.parametrize("name", list(SPOILED))
+def test_what_is_wrong_is_found_and_named(name):
+    columns, kind, expected = SPOILED[name]
+    table = check(made(4000, **columns), LogNormal(kind))
+    assert expected <= misfits(table)
+    assert table["verdict"].iloc[0] == MISFITS
+    model = table.iloc[1:]
+    ratios = (model["effect"] / model["threshold"])[model["verdict"] == MISFITS]
+    assert table["effect"].iloc[0] == pytest.approx(ratios.max())
+
+
+def test_heaping_is_found_where_half_of_the_values_are_round():
+    data = made(4000).round({"income": 2})
+    data["income"] = data["income"].where(data.index % 2 == 0, data["income"].round())
+    table = check(data)
+    assert {("check-multiple", "1")} <= misfits(table)
+    rows = table.loc["check-multiple"]
+    assert list(rows.index) == ["0.1", "1", "10"]
+    hundredths = np.rint(data["income"].to_numpy() * 100).astype(int)
+    hundredths = hundredths[hundredths != 0]
+    np.testing.assert_allclose(rows["confidential"], [(hundredths % m == 0).mean() for m in (10, 100, 1000)])
+    np.testing.assert_allclose(rows["synthetic"], [0.1, 0.01, 0.001], atol=0.01)
+
+
+def test_a_lost_relation_is_found_and_an_explained_one_is_not():
+    data = made(4000)
+    lost = check(data, others=["spending"])
+    assert misfits(lost) == {(MODEL, ""), ("check-correlation", "spending")}  # the model does not know spending
+    own = [np.arcsinh((v - v.median()) / ((v.quantile(0.75) - v.quantile(0.25)) / 1.349)) for v in (data["income"], data["spending"])]
+    row = lost.loc[("check-correlation", "spending")]
+    assert row["confidential"] == pytest.approx(np.corrcoef(*own)[0, 1])
+    copied = data.assign(copy=np.log1p(data["income"]), spare=-data["income"], flat=1.0)
+    assert set(check(copied, others=None).loc["check-correlation"].index) == {"spending"}  # others derive from income, or say nothing
+    assert set(check(copied, others=["copy"]).loc["check-correlation"].index) == {"copy"}
+    given = check(data.assign(code=(data["group"] == "b").astype(int)), others=["code"])
+    assert misfits(given) == set()
+    assert abs(given.loc[("check-correlation", "code"), "confidential"]) > 0.3
+
+
+def test_each_number_against_its_definition():
+    data = made(500)
+    data.loc[:49, "income"] = 0.0
+    table, y = check(data, LogNormal(), draws=40), data["income"]
+    places = [(turn % 2, int((turn // 2 + 0.5) * 50 / 20)) for turn in range(40)]  # chains in turn, evenly within one
+    seeds = np.random.SeedSequence(1).spawn(41)
+    one = fitted(data)
+    sets = [one.synthesizer.draw(one.draw(*place), one.prepared, np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False)]
+    expected = {
+        ("check-status", "zero"): [np.mean(v == 0) for v in (y, *sets)],
+        ("check-quantile", "0.9"): [np.quantile(v, 0.9) for v in (y, *sets)],
+        ("check-sd", ""): [np.std(v) for v in (y, *sets)],
+        ("check-largest", ""): [np.max(v) / y.max() for v in (y, *sets)],
+        ("check-mean", "group=a"): [np.mean(np.asarray(v)[data["group"] == "a"]) for v in (y, *sets)],
+    }
+    for name, (own, *drawn) in expected.items():
+        row, middle, error = table.loc[name], np.median(drawn), np.subtract(*np.quantile(drawn, norm.cdf([1, -1]))) / 2
+        np.testing.assert_allclose([row["confidential"], row["synthetic"], row["standard_error"]], [own, middle, error], err_msg=str(name))
+        if error > 0:
+            assert row["z"] == pytest.approx((middle - own) / error)
+    effects = table["effect"]
+    row = table.loc[("check-quantile", "0.9")]
+    spread = y.quantile(0.75) - y.quantile(0.25)
+    assert effects[("check-quantile", "0.9")] == pytest.approx(
+        abs(row["synthetic"] - row["confidential"]) / max(row["confidential"], spread)
+    )
+    row = table.loc[("check-mean", "group=a")]
+    assert effects[("check-mean", "group=a")] == pytest.approx(abs(row["synthetic"] - row["confidential"]) / np.std(y))
+
+
+def test_the_transform_is_that_of_the_right_model_from_masses_and_from_draws():
+    data = made(3000)
+    y, b = data["income"].to_numpy(), (data["group"] == "b").to_numpy()
+    exact = kstest(norm.cdf(np.log(y) - 3 - b), "uniform").statistic
+    for kind in (LogNormal, WithMass):
+        row = check(data, kind()).loc[("check-pit-distance", "")]
+        assert row["synthetic"] == pytest.approx(exact, abs=0.01)
+        assert row["confidential"] == pytest.approx(0.8687 / np.sqrt(3000), rel=1e-3)
+    shifted = check(data.assign(income=y * 1.5), WithMass())
+    assert ("check-pit-outer", "above 0.95") in misfits(shifted)
+    u = norm.cdf(np.log(1.5 * y) - 3 - b)
+    assert shifted.loc[("check-pit-outer", "above 0.95"), "synthetic"] == pytest.approx((u > 0.95).mean(), abs=0.005)
+
+
+def test_rounded_values_have_a_uniform_transform_too():
+    data = made(4000).round({"income": -1})  # hundreds of records share a value
+    for kind in (LogNormal, WithMass):
+        table = check(data, kind())
+        assert table.loc[("check-pit-distance", ""), "effect"] < 0.03, kind
+        assert misfits(table) == set()
+
+
+def test_a_weighted_fit_has_a_cost_and_no_verdict():
+    table = check(made(500), LogNormal("no group"), alpha=0.5)
+    assert set(table["verdict"]) == {COST}
+    assert rw.fit_verdict(table.reset_index()) == COST
+
+
+def test_means_by_known_pattern_or_any_columns_of_enough_records():
+    data = made(400)
+    data["size"] = np.where(data.index < 40, "few", "many")
+    scenario = rw.Scenario(known=["group", "size"], synthetic="income")
+    known = rw.check_fit(fitted(data), scenario=scenario, others=[], draws=5)
+    by = rw.check_fit(fitted(data), by=["group", "size"], others=[], draws=5)
+    for table in (known, by):
+        names = table.loc[table["check"] == "check-mean", "parameter"]
+        assert sorted(names) == ["group=a, size=many", "group=b, size=many"]
+    assert "check-mean" not in set(rw.check_fit(fitted(data), scenario=rw.Scenario(synthetic="income"), draws=5)["check"])
+
+
+def test_the_table_says_what_it_holds_and_shows_no_record():
+    data = made(60)
+    table = rw.check_fit(fitted(data), random_seed=2)
+    assert tuple(table) == COLUMNS
+    assert table["check"].iloc[0] == MODEL
+    assert set(table["check"]) <= {MODEL, *THRESHOLDS} <= set(MEASURES)
+    assert all(MEASURES[key].disclosure is None for key in (MODEL, *THRESHOLDS))
+    assert set(table["verdict"]) <= {FITS, MISFITS}
+    text = table.to_csv()
+    assert not [value for value in data["income"] if f"{value:.6g}"[:6] in text]
+    assert min(min(q, 1 - q) * 60 for q in map(float, table.loc[table["check"] == "check-quantile", "parameter"])) >= 10
+    pd.testing.assert_frame_equal(table, rw.check_fit(fitted(data), random_seed=2))
+    assert not table.equals(rw.check_fit(fitted(data), random_seed=3))
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"by": "nope"}, "'nope'"),
+        ({"by": "group", "scenario": rw.Scenario(synthetic="income")}, "not both"),
+        ({"others": ["nope"]}, "'nope'"),
+        ({"draws": 0}, "draws"),
+        ({"random_seed": -1}, "random_seed"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, named):
+    with pytest.raises(InputError, match=named):
+        rw.check_fit(fitted(made(60)), **settings)
+
+
+def test_there_is_no_model_to_judge_in_a_baseline_and_no_verdict_in_another_table():
+    data = made(60)
+    top = rw.fit(rw.load_synthesizer("top-coding")("income ~ 1"), data)
+    with pytest.raises(InputError, match="keeps true values"):
+        rw.check_fit(top)
+    with pytest.raises(InputError, match="constant"):
+        rw.check_fit(fitted(data.assign(income=3.0)))
+    with pytest.raises(InputError, match="one row 'check-model', got 0"):
+        rw.fit_verdict(rw.check_fit(fitted(data)).iloc[1:])
