@@ -8,7 +8,7 @@ import numpy as np
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 
-__all__ = ["Bounds", "check_within", "checked_bounds"]
+__all__ = ["Bounds", "check_within", "checked_bounds", "interval_ends"]
 
 
 class Bounds(NamedTuple):
@@ -36,3 +36,12 @@ def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
     outside = int(((values < bounds.low) | (values > bounds.high)).sum())
     if outside:
         raise InputError(f"support excludes {outside} of {len(values)} confidential values of {name!r}; widen it or correct the data")
+
+
+def interval_ends(bounds: np.ndarray | float, n: int) -> np.ndarray:
+    """Ends of intervals for n records, (n,): any numbers, infinite ones included."""
+    ends = np.broadcast_to(np.asarray(bounds, dtype=float), n)
+    missing = int(np.isnan(ends).sum())
+    if missing:
+        raise InputError(f"bounds of intervals must be numbers, infinite ones included: {missing} of {n} are missing")
+    return ends

@@ -15,7 +15,7 @@ from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
 from riskweighted_models.grid import Grid, class_of, default_knots, draw_point, make_grid, share_below
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.raw_columns import RawColumns, raw_columns
@@ -216,7 +216,7 @@ class Transformation:
             found: np.ndarray = cumulated[which, bins] + probabilities[which, bins] * share
             return found
 
-        first, last = np.broadcast_to(lower, n) / grid.unit, np.broadcast_to(upper, n) / grid.unit
+        first, last = (np.clip(interval_ends(bound, n) / grid.unit, lowest - 2, highest + 2) for bound in (lower, upper))
         if grid.whole:
             slack = 1e-9 * np.maximum(np.abs(last), 1.0)
             first, last = np.ceil(first - slack) - 1, np.floor(last + slack)
@@ -235,6 +235,8 @@ class Transformation:
         """P(bin | x) of every distinct design, (m, K), and which is each record's, (n,)."""
         rows, which = prepared.distinct
         tilt = np.asarray(theta["tilt"], dtype=float)
+        if (len(theta["step"]) + 1, len(tilt)) != (len(prepared.grid.knots), len(prepared.grid.band)):
+            raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")
         return bin_probabilities(predictor_of(theta, rows), gamma_of(theta), tilt, prepared.grid.hats), which
 
 

@@ -101,12 +101,11 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
     h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up])  # at inner edges, (K - 1, m)
     s = LINEAR * h + CUBIC * h**3
-    between = pt.sigmoid(s[1:]) * pt.sigmoid(-s[:-1]) * -pt.expm1(s[:-1] - s[1:])
-    mass = pt.concatenate([pt.sigmoid(s[:1]), between, pt.sigmoid(-s[-1:])])  # (K, m)
-    normaliser = pt.log((pt.exp(theta["tilt"])[:, None] * mass).sum(axis=0))
+    between = pt.log(-pt.expm1(s[:-1] - s[1:])) - pt.softplus(-s[1:]) - pt.softplus(s[:-1])
+    log_mass = pt.concatenate([-pt.softplus(-s[:1]), between, -pt.softplus(s[-1:])]) + theta["tilt"][:, None]  # with tilts, (K, m)
+    normaliser = pt.logsumexp(log_mass, axis=0)
     design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
-    own = pt.log(mass[cells.pair_bin, design]) + theta["tilt"][cells.pair_bin]
-    binned = (data["pair_weight"] * own).sum() - (data["design_weight"] * normaliser).sum()
+    binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
     phi = theta["log_heaping"] if "log_heaping" in theta else np.zeros(0)
     log_weight = pt.concatenate([phi, pt.zeros(1)])[cells.heap_of]
     points = pt.log((cells.grid.points * pt.exp(log_weight)).sum(axis=1))

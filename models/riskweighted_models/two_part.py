@@ -17,7 +17,7 @@ from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import Transformation
@@ -264,6 +264,9 @@ class TwoPart:
                 values |= _under(blueprint, blueprint.weigh(alpha * members[sign]))
             return values
 
+        for name, value in weigh(np.ones(prepared.n)).items():
+            model[name].set_value(value)
+
         def geometry(alpha: np.ndarray) -> dict[str, np.ndarray]:
             values: dict[str, np.ndarray] = {}
             for sign, blueprint in built.items():
@@ -292,7 +295,7 @@ class TwoPart:
         """P(lower <= y_i <= upper | x_i, theta), (n,)."""
         cells = prepared.cells
         found = probabilities(theta, cells)[cells.which]
-        low, high = np.broadcast_to(lower, prepared.n).astype(float), np.broadcast_to(upper, prepared.n).astype(float)
+        low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
         total = np.zeros(prepared.n)
         for place, status in enumerate(prepared.statuses):
             if status in prepared.parts:

@@ -66,10 +66,10 @@ def quick(model, frame, alpha=None, **settings):
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return rw.fit(two_part(), data, random_seed=1, draws=300, tune=300)
+    return rw.fit(two_part(), data, random_seed=1, draws=500, tune=300)
 
 
-@pytest.mark.parametrize("spread", [0.1, 0.5, 1.5])
+@pytest.mark.parametrize("spread", [0.05, 0.1, 0.2])
 def test_the_kernel_is_the_model_to_ten_digits(prepared, positive, spread):
     blueprint = transformation().build(prepared)
     shapes = prepared.cells.shapes
@@ -216,3 +216,17 @@ def test_settings_of_a_transformation_that_make_no_sense_are_refused(settings, t
 def test_settings_of_two_parts_that_make_no_sense_are_refused(settings, text):
     with pytest.raises(InputError, match=text):
         two_part(**settings)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "float32", "Int64", "Float64"])
+def test_draws_come_in_the_dtype_of_the_column(positive, dtype):
+    frame = positive.assign(income=positive["income"].astype(dtype))
+    (drawn,) = quick(transformation(), frame).synthesize(1, random_seed=4)
+    assert drawn["income"].dtype == frame["income"].dtype
+    pd.testing.assert_frame_equal(drawn.drop(columns="income"), frame.drop(columns="income"))
+
+
+def test_parameters_of_another_grid_are_refused(fitted, data):
+    other = two_part(support=(-2e6, 2e6)).prepare(data)
+    with pytest.raises(InputError, match="another grid"):
+        fitted.synthesizer.draw(fitted.draw(0, 0), other, np.random.default_rng(1))
