@@ -100,9 +100,9 @@ def _placed(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[
 class Transformation:
     """Transformation model with bin tilts and heaping, for positive values.
 
-    With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots u_j
-    (scaled to [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others in standard
-    deviations; centred)::
+    With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots
+    u_j (scaled to [-1, 1]) that are constant beyond the outer ones, and predictors x on their raw columns (dummies as they are, others
+    in standard deviations; centred)::
 
         h(z | x) = c + x'b + integral from z0 to z of sum_j exp(gamma_j + x'g0 + u_j x'g1) B_j
         P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k)

@@ -11,16 +11,17 @@ import pandas as pd
 import xarray as xr
 
 from riskweighted.common.atomic import write_file
-from riskweighted.common.checks import check_count, check_seed
+from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
+from riskweighted.synthesis.laplace import at_mode
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["Fit", "PreparedModel", "load_fit", "prepare_model"]
+__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model"]
 
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
@@ -77,6 +78,7 @@ class Fit:
         *,
         random_seed: int | None = None,
         precision: float | None = None,
+        parameters: str = "draws",
     ) -> list[pd.DataFrame]:
         """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
 
@@ -91,6 +93,9 @@ class Fit:
         precision : float, optional
             Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
             multiples, or they have 7 significant digits.
+        parameters : {"draws", "mode"}
+            "mode" draws every dataset from the mode of the posterior, as tools do that estimate and plug in: for comparison with them,
+            not for release, since intervals of the combining rules are then too short. For models with a compiled density.
 
         Returns
         -------
@@ -105,6 +110,8 @@ class Fit:
             If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
         """
         check_seed(random_seed)
+        check_choice(parameters, ("draws", "mode"), "parameters")
+        plugged = plug_in(self) if parameters == "mode" else None
         streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
@@ -114,7 +121,8 @@ class Fit:
         frames = []
         for place, seed in zip(places, streams.spawn(L), strict=True):
             rng = np.random.default_rng(seed)
-            values = draw_values(self.synthesizer, self.draw(*place), self.prepared, rng, len(self.confidential))
+            theta = self.draw(*place) if plugged is None else plugged
+            values = draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential))
             if not self.keeps_true_values:
                 values = round_within(values, precision, getattr(self.synthesizer, "support", None))
             frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
@@ -157,6 +165,24 @@ class Fit:
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
         made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
         return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}"))
+
+
+def plug_in(fit: Fit) -> dict[str, np.ndarray]:
+    """The parameters at the mode of the fit's pseudo posterior.
+
+    Raises
+    ------
+    InputError
+        If its synthesizer has no compiled density, which is what is maximised.
+    """
+    blueprint = fit.synthesizer.build(fit.prepared)
+    if blueprint is None or blueprint.density is None:
+        raise InputError(f"parameters = 'mode' needs a synthesizer with a compiled density, which {type(fit.synthesizer).__name__} has not")
+    shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
+    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+    mode, _ = at_mode(blueprint.density(fit.alpha.to_numpy()), sum(sizes))
+    parts = np.split(mode, np.cumsum(sizes)[:-1])
+    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)

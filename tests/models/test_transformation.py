@@ -11,6 +11,7 @@ from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, In
 from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
 from riskweighted.synthesis.contract import ContractError
 from riskweighted.synthesis.laplace import at_mode
+from riskweighted.synthesis.posterior import plug_in
 
 N = 400
 
@@ -230,3 +231,19 @@ def test_parameters_of_another_grid_are_refused(fitted, data):
     other = two_part(support=(-2e6, 2e6)).prepare(data)
     with pytest.raises(InputError, match="another grid"):
         fitted.synthesizer.draw(fitted.draw(0, 0), other, np.random.default_rng(1))
+
+
+def test_plug_in_draws_share_one_theta(fitted):
+    first, second = (frame["income"].to_numpy() for frame in fitted.synthesize(2, random_seed=1, parameters="mode"))
+    assert not np.array_equal(first, second)
+    mode = plug_in(fitted)
+    assert set(mode) == set(fitted.posterior)
+    at, drawn = (np.concatenate([np.ravel(theta[name]) for name in mode]) for theta in (mode, fitted.draw(0, 0)))
+    density = fitted.synthesizer.build(fitted.prepared).density(np.ones(N))
+    assert density(at)[0] > density(drawn)[0]
+
+
+def test_plug_in_draws_need_a_compiled_density(positive):
+    model = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")
+    with pytest.raises(InputError, match="compiled density"):
+        quick(model, positive).synthesize(2, random_seed=1, parameters="mode")
