@@ -17,6 +17,7 @@ from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
+from riskweighted.synthesis.laplace import Independent
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
@@ -346,12 +347,6 @@ def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[
             size = sum(np.size(start[value.name]) for value in blueprint.model.value_vars)
             assert blueprint.density is not None
             parts.append((size, blueprint.density(alpha * members[sign])))
-        ends = np.cumsum([size for size, _ in parts])
-
-        def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
-            found = [part(vector[end - size : end]) for (size, part), end in zip(parts, ends, strict=True)]
-            return sum(height for height, _ in found), np.concatenate([gradient for _, gradient in found])
-
-        return density
+        return Independent(tuple(parts))
 
     return weighted
