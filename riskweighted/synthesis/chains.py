@@ -1,5 +1,6 @@
 """The chains: the one file that drives nutpie."""
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.synthesis.contract import Density
-from riskweighted.synthesis.laplace import at_mode
+from riskweighted.synthesis.laplace import Independent, at_mode
 from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
@@ -18,7 +19,7 @@ with warnings.catch_warnings():
     import nutpie
     import nutpie.compiled_pyfunc
 
-__all__ = ["Progress", "density_model", "run_chains"]
+__all__ = ["Progress", "run_chains", "run_density"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
@@ -50,8 +51,10 @@ def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progr
     return constrained.sortby("chain").drop_attrs(), int(stats["diverging"].sum())
 
 
-def density_model(density: Density, shapes: Mapping[str, tuple[int, ...]]) -> Any:
-    """A model for nutpie whose log density is a function of our own, sampled in the coordinates of its Hessian at the mode.
+def run_density(
+    density: Density, shapes: Mapping[str, tuple[int, ...]], sampling: Sampling, random_seed: int | None, progress: Progress | None
+) -> tuple[xr.Dataset, int]:
+    """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other.
 
     Parameters
     ----------
@@ -60,7 +63,29 @@ def density_model(density: Density, shapes: Mapping[str, tuple[int, ...]]) -> An
     shapes : mapping of name to shape
         What the vector holds, end to end.
     """
-    sizes = [int(np.prod(shape)) for shape in shapes.values()]
+    parts = density.parts if isinstance(density, Independent) else ((sum(math.prod(shape) for shape in shapes.values()), density),)
+    seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
+    left, found, diverging = dict(shapes), [], 0
+    for number, ((size, part), seed) in enumerate(zip(parts, seeds, strict=True)):
+        own: dict[str, tuple[int, ...]] = {}
+        while sum(math.prod(shape) for shape in own.values()) < size:
+            name = next(iter(left))
+            own[name] = left.pop(name)
+        report = None if progress is None else _share_of(progress, number, len(parts))
+        posterior, divergences = run_chains(_density_model(part, own), sampling, int(seed), report)
+        found.append(posterior)
+        diverging += divergences
+    return xr.merge(found), diverging
+
+
+def _share_of(progress: Progress, number: int, parts: int) -> Progress:
+    """Progress of one of several parts, as a share of all."""
+    return lambda done, total: progress(number * total + done, parts * total)
+
+
+def _density_model(density: Density, shapes: Mapping[str, tuple[int, ...]]) -> Any:
+    """A model for nutpie of one log density, turned."""
+    sizes = [math.prod(shape) for shape in shapes.values()]
     ends = np.cumsum(sizes)
     with threadpool_limits(1):
         mode, turn = at_mode(density, int(ends[-1]))

@@ -16,7 +16,7 @@ from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.agreement import WeightedSum, check_at_draws, check_density, compile_weighted_sum, free_shapes
-from riskweighted.synthesis.chains import Progress, density_model, run_chains
+from riskweighted.synthesis.chains import Progress, run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
@@ -64,7 +64,7 @@ class CompiledModel:
             fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
             _check_contract(fitted, None)
             return fitted
-        posterior, divergences = run_chains(self._weighted(checked.to_numpy()), sampling, random_seed, progress)
+        posterior, divergences = self._chains(checked.to_numpy(), sampling, random_seed, progress)
         fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
         _check_contract(fitted, self.weighted_sum, self.blueprint)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
@@ -79,15 +79,15 @@ class CompiledModel:
             )
         return fitted
 
-    def _weighted(self, alpha: np.ndarray) -> Any:
-        """What is sampled for these weights."""
+    def _chains(self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> tuple[xr.Dataset, int]:
+        """Draws for these weights, and how many transitions diverged."""
         assert self.blueprint is not None
         if self.blueprint.density is not None:
-            return density_model(self.blueprint.density(alpha), free_shapes(self.blueprint.model))
+            return run_density(self.blueprint.density(alpha), free_shapes(self.blueprint.model), sampling, random_seed, progress)
         values = self.blueprint.weigh(alpha)
         if self.blueprint.geometry is not None:
             values |= self.blueprint.geometry(alpha)
-        return self.compiled.with_data(**values)
+        return run_chains(self.compiled.with_data(**values), sampling, random_seed, progress)
 
 
 def _check_contract(fitted: Fit, weighted_sum: WeightedSum | None, blueprint: Blueprint | None = None) -> None:

@@ -20,10 +20,10 @@ __all__ = ["CUBIC", "LINEAR", "Hats", "bin_probabilities", "weighted_sum"]
 
 _BLOCK = 64
 LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
-_LARGEST = 1e300
 _MOST = 250.0  # exponents beyond it are held there: exp(-250) is no probability that a record can have
 
 _kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
+_searching = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # a maximum in vectors
 _inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
@@ -41,13 +41,20 @@ class Hats(NamedTuple):
     origin: np.ndarray
 
 
-@_inlined
-def _expm1(x, out, n):  # type: ignore[no-untyped-def]
-    """exp(x) - 1 of a row x >= 0, to full relative precision: a short series near 0, then doubled as often as the row's largest needs."""
+@_searching
+def _held(x, n):  # type: ignore[no-untyped-def]
+    """The largest of a row x >= 0, which is held at most at the largest exponent."""
     largest = 0.0
     for i in range(n):
         x[i] = min(x[i], _MOST)
         largest = max(largest, x[i])
+    return largest
+
+
+@_inlined
+def _expm1(x, out, n):  # type: ignore[no-untyped-def]
+    """exp(x) - 1 of a row x >= 0, to full relative precision: a short series near 0, then doubled as often as the row's largest needs."""
+    largest = _held(x, n)
     doublings = 4
     while largest > 1.0:
         largest *= 0.5
@@ -87,55 +94,64 @@ def _slopes(eta, gamma, hats, slope, work, size):  # type: ignore[no-untyped-def
 
 
 @_inlined
-def _rises(slope, hats, rise):  # type: ignore[no-untyped-def]
-    """What h adds between inner edges, into rise (K - 2, block)."""
-    n = rise.shape[1]
-    for k in range(rise.shape[0]):
+def _rise(slope, hats, k, at, edge, to, work):  # type: ignore[no-untyped-def]
+    """From h at an inner edge to h at the next one, or the one before it: into at; how far s(h) moves, without sign, into work."""
+    n, sign = work.shape[0], to - edge
+    c = hats.coefficient[k, hats.first[k]]
+    for i in range(n):
+        work[i] = c * slope[hats.first[k], i]
+    for j in range(hats.first[k] + 1, hats.last[k]):
+        c = hats.coefficient[k, j]
         for i in range(n):
-            rise[k, i] = 0.0
-        for j in range(hats.first[k], hats.last[k]):
-            c = hats.coefficient[k, j]
-            for i in range(n):
-                rise[k, i] += c * slope[j, i]
+            work[i] += c * slope[j, i]
+    old, new = at[edge], at[to]
+    for i in range(n):
+        new[i] = old[i] + sign * work[i]
+    for i in range(n):
+        work[i] = work[i] * (LINEAR + CUBIC * (old[i] * (old[i] + new[i]) + new[i] * new[i]))
 
 
 @_inlined
-def _distribution(eta, rise, hats, at, below, above, mass, work, size):  # type: ignore[no-untyped-def]
-    """h, F(h) and F(-h) at the inner edges, into at, below and above (K - 1, block), and the masses between, into mass (K, block)."""
-    n, edges, origin = rise.shape[1], below.shape[0], hats.origin[0]
+def _passed(rising, falling, grown, rising_next, falling_next, scale):  # type: ignore[no-untyped-def]
+    """From one edge to the next: the one of F and 1 - F that rises on the way and the one that falls; grown becomes the mass between.
+
+    Loops over few rows each: the compiler uses vectors only where it can tell that rows do not overlap.
+    """
+    n = scale.shape[0]
+    for i in range(n):
+        scale[i] = 1.0 / (1.0 + grown[i] * rising[i])
+    for i in range(n):
+        rising_next[i] = (1.0 + grown[i]) * rising[i] * scale[i]
+    for i in range(n):
+        falling_next[i] = falling[i] * scale[i]
+    for i in range(n):
+        grown[i] = grown[i] * rising[i] * falling_next[i]
+
+
+@_inlined
+def _distribution(eta, slope, hats, at, below, above, mass, work, size):  # type: ignore[no-untyped-def]
+    """h, F(h) and F(-h) at the inner edges, into at, below and above (K - 1, block), and the masses between, into mass (K, block).
+
+    With p = F(h), q = F(-h) at one edge and t = exp(s) for the s by which s(h) grows to the next, F there is t p / (t p + q), and the mass
+    between (t - 1) p q / (t p + q); likewise downwards.
+    """
+    n, edges, origin = work.shape[0], below.shape[0], hats.origin[0]
     for i in range(n):
         at[origin, i] = eta[0, i]
         work[i] = -eta[0, i] * (LINEAR + CUBIC * eta[0, i] * eta[0, i])
-    _exp(work, above[origin], n, size)  # exp(-s(h)), for now
+    _exp(work, above[origin], n, size)
+    for i in range(n):
+        p = 1.0 / (1.0 + above[origin, i])
+        below[origin, i] = p
+        above[origin, i] = above[origin, i] * p
     for k in range(origin, 0, -1):
-        for i in range(n):
-            at[k - 1, i] = at[k, i] - rise[k - 1, i]
-    for k in range(origin + 1, edges):
-        for i in range(n):
-            at[k, i] = at[k - 1, i] + rise[k - 1, i]
-    for k in range(1, edges):
-        for i in range(n):
-            a, b = at[k - 1, i], at[k, i]
-            work[i] = rise[k - 1, i] * (LINEAR + CUBIC * (a * a + a * b + b * b))
+        _rise(slope, hats, k - 1, at, k, k - 1, work)
         _expm1(work, mass[k], n)
-    for k in range(origin, 0, -1):
-        for i in range(n):
-            grown = 1.0 + mass[k, i]
-            above[k - 1, i] = min(above[k, i] * grown, _LARGEST)
-            mass[k, i] = mass[k, i] / grown
+        _passed(above[k], below[k], mass[k], above[k - 1], below[k - 1], size)
     for k in range(origin + 1, edges):
-        for i in range(n):
-            shrunk = 1.0 / (1.0 + mass[k, i])
-            above[k, i] = above[k - 1, i] * shrunk
-            mass[k, i] = mass[k, i] * shrunk
-    for k in range(edges):
-        for i in range(n):
-            f = 1.0 / (1.0 + above[k, i])
-            below[k, i] = f
-            above[k, i] = f * above[k, i]
-    for k in range(1, edges):
-        for i in range(n):
-            mass[k, i] = mass[k, i] * below[k, i] * above[k - 1, i]
+        _rise(slope, hats, k - 1, at, k - 1, k, work)
+        _expm1(work, mass[k], n)
+        _passed(below[k - 1], above[k - 1], mass[k], below[k], above[k], size)
     for i in range(n):
         mass[0, i] = below[0, i]
         mass[edges, i] = above[edges - 1, i]
@@ -151,7 +167,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     n = min(_BLOCK, m)  # not a constant: the compiler would unroll the loops over it, and then not use vectors
     tilt = np.exp(delta)
     found = np.empty((m, bins))
-    work, spare, slope, rise = np.empty(n), np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
+    work, spare, slope = np.empty(n), np.empty(n), np.empty((knots, n))
     at, below, above, mass = np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins, n))
     filled = np.zeros((3, n))
     for start in range(0, m, n):
@@ -160,8 +176,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
             for i in range(size):
                 filled[part, i] = eta[part, start + i]
         _slopes(filled, gamma, hats, slope, work, spare)
-        _rises(slope, hats, rise)
-        _distribution(filled, rise, hats, at, below, above, mass, work, spare)
+        _distribution(filled, slope, hats, at, below, above, mass, work, spare)
         for i in range(size):
             total = 0.0
             for k in range(bins):
@@ -208,7 +223,7 @@ def weighted_sum(
     by_eta, by_gamma, by_delta = np.zeros((3, m)), np.zeros((knots, n)), np.zeros((bins, n))
     observed = np.zeros(bins)
     filled, scale, total = np.zeros((3, n)), np.zeros(n), np.empty(n)
-    work, spare, slope, rise = np.empty(n), np.empty(n), np.empty((knots, n)), np.empty((bins - 2, n))
+    work, spare, slope = np.empty(n), np.empty(n), np.empty((knots, n))
     at, below, above, mass = np.empty((edges, n)), np.empty((edges, n)), np.empty((edges, n)), np.empty((bins, n))
     by_edge, by_slope = np.empty((edges, n)), np.empty((knots, n))
     for start in range(0, m, n):
@@ -222,8 +237,7 @@ def weighted_sum(
             for i in range(size):
                 filled[part, i] = eta[part, start + i]
         _slopes(filled, gamma, hats, slope, work, spare)
-        _rises(slope, hats, rise)
-        _distribution(filled, rise, hats, at, below, above, mass, work, spare)
+        _distribution(filled, slope, hats, at, below, above, mass, work, spare)
         for i in range(n):
             total[i] = 0.0
         for k in range(bins):
