@@ -24,7 +24,8 @@ from scipy import stats
 
 from riskweighted import load_synthesizer
 from riskweighted.common.seeds import seed_for
-from riskweighted.synthesis.chains import run_chains
+from riskweighted.synthesis.agreement import free_shapes
+from riskweighted.synthesis.chains import run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer
 from riskweighted.synthesis.convergence import az
 from riskweighted.synthesis.drawing import spread_draws
@@ -57,6 +58,12 @@ def _of_count_mixture(theta: Draw) -> dict[str, np.ndarray]:
     return {"slope": theta["slope"], "ordered intercept": theta["intercept"][order], "weight of the lowest": theta["weight"][order[0]]}
 
 
+def _of_transformation(theta: Draw) -> dict[str, np.ndarray]:
+    """Every kind of parameter; of the tilts a few."""
+    names = ("intercept", "slope", "log_slope", "log_slope_by_place", "gamma_middle", "log_tau", "step")
+    return {**{name: theta[name] for name in names}, "tilt": theta["tilt"][10:60:10]}
+
+
 @dataclass(frozen=True)
 class Case:
     """A small model: its settings, which must not look at the response, predictors, and functions of theta to rank."""
@@ -74,7 +81,7 @@ class Case:
         """Fixed predictors, groups of unequal size, and a response that nothing depends on."""
         rng, n = np.random.default_rng(7), self.records
         groups = np.repeat(["a", "b", "c"], [n // 2, n // 3, n - n // 2 - n // 3])
-        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.arange(n, dtype=float)})
+        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.arange(1.0, n + 1)})
 
 
 _UNITS = {"location": 0.0, "scale": 1.0}  # otherwise the priors would be scaled by the data
@@ -86,6 +93,11 @@ CASES = {
     "negative-binomial": Case("negative-binomial", {"formula": "y ~ x"}, _named("intercept", "slope", "inverse_phi")),
     "hierarchical": Case(
         "hierarchical", {"formula": "y ~ x", "groups": ("g",)}, _named("common", "tau", "precision", "intercept", "slope")
+    ),
+    "transformation": Case(
+        "transformation",
+        {"formula": "y ~ x", "support": (0, 2000), "knots": (20.0, 60.0, 200.0, 600.0), "heaping": False},
+        _of_transformation,
     ),
     "negative-binomial, K = 2": Case(
         "negative-binomial", {"formula": "y ~ x", "components": 2, "slope_spread": 0.3}, _of_count_mixture, in_ci=False
@@ -104,7 +116,8 @@ class Movable:
         return self.inner.target
 
     def prepare(self, data: pd.DataFrame) -> Any:
-        return self.inner.prepare(data)
+        prepare = getattr(self.inner, "prepare_few", self.inner.prepare)  # draws from the prior may repeat a few values
+        return prepare(data)
 
     def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
         return self.inner.log_likelihood(theta, prepared)
@@ -113,9 +126,11 @@ class Movable:
         return self.inner.draw(theta, prepared, rng)
 
     def build(self, prepared: Any) -> Blueprint:
-        """The same model with every array of numbers of its likelihood as ``pm.Data``."""
+        """The same model with every array of numbers of its likelihood as ``pm.Data``; as it is where a density of its own is sampled."""
         blueprint = self.inner.build(prepared)
         assert blueprint is not None
+        if blueprint.density is not None:
+            return blueprint
         total = blueprint.weighted_log_likelihood
         graph = ancestors([total], blockers=blueprint.model.basic_RVs)
         arrays = [found for found in graph if isinstance(found, TensorConstant) and found.data.size > 1]
@@ -183,7 +198,11 @@ def _replicate(
     data = blueprint.weigh(np.full(len(frame), alpha))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        posterior, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
+        if blueprint.density is not None:
+            density, shapes = blueprint.density(np.full(len(frame), alpha)), free_shapes(blueprint.model)
+            posterior, divergences = run_density(density, shapes, sampling, int(rng.integers(2**31)), None)
+        else:
+            posterior, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
 
     def scalars(draw: Draw) -> dict[str, float]:
         found = {**case.quantities(draw), "log-likelihood": synthesizer.log_likelihood(draw, prepared).sum()}
