@@ -205,9 +205,7 @@ def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_pa
     assert (set(codes), missing) == ({"Python", "R", "SAS", "Stata"}, {})
     (tmp_path / "combine.py").write_text(codes["Python"][1])
     np.testing.assert_allclose(numbers_printed(tmp_path / "combine.py"), expected[:3], rtol=1e-9)
-    estimate, low, high = analysis.published  # a bootstrap, whose ends are not those of the rule
-    assert estimate == pytest.approx(expected[0], abs=0.2 * (expected[2] - expected[1]))
-    assert low < estimate < high
+    np.testing.assert_allclose(analysis.published, expected[:3], rtol=0.1)  # a bootstrap
 
 
 @pytest.mark.slow
