@@ -107,7 +107,7 @@ class Transformation:
         h(z | x) = c + x'b + integral from z0 to z of sum_j exp(gamma_j + x'g0 + u_j x'g1) B_j
         P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k)
         P(point of bin k) proportional to phi[decade of k, heap of the point]
-        c ~ N(0, 2)     b ~ N(0, 1)     g0, g1 ~ N(0, 0.3)     delta ~ N(0, 0.3)     log phi ~ N(log(heap), 2)
+        c ~ N(0, 2)    b ~ N(0, 1)    g0, delta ~ N(0, 0.3)    g1 ~ N(0, 0.15)    log phi ~ N(log(heap), 2)
         gamma ~ N(0, 1) at the middle knot, from there a random walk with sd tau sqrt(distance of knots), log tau ~ N(log 0.5, 0.5)
 
     (METHODS section 5; Hothorn, Moest and Buehlmann 2018.) The likelihood of a record is the probability of its recorded value, so
@@ -123,7 +123,7 @@ class Transformation:
         Public bounds of the values, 0 <= low < high. Default: 0, and ten times the power of ten above the largest value, which tells
         its order of magnitude.
     knots : sequence of numbers, optional
-        In the units of the response, increasing, within the bounds. Default: eleven round numbers around the median, at distances that
+        In the units of the response, increasing, within the bounds. Default: twelve round numbers around the median, at distances that
         follow the interquartile range of log y; both are rounded to one digit first.
     heaping : bool, default True
         Whether the tendency to multiples of 10, 100, 500, ... is learned; else all points of a bin are alike.

@@ -23,7 +23,7 @@ _SD = {
     "intercept": 2.0,
     "slope": 1.0,
     "log_slope": 0.3,
-    "log_slope_by_place": 0.3,
+    "log_slope_by_place": 0.15,
     "gamma_middle": 1.0,
     "log_tau": 0.5,
     "tilt": 0.3,

@@ -80,4 +80,4 @@ def test_default_knots_are_round_and_depend_on_median_and_quartiles_only():
     changed[values.argmax()] *= 5
     np.testing.assert_array_equal(knots, default_knots(changed, 0, 1e7))
     assert all(float(f"{knot:.1e}") == knot for knot in knots)
-    assert len(knots) == 11
+    assert len(knots) == 12
