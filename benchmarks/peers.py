@@ -112,14 +112,18 @@ def _ours(
         return
     schemes = {"unweighted": None, "marginal": marginal_weights(case.frame, case.scenario)}
     schemes["pairwise"] = pairwise_weights(case.frame, case.scenario)
-    sampling = Sampling(draws=300, tune=300) if quick else Sampling(draws=500, tune=500, target_accept=0.9)
+    fused = model.blueprint is not None and model.blueprint.density is not None  # sampled in the coordinates of its mode
+    sampling = Sampling(draws=300, tune=300) if quick or fused else Sampling(draws=500, tune=500, target_accept=0.9)
     for scheme, alpha in schemes.items():
         started = time.perf_counter()
         fitted = model.sample(alpha, random_seed=SEED, sampling=sampling)
         passed = "" if fitted.converged else ", NOT CONVERGED"
         _say(f"{case.name}: {name} {scheme} sampled in {time.perf_counter() - started:.0f} s{passed}")
         label = (name, scheme, "drawn" if fitted.converged else "drawn, not converged")
-        yield label, fitted.synthesize(count, random_seed=seed_for(SEED, "synthesize", f"{case.name}/{name}/{scheme}"))
+        seed = seed_for(SEED, "synthesize", f"{case.name}/{name}/{scheme}")
+        yield label, fitted.synthesize(count, random_seed=seed)
+        if fused and alpha is None:  # as the peers do it
+            yield (name, scheme, "plug-in"), fitted.synthesize(count, random_seed=seed, parameters="mode")
 
 
 def write(table: pd.DataFrame, chosen: list[Case], out: Path, count: int) -> None:

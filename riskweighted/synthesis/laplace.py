@@ -1,7 +1,8 @@
 """The mode of a log density and the Hessian there: coordinates in which a sampler moves freely, and plug-in parameters."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg, optimize
@@ -17,7 +18,8 @@ _NEAR = 0.05  # standard deviations from the mode
 _WALL = 1e300  # where a density is no number
 
 
-class Independent(NamedTuple):
+@dataclass(frozen=True)
+class Independent:
     """A log density of parts that do not depend on each other, side by side: called like any other, and searched part by part.
 
     ``parts``: size of each, and its density.

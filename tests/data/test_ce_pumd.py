@@ -99,6 +99,7 @@ def test_columns_and_dtypes_are_those_of_the_simulator(csv):
     assert ce_facts(data).set_index("fact")["achieved"]["records"] == 200
 
 
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.SparseLevelWarning")
 def test_one_study_serves_the_file_and_the_simulator(csv):
     predictors = " + ".join(f"C({name})" for name in list(simulate_ce(1))[:-1])
     settings = {

@@ -179,7 +179,7 @@ def test_csv_holds_the_table(opened, kind, key):
 def test_definitions_show_on_focus_and_go_with_escape(opened):
     page = opened("releasable", 390, 800)
     bubble = page.locator("#bubble")
-    page.locator("#main .tip").nth(3).focus()
+    page.locator("#main .tip[aria-label='Definition: Mean risk']").first.focus()
     assert bubble.is_visible()
     for text in ("Boundary:", "Interval:", "Direction: Higher is riskier."):
         assert text in bubble.text_content()
