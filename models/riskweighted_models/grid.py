@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
 
 __all__ = ["Grid", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
 _STEP = 0.125  # of the bins between the outer knots, in spreads
+_MOST_UNITS, _MOST_BINS = 1e15, 500
 _BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # and beyond them, a decade
 
 
@@ -82,9 +84,22 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
         Values are multiples of it; None: of nothing.
     heaped : bool
         Whether points are told apart by what they are multiples of.
+
+    Raises
+    ------
+    InputError
+        If the upper bound has no exact number of units, or the bins are too many to sum over.
     """
     unit, whole = (1.0, False) if precision is None else (precision, True)
+    if whole and high / unit > _MOST_UNITS:
+        raise InputError(
+            f"the upper bound {high:g} is more than {_MOST_UNITS:.0e} times the precision {unit:g} of the data; lower it (support)"
+        )
     edges = _edges(low / unit, high / unit, knots / unit, whole)
+    if len(edges) > _MOST_BINS:
+        raise InputError(
+            f"the bounds {low:g} to {high:g} and the knots make {len(edges) - 1} bins, at most {_MOST_BINS}; narrow them (support)"
+        )
     z = np.log(edges[1:-1] - (0.5 if whole else 0.0))
     places = np.log(knots / unit)
     heaps = _heaps(edges[-1]) if heaped and whole else np.ones(1, dtype=np.int64)

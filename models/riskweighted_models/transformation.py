@@ -120,8 +120,8 @@ class Transformation:
     formula : str
         ``"income ~ log(expenditure) + C(region)"``.
     support : (low, high), optional
-        Public bounds of the values, 0 <= low < high. Default: 0, and ten times the power of ten above the largest value, which tells
-        its order of magnitude.
+        Public bounds of the values; a lower one below 0 counts as 0. Default: 0, and ten times the power of ten above the largest value,
+        which tells its order of magnitude.
     knots : sequence of numbers, optional
         In the units of the response, increasing, within the bounds. Default: twelve round numbers around the median, at distances that
         follow the interquartile range of log y; both are rounded to one digit first.
@@ -167,7 +167,7 @@ class Transformation:
         if distinct < fewest:
             raise InputError(
                 f"{self.target!r} has {distinct} distinct values, and a transformation model needs {fewest}: "
-                "use 'negative-binomial' for counts"
+                "'negative-binomial' suits counts with their zeros, 'normal-mixture' amounts"
             )
         bounds = self._bounds(values)
         check_within(values, bounds, self.target)

@@ -26,6 +26,7 @@ from riskweighted_models.transformation import Transformation
 __all__ = ["Part", "TwoPart", "TwoParts"]
 
 _FEWEST = 3  # records of a status that has a share of its own
+_SET_HERE = ("formula", "support")  # of the model of the values, which `TwoPart` decides
 _NEGATIVE, _ZERO, _POSITIVE = "negative", "zero", "positive"
 
 
@@ -136,11 +137,12 @@ class TwoPart:
     support : (low, high), optional
         Public bounds of the values. Draws are truncated to them.
     value : str, default "transformation"
-        Name of the synthesizer of positive values; it must take positive values, for example "normal-mixture" (of log values, its default).
+        Name of the synthesizer of positive values, for example "normal-mixture". It keeps to its side of zero: by `support`, or by a
+        transform that refuses zero ("log", which is set where there is one).
     codes : sequence of numbers, optional
         Values that mean something else than an amount, or that many records share: each has a share of its own and is drawn exactly.
     value_settings : mapping or pairs, optional
-        Further settings of that synthesizer, such as ``{"components": 2}``.
+        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``.
     """
 
     draws_points: ClassVar[bool] = True
@@ -158,12 +160,7 @@ class TwoPart:
         if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
             raise InputError(f"codes must be different finite numbers, got {list(codes)!r}")
         object.__setattr__(self, "codes", tuple(float(code) for code in codes if code != 0))
-        pairs = self.value_settings.items() if isinstance(self.value_settings, Mapping) else self.value_settings
-        try:
-            settings = tuple((str(name), tuple(given) if isinstance(given, list) else given) for name, given in pairs)
-        except (TypeError, ValueError):
-            raise InputError("value_settings must be names with values, such as {'components': 2}") from None
-        object.__setattr__(self, "value_settings", settings)
+        object.__setattr__(self, "value_settings", _checked_pairs(self.value_settings))
         self._value_model(Bounds(0.0, np.inf), self.formula)
 
     @property
@@ -174,17 +171,20 @@ class TwoPart:
     def _value_model(self, bounds: Bounds, formula: str) -> Synthesizer:
         """The synthesizer of the values of one sign."""
         make: Any = load_synthesizer(self.value)
+        if make is TwoPart:
+            raise InputError(f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of amounts, such as 'transformation'")
         known = {field.name: field for field in dataclasses.fields(make)} if dataclasses.is_dataclass(make) else {}
         settings = dict(self.value_settings)
+        valid = [name for name in known if name not in _SET_HERE]
+        unknown = [name for name in settings if name in _SET_HERE or (known and name not in known)]
+        if unknown:
+            raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are {', '.join(valid)}")
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
         if "support" in known:
             settings["support"] = (bounds.low, bounds.high if np.isfinite(bounds.high) else None)
         elif self.support is not None:
             raise InputError(f"value = {self.value!r} takes no support; leave support out, or use a synthesizer that does")
-        unknown = [name for name in settings if known and name not in known]
-        if unknown:
-            raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r}; valid are {', '.join(known)}")
         made: Synthesizer = make(formula, **settings)
         return made
 
@@ -238,9 +238,24 @@ class TwoPart:
         if sign == _NEGATIVE and isinstance(synthesizer, Transformation):
             return Part(synthesizer, synthesizer.prepare_few(frame), member)
         try:
-            return Part(synthesizer, synthesizer.prepare(frame), member)
+            prepared = synthesizer.prepare(frame)
         except InputError as error:
             raise InputError(f"value = {self.value!r} does not suit the {sign} values: {error}") from None
+        if not hasattr(synthesizer, "support") and self._takes_zero(synthesizer, frame):
+            raise InputError(
+                f"value = {self.value!r} does not suit the {sign} values: it can draw zero or the other sign; valid is a synthesizer "
+                "with the setting support, or with transform = 'log'"
+            )
+        return Part(synthesizer, prepared, member)
+
+    def _takes_zero(self, synthesizer: Synthesizer, frame: pd.DataFrame) -> bool:
+        """Whether a model would have a zero among the values of one sign, and so could draw one."""
+        zero = frame[self.target].where(np.arange(len(frame)) > 0, 0.0)
+        try:
+            synthesizer.prepare(frame.assign(**{self.target: zero}))
+        except InputError:
+            return False
+        return True
 
     def build(self, prepared: TwoParts) -> Blueprint:
         """One model of all parts, whose likelihoods add."""
@@ -323,6 +338,24 @@ class TwoPart:
             elif not isinstance(status, str):
                 values[drawn == place] = status
         return values
+
+
+def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
+    """The setting ``value_settings``: pairs of a name and a value."""
+    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    listed = isinstance(pairs, (tuple, list)) and all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
+    if not listed or not all(isinstance(name, str) for name, _ in pairs):
+        raise InputError(f"value_settings must be pairs of a name and a value, such as [['components', 2]], got {given!r}")
+    names = [name for name, _ in pairs]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"value_settings has {twice[0]!r} more than once")
+    settings = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in pairs)
+    try:
+        hash(settings)
+    except TypeError:
+        raise InputError("value_settings must be pairs of a name and a value: a number, a text, or a list of such") from None
+    return settings
 
 
 def _under(blueprint: Blueprint, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

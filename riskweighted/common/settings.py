@@ -6,6 +6,7 @@ declared once. A class with settings of its own naming offers ``from_table`` and
 
 import dataclasses
 import json
+import math
 import re
 import tomllib
 import typing
@@ -33,7 +34,7 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
 
 
 def as_toml(table: Mapping[str, Any], place: str = "") -> str:
-    """Plain tables, lists and values (`to_table`) as TOML; what is None is left out."""
+    """Plain tables, lists and values (`to_table`) as TOML; what is None is left out, or infinite as an open end in a list."""
     lines = [f"{_key(name)} = {_value(value)}" for name, value in table.items() if not isinstance(value, Mapping) and value is not None]
     parts = ["".join(f"{line}\n" for line in lines)]
     for name, inner in table.items():
@@ -49,7 +50,8 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_value, value))}]"
+        open_ends = [("inf" if place else "-inf") if inner is None else _value(inner) for place, inner in enumerate(value)]
+        return f"[{', '.join(open_ends)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return _quoted(value) if isinstance(value, str) else repr(value)
@@ -110,7 +112,10 @@ def as_table(table: object, place: str) -> Mapping[str, Any]:
 
 
 def to_table(settings: Any) -> Any:
-    """Settings as plain tables, lists and values, which `from_table` reads back; paths become text."""
+    """Settings as plain tables, lists and values, which `from_table` reads back; paths become text.
+
+    An infinite end in a list is None, as JSON has no infinite numbers: (0, inf) becomes [0, None], which settings take alike.
+    """
     own = getattr(settings, "to_table", None)
     if own is not None:
         return own()
@@ -119,7 +124,7 @@ def to_table(settings: Any) -> Any:
     if isinstance(settings, Mapping):
         return {name: to_table(value) for name, value in settings.items()}
     if isinstance(settings, (list, tuple)):
-        return [to_table(value) for value in settings]
+        return [None if isinstance(value, float) and math.isinf(value) else to_table(value) for value in settings]
     return str(settings) if isinstance(settings, Path) else settings
 
 

@@ -4,6 +4,7 @@ Each section of the file is the frozen class that declares its settings: `Scenar
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -292,11 +293,26 @@ def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> S
     unknown = [setting for setting in settings if setting not in valid]
     if unknown:
         raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing(valid)}")
-    tables = [setting for setting, value in settings.items() if isinstance(value, Mapping)]
+    tables = [setting for setting, value in settings.items() if _holds_table(value)]
     if tables:
-        raise InputError(f"setting {listing(tables)} of synthesizer {name!r} must be a value or a list, got a table")
-    hashable = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
-    return kind(formula, **hashable)
+        raise InputError(
+            f"setting {listing(tables)} of synthesizer {name!r} must be a value or a list, got a table; names with values are a list of "
+            "pairs, such as [['components', 2]]"
+        )
+    made = kind(formula, **{key: _hashable(value) for key, value in settings.items()})
+    boundless = [setting for setting, value in settings.items() if isinstance(value, float) and not math.isfinite(value)]
+    if boundless:
+        raise InputError(f"setting {listing(boundless)} of synthesizer {name!r} must be finite; leave it out, or give a number")
+    return made
+
+
+def _holds_table(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, (list, tuple)) and any(map(_holds_table, value)))
+
+
+def _hashable(value: Any) -> Any:
+    """Lists as tuples, those in lists too: a synthesizer is a value."""
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
 def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:

@@ -92,7 +92,7 @@ def _check_values(name: str, values: Any) -> None:
 
 def value_text(value: Any) -> Any:
     """A setting's value as it stands in a table: a list or table as JSON, anything else as it is."""
-    return value if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
+    return value if isinstance(value, (str, int, float)) else json.dumps(to_table(value), default=str)
 
 
 def load_sweep(path: str | Path) -> Sweep:

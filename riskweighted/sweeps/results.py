@@ -36,7 +36,7 @@ def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[
 
 def _shown(name: str, value: Any) -> Any:
     """A setting as the results show it: of a path its last part, since the rest is the machine's affair."""
-    return Path(value).name if name == "data.path" else value
+    return Path(value).name if name == "data.path" else to_table(value)
 
 
 def begin(partial: Path, inputs: Mapping[str, Any]) -> None:

@@ -76,11 +76,12 @@ SUMMARY = ("summary", "results")
 
 
 class Case(NamedTuple):
-    """``change`` is done to a folder of good inputs, where ``arguments`` are then given to the command line."""
+    """``change`` is done to a folder of good inputs, where ``arguments`` are then given; the answer holds ``says``, a pattern."""
 
     name: str
     arguments: tuple[str, ...]
     change: Callable[[Path], object]
+    says: str = ""
 
 
 def confidential() -> pd.DataFrame:
@@ -171,6 +172,18 @@ def table(name: str, **columns: Callable[[pd.DataFrame], object]) -> Callable[[P
 
 def rows(name: str, keep: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Path], object]:
     return lambda folder: keep(pd.read_csv(folder / name)).to_csv(folder / name, index=False)
+
+
+def model(name: str, settings: str, *changes: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Another synthesizer with these settings (semicolons between them), and what else is changed."""
+    section = "\n".join([f'name = "{name}"', 'formula = "income ~ group"', *settings.split("; ")])
+
+    def change(folder: Path) -> None:
+        edit("study.toml", 'name = "linear-regression"\nformula = "income ~ group"\ntransform = "log"', section)(folder)
+        for also in changes:
+            also(folder)
+
+    return change
 
 
 def parquet(**columns: Callable[[pd.DataFrame], object]) -> Callable[[Path], object]:
@@ -377,6 +390,120 @@ DATA = {
     "text for a Stata file": lambda folder: (edit("study.toml", "data.csv", "d.dta")(folder), content("d.dta", "quagga" * 99)(folder)),
     "text for an SPSS file": lambda folder: (edit("study.toml", "data.csv", "d.sav")(folder), content("d.sav", "quagga" * 99)(folder)),
 }
+
+BOUNDS = (
+    ("[0]", "two numbers"),
+    ("[0, 1e6, 2e6]", "two numbers"),
+    ("[]", "two numbers"),
+    ("7", "two numbers"),
+    ("true", "two numbers"),
+    ('"0 to 1e6"', "two numbers"),
+    ('["0", "1e6"]', "two numbers"),
+    ("[[0, 1], 1e6]", "two numbers"),
+    ("[0, nan]", "two numbers"),
+    ("{low = 0, high = 1e6}", "must be a value or a list"),
+    ("[1e6, 0]", "the lower one first"),
+    ("[7, 7]", "the lower one first"),
+    ("[inf, -inf]", "the lower one first"),
+    ("[0, 1]", "excludes 60 of 60"),
+    ("[0, 5e5]", r"excludes \d+ of 60"),
+    ("[-inf, 0]", "excludes 60 of 60"),
+    ("[5e5, inf]", r"excludes \d+ of 60"),
+)
+WITH_BOUNDS = ("two-part", "transformation", "normal-mixture", "linear-regression")
+zeros = table("data.csv", income=lambda d: d["income"].where(d.index % 3 > 0, 0.0))
+losses = table("data.csv", income=lambda d: d["income"].where(d.index % 3 > 0, -d["income"]))
+steps = table("data.csv", income=lambda d: 1000.0 * (1 + d.index % 19))
+whole = table("data.csv", income=lambda d: d["income"].round().astype(int))
+BY_GROUP = 'value_settings = [["groups", ["group"]]'
+MODELS = (
+    ("two-part", "value = 7", "unknown synthesizer 7; installed are .*'transformation'"),
+    ("two-part", 'value = "nope"', "unknown synthesizer 'nope'; installed are"),
+    ("two-part", 'value = "auto"', "unknown synthesizer 'auto'"),
+    ("two-part", 'value = ["transformation"]', "unknown synthesizer"),
+    ("two-part", 'value = "two-part"', "'two-part' cannot stand in itself"),
+    ("two-part", 'value = "top-coding"', "can draw zero or the other sign"),
+    ("two-part", 'value = "negative-binomial"', "does not suit the positive values: .*60 fractional"),
+    ("two-part", 'value = "negative-binomial"', "can draw zero or the other sign", whole),
+    ("two-part", 'value = "negative-binomial"; support = [0, inf]', "takes no support"),
+    ("two-part", 'value = "hierarchical"', "groups must name"),
+    ("two-part", f'value = "hierarchical"; {BY_GROUP}, ["transform", "identity"]]', "can draw zero or the other sign"),
+    ("two-part", f'value = "hierarchical"; {BY_GROUP}, ["transform", "asinh"]]', "can draw zero or the other sign"),
+    ("two-part", f'value = "hierarchical"; {BY_GROUP}]; support = [0, 1e7]', "takes no support"),
+    ("two-part", "value_settings = 7", "pairs of a name and a value"),
+    ("two-part", 'value_settings = "components"', "pairs of a name and a value"),
+    ("two-part", 'value_settings = ["ab"]', "pairs of a name and a value"),
+    ("two-part", "value_settings = [[1, 2]]", "pairs of a name and a value"),
+    ("two-part", 'value_settings = [["heaping"]]', "pairs of a name and a value"),
+    ("two-part", "value_settings = {heaping = true}", "must be a value or a list.*pairs"),
+    ("two-part", 'value_settings = [["components", 2]]', "no setting 'components' here; valid are knots, heaping"),
+    ("two-part", 'value_settings = [["formula", "income ~ 1"]]', "no setting 'formula' here"),
+    ("two-part", 'value_settings = [["support", [0, 1e7]]]', "no setting 'support' here"),
+    ("two-part", 'value_settings = [["heaping", true], ["heaping", false]]', "'heaping' more than once"),
+    ("two-part", 'value_settings = [["heaping", 1]]', "true or false, got 1"),
+    ("two-part", 'value_settings = [["knots", [3, 2, 1]]]', "knots must increase"),
+    ("two-part", 'value_settings = [["knots", [1, 2, 3]]]; support = [100, 1e7]', "3 of 3 knots lie outside the bounds"),
+    ("two-part", 'value = "normal-mixture"; value_settings = [["gating", "yes"]]', "true or false, got 'yes'"),
+    ("two-part", 'value = "normal-mixture"; value_settings = [["transform", {a = 1}]]', "must be a value or a list"),
+    ("two-part", 'value = "normal-mixture"; value_settings = [["transform", ["log"]]]', "unknown transform"),
+    ("two-part", 'value = "normal-mixture"; value_settings = [["transform", "shifted-log"]]', "needs transform_constant"),
+    ("two-part", 'codes = "8"', "different finite numbers"),
+    ("two-part", 'codes = ["8"]', "different finite numbers"),
+    ("two-part", "codes = [nan]", "different finite numbers"),
+    ("two-part", "codes = [inf]", "different finite numbers"),
+    ("two-part", "codes = [true]", "different finite numbers"),
+    ("two-part", "codes = [8, 8.0]", "different finite numbers"),
+    ("two-part", "codes = [[8]]", "different finite numbers"),
+    ("two-part", "codes = {refused = 8}", "must be a value or a list"),
+    ("two-part", "knots = [1, 2, 3]", "no setting 'knots'; valid are .*'value_settings'"),
+    ("two-part", "gating = true", "no setting 'gating'"),
+    ("two-part", "strict = true", "no setting 'strict'"),
+    ("two-part", "codes = []", "0 positive values; two parts need 3", table("data.csv", income=lambda d: 0.0)),
+    ("two-part", "codes = []", "0 positive values; two parts need 3", table("data.csv", income=lambda d: -d["income"])),
+    ("two-part", "codes = []", "2 positive values", table("data.csv", income=lambda d: d["income"].where(d.index < 2, 0.0))),
+    ("two-part", "codes = []", "19 distinct values.*'normal-mixture'", steps),
+    ("two-part", "support = [0, inf]", "excludes 20 of 60", losses),
+    ("two-part", "support = [-inf, 0]", "excludes 40 of 60", losses),
+    ("two-part", "support = [1, inf]", "excludes 20 of 60", zeros),
+    ("transformation", "heaping = true", "20 of 60 records are zero or negative; 'two-part'", zeros),
+    ("transformation", "heaping = true", "20 of 60 records are zero or negative; 'two-part'", losses),
+    ("transformation", "heaping = true", "19 distinct values.*'negative-binomial'", steps),
+    ("transformation", "heaping = true", "1 distinct values", table("data.csv", income=lambda d: 7.0)),
+    ("transformation", "heaping = 1", "true or false, got 1"),
+    ("transformation", 'heaping = "yes"', "true or false, got 'yes'"),
+    ("transformation", "heaping = [true]", "true or false"),
+    ("transformation", "knots = []", "3 to 40 positive numbers"),
+    ("transformation", "knots = [1, 2]", "3 to 40 positive numbers"),
+    ("transformation", f"knots = {list(range(1, 42))}", "3 to 40 positive numbers"),
+    ("transformation", "knots = 7", "3 to 40 positive numbers"),
+    ("transformation", 'knots = ["1", "2", "3"]', "3 to 40 positive numbers"),
+    ("transformation", "knots = [[1], [2], [3]]", "3 to 40 positive numbers"),
+    ("transformation", "knots = [0, 1, 2]", "3 to 40 positive numbers"),
+    ("transformation", "knots = [-1, 1, 2]", "3 to 40 positive numbers"),
+    ("transformation", "knots = [1, nan, 3]", "3 to 40 positive numbers"),
+    ("transformation", "knots = [1, 2, inf]", "3 to 40 positive numbers"),
+    ("transformation", "knots = [1, 1, 2]", "knots must increase"),
+    ("transformation", "knots = [3, 2, 1]", "knots must increase"),
+    ("transformation", "knots = [1, 2, 3]; support = [5, 1e7]", "3 of 3 knots lie outside the bounds"),
+    ("transformation", "knots = [1e4, 5e4, 1e8]; support = [0, 1e7]", "1 of 3 knots lie outside the bounds"),
+    ("transformation", "support = [0, 1e300]", "lower it"),
+    ("transformation", "support = [0, 1e300]", "at most 500; narrow them", table("data.csv", income=lambda d: d["income"] * np.pi)),
+    ("transformation", "gating = true", "no setting 'gating'"),
+    ("transformation", "codes = [8]", "no setting 'codes'"),
+    ("transformation", 'value = "transformation"', "no setting 'value'"),
+    ("transformation", 'transform = "log"', "no setting 'transform'"),
+    ("normal-mixture", "gating = 1", "true or false, got 1"),
+    ("normal-mixture", 'gating = "yes"', "true or false, got 'yes'"),
+    ("normal-mixture", 'gating = ["group"]', "true or false"),
+    ("normal-mixture", "gating = nan", "true or false"),
+    ("normal-mixture", 'transform = ["log"]', "unknown transform"),
+    ("normal-mixture", 'transform = [["log"]]', "unknown transform"),
+    ("normal-mixture", "heaping = true", "no setting 'heaping'; valid are .*'gating'"),
+    ("linear-regression", "gating = true", "no setting 'gating'"),
+    ("negative-binomial", "support = [0, 1e7]", "no setting 'support'"),
+    ("hierarchical", "support = [0, 1e7]", "no setting 'support'"),
+    ("top-coding", "support = [0, 1e7]", "no setting 'support'"),
+)
 FILES = {
     "no study": ((*DRY[:1], "nope.toml", *DRY[2:]), nothing),
     "a folder for a study": ((*DRY[:1], ".", *DRY[2:]), nothing),
@@ -385,6 +512,8 @@ FILES = {
     "a study in Latin-1": (DRY, content("study.toml", "# okapié\n".encode("latin-1"))),
     "binary for a study": (DRY, content("study.toml", bytes(range(256)))),
     "strict without the unweighted scheme": ((*RUN, "--strict"), edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]')),
+    "strict without the unweighted scheme, dry": ((*DRY, "--strict"), edit("study.toml", '["unweighted", "pairwise"]', '["pairwise"]')),
+    "strict as a setting": (DRY, edit("study.toml", "seed = 3", "seed = 3\nstrict = true")),
     "no model takes the data": (RUN, edit("study.toml", 'name = "linear-regression"', 'name = "auto"\nunknown = 1')),
     "a sweep of a study without a model": (SWEEPS, edit("study.toml", 'name = "linear-regression"', 'name = "auto"')),
     "out is there": (RUN, lambda folder: (folder / "out").mkdir()),
@@ -479,6 +608,13 @@ OPTIONS = (
     (REPORT, ("--confidential", "run_data.csv", "--minimum-count", "2")),
     (REPORT, ("--confidential", "run_data.csv", "--minimum-count", "100000")),
     (("report", ".", "--out", "out.html"), ()),
+    (RUN, ("--strict", "yes")),
+    (WEIGHTS, ("--strict",)),
+    (ASSESS, ("--strict",)),
+    (SWEEPS, ("--strict",)),
+    (RELEASE, ("--strict",)),
+    (REPORT, ("--strict",)),
+    (SUMMARY, ("--strict",)),
     (SUMMARY, ("--format", "html")),
     (SUMMARY, ("--unit", "nope=1")),
     (("summary", "nope"), ()),
@@ -610,6 +746,11 @@ def catalogue() -> Iterator[Case]:
         yield Case(f"files: {name}", arguments, change)
     for arguments, more in OPTIONS:
         yield Case(f"options: {' '.join((*arguments, *more))[:150]}", (*arguments, *more), nothing)
+    for name in WITH_BOUNDS:
+        for ends, says in BOUNDS:
+            yield Case(f"model: {name}, support = {ends}", DRY, model(name, f"support = {ends}"), says)
+    for number, (name, settings, says, *changes) in enumerate(MODELS):
+        yield Case(f"model {number}: {name}, {settings[:80]}", DRY, model(name, settings, *changes), says)
     for old, new in SWEEP_EDITS:
         yield Case(f"sweep: {old} -> {new}", SWEEPS, edit("sweep.toml", old, new))
     for old, new in LINKING_EDITS:
@@ -681,6 +822,7 @@ def faults(case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str
         for wrong, text in (
             (answer.code != 2, f"exit code {answer.code}: {answer.stderr[-300:]}"),
             (not re.fullmatch(r"(warning: .*\n)*error: [^\n]+\n", answer.stderr), f"not one line: {answer.stderr[-300:]!r}"),
+            (not re.search(case.says, answer.stderr), f"says not {case.says!r}: {answer.stderr[-300:]}"),
             ("Traceback" in shown, "a traceback"),
             (answer.stdout != "", "something on the output"),
             (leaked > 0, f"{leaked} confidential values shown"),

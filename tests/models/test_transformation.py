@@ -1,6 +1,9 @@
 """The transformation model and two parts: kernel against graph, closed forms against draws, bad input in one line."""
 
+import dataclasses
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, InputError
+from riskweighted.runs.checked import plan_study
 from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
 from riskweighted.synthesis.contract import ContractError
 from riskweighted.synthesis.laplace import at_mode
@@ -181,12 +185,48 @@ def test_codes_have_a_share_of_their_own_and_are_drawn_exactly(data):
         (lambda: transformation(knots=(100.0, 1000.0, 2e7)), lambda d: d[d["income"] > 0], "knots lie outside the bounds"),
         (transformation, lambda d: d.assign(income=np.arange(len(d)) % 5 + 1.0), "negative-binomial"),
         (lambda: two_part(value="negative-binomial", support=None), lambda d: d.assign(income=d["income"] + 0.5), "does not suit"),
+        (lambda: two_part(value="negative-binomial", support=None), lambda d: d, "does not suit the positive values: it can draw zero"),
     ],
 )
 def test_data_that_do_not_suit_are_refused_with_counts_and_no_values(data, make, change, text):
     with pytest.raises(InputError, match=text) as refused:
         make().prepare(change(data).reset_index(drop=True))
     assert "\n" not in str(refused.value)
+
+
+CATALOGUE = (Path(__file__).parents[2] / "models" / "README.md").read_text(encoding="utf-8")
+
+
+def households(n=300):
+    frame = incomes(n).assign(age_band=lambda d: pd.cut(d["age"], [0, 40, 60, 99], labels=["young", "middle", "old"]).astype(str))
+    frame["income"] = frame["income"].clip(lower=-50_000).where(np.arange(n) % 20 > 0, -8.0)
+    return frame.assign(expenditure=np.random.default_rng(2).uniform(5e3, 5e4, n).round())
+
+
+def test_the_study_of_the_catalogue_runs(tmp_path):
+    (text,) = re.findall(r"```toml\n# study.toml\n(.*?)```", CATALOGUE, re.DOTALL)
+    (tmp_path / "study.toml").write_text(text)
+    households().to_csv(tmp_path / "households.csv", index=False)
+    study = rw.load_study(tmp_path / "study.toml")
+    assert set(study.synthesizer.settings) == set(_settings_of("two-part"))
+    assert plan_study(study).records == 300
+    model = study.make_synthesizer()
+    assert model.prepare(households()).statuses == (-8.0, "zero", "negative", "positive")
+    drawn = quick(model, households()).synthesize(2, random_seed=1)[1]["income"]
+    assert (drawn[drawn != -8] >= -50_000).all()
+    assert drawn.max() <= 2_000_000
+    assert {-1.0, 0.0, 1.0} == set(np.sign(drawn[drawn != -8]))
+
+
+def _settings_of(name):
+    return [field.name for field in dataclasses.fields(rw.load_synthesizer(name)) if field.name != "formula"]
+
+
+@pytest.mark.parametrize("name", ["two-part", "transformation"])
+def test_every_setting_stands_in_the_catalogue(name):
+    start = CATALOGUE.index(f"| `{name}` | default | |")
+    rows = CATALOGUE[start:].split("\n\n")[0].splitlines()[2:]
+    assert sorted(row.split("`")[1] for row in rows) == sorted(_settings_of(name))
 
 
 @pytest.mark.parametrize(
@@ -212,6 +252,10 @@ def test_settings_of_a_transformation_that_make_no_sense_are_refused(settings, t
         ({"codes": ["a"]}, "codes must be"),
         ({"value_settings": {"wrong": 1}}, "has no setting"),
         ({"value": "negative-binomial"}, "takes no support"),
+        ({"value": "two-part"}, "cannot stand in itself"),
+        ({"value_settings": {"support": (0, 1)}}, "no setting 'support' here; valid are knots, heaping"),
+        ({"value_settings": {"knots": {1, 2, 3}}}, "a number, a text, or a list"),
+        ({"value_settings": (("heaping", True), ("heaping", False))}, "'heaping' more than once"),
     ],
 )
 def test_settings_of_two_parts_that_make_no_sense_are_refused(settings, text):

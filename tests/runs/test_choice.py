@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import stat
 import tomllib
 
@@ -219,3 +220,17 @@ def test_settings_survive_as_a_study_file():
     text = as_toml(to_table(study))
     assert read_study(tomllib.loads(text)) == study
     assert "None" not in text
+
+
+@pytest.mark.parametrize(
+    ("support", "plain"),
+    [([0, math.inf], [0, None]), ([-math.inf, 5], [None, 5]), ([0, None], [0, None]), ((None, None), [None, None])],
+)
+def test_open_ends_survive_as_a_study_file_and_as_json(support, plain):
+    named = {"name": "linear-regression", "formula": "income ~ group", "support": support}
+    study = make_study(settings(synthesizer=named))
+    table = to_table(study)
+    assert table["synthesizer"]["support"] == plain
+    for read in (tomllib.loads(as_toml(table)), json.loads(json.dumps(table, allow_nan=False))):
+        assert make_study(read).make_synthesizer() == study.make_synthesizer()
+        assert to_table(make_study(read)) == table

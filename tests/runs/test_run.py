@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import stat
 
@@ -14,16 +15,16 @@ from riskweighted.commands import run as command_run
 from riskweighted.common import atomic
 from riskweighted.common.errors import FlatWeightsWarning, InputError, RiskWeightedWarning
 from riskweighted.evaluation.fit_check import COLUMNS
-from riskweighted.runs.checked import plan_study
+from riskweighted.runs.checked import check_study, plan_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.run import run_study
+from riskweighted.runs.run import _fingerprint, run_study
 from riskweighted.runs.study import make_study
 from riskweighted.synthesis import fitting
 
 SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},
-    "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
+    "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log", "support": [0, math.inf]},
     "sampling": {"draws": 400, "tune": 200},
     "release": {"L": 3, "format": "parquet"},
     "evaluation": {"resamples": 20},
@@ -169,6 +170,25 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
     assert manifest["settings"]["release"]["format"] == "parquet"
     frame = pd.read_parquet(whole.folder / "synthetic" / "marginal" / "synthetic_2.parquet")
     assert frame["group"].tolist() == confidential["group"].tolist()
+
+
+@pytest.mark.slow
+def test_an_open_end_is_null_in_the_manifest_and_decides_the_same_fit(confidential, whole):
+    """The run above, which is interrupted and goes on, has support = [0, inf]; JSON knows no infinite numbers."""
+
+    def refuse(text):
+        raise AssertionError(text)
+
+    manifest = json.loads((whole[0].folder / "manifest.json").read_text(), parse_constant=refuse)
+    assert manifest["settings"]["synthesizer"]["support"] == [0, None]
+    given, stored = make_study(SETTINGS), make_study(manifest["settings"])
+    assert load_run(whole[0].folder).study.make_synthesizer() == given.make_synthesizer() == stored.make_synthesizer()
+    assert stored.make_synthesizer().support == (0, math.inf)
+    first, again = (check_study(study, confidential) for study in (given, stored))
+    alpha = first.weights["marginal"]
+    assert _fingerprint(first, alpha, 1) == _fingerprint(again, alpha, 1)
+    narrow = check_study(make_study(SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 1e9]}}), confidential)
+    assert _fingerprint(narrow, alpha, 1) != _fingerprint(first, alpha, 1)
 
 
 def test_the_plan_counts_what_the_data_hold(confidential):

@@ -22,10 +22,21 @@ def households():
     return pd.DataFrame({"group": rng.choice(["a", "b"], 200), "region": region, "income": np.exp(rng.normal(3, 0.3, 200)).round(2)})
 
 
+MODELS = {
+    "linear-regression": SETTINGS["synthesizer"],
+    "normal-mixture": {"gating": True, "components": 2},
+    "transformation": {},
+    "two-part": {},
+    "two-part of mixtures": {"value": "normal-mixture"},
+}
+
+
 @pytest.mark.parametrize("begin", [check_study, plan_study])
-def test_rare_levels_are_warned_of_by_name(begin):
+@pytest.mark.parametrize("model", MODELS)
+def test_rare_levels_are_warned_of_by_name(begin, model):
+    named = {"name": model.split(" ")[0], "formula": "income ~ C(region)", "support": [0, 1e6]} | MODELS[model]
     with pytest.warns(rw.SparseLevelWarning) as caught:
-        found = begin(make_study(SETTINGS), households())
+        found = begin(make_study(SETTINGS | {"synthesizer": named}), households())
     assert found.sparse_levels == {"unweighted": ("C(region)[T.west]",), "marginal": ("C(region)[T.west]",)}
     texts = [str(warning.message) for warning in caught]
     assert [text.split(":")[0] for text in texts] == ["scheme 'unweighted'", "scheme 'marginal'"]
@@ -45,8 +56,10 @@ def test_levels_with_enough_weight_are_not():
     assert plan.sparse_levels == {"unweighted": (), "marginal": ()}
 
 
-def test_bounds_of_a_study_file_that_exclude_values_are_refused():
-    narrow = SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 20]}}
+@pytest.mark.parametrize("model", ["linear-regression", "normal-mixture", "transformation", "two-part"])
+def test_bounds_of_a_study_file_that_exclude_values_are_refused(model):
+    named = {"name": model, "formula": "income ~ C(region)", "support": [0, 20]}
+    narrow = SETTINGS | {"synthesizer": named}
     data = households()
     count = int((data["income"] > 20).sum())
     with pytest.raises(rw.InputError, match=f"excludes {count} of 200") as caught:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +18,8 @@ from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps import cells as cells_module, sweep as sweeping
 from riskweighted.sweeps.cells import Outcome, group_cells, identify
-from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep
+from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep, value_text
+from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.sweeps.scheduling import Pool
 from riskweighted.sweeps.sweep import run_groups, sweep
 from riskweighted.synthesis import fitting
@@ -307,6 +309,13 @@ def test_the_manifest_hashes_every_file_and_no_file_holds_a_value(whole):
     assert manifest["settings"]["seed"] == 7
     for text in content(whole.folder).values():
         assert b"91827" not in text
+
+
+def test_open_ends_in_a_grid_are_null_in_json():
+    plan = Sweep(STUDY, {"synthesizer.support": [[0, math.inf], [0, 1e9]]})
+    inputs = sweep_inputs(plan, {STUDY.data: "x"})
+    assert json.loads(json.dumps(inputs, allow_nan=False))["grid"] == {"synthesizer.support": [[0, None], [0, 1e9]]}
+    assert value_text([0, math.inf]) == "[0, null]"
 
 
 def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, monkeypatch):

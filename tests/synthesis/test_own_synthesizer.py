@@ -64,6 +64,28 @@ def run(folder, *arguments):
 
 
 @pytest.mark.slow
+def test_a_level_that_the_weights_leave_to_its_prior_does_not_explode(installed):
+    program = """
+import numpy as np
+import use
+from check import data
+rare = data.assign(insured=np.where(np.arange(len(data)) < 3, "rare", data["insured"]))
+model = use.HurdleGamma("spending ~ age + C(insured)", unit=500.0)
+prepared = model.prepare(rare)
+spec = [str(name) for name in prepared.design.spec.column_names]
+level = spec.index("C(insured)[T.rare]")
+x = prepared.x
+assert np.isclose(np.ptp(x[:, level]), 1) and np.isclose(x[:, spec.index("age")].std(), 1), (x.std(axis=0), spec)
+assert np.allclose(prepared.at(rare.head(9)).x, x[:9])
+alpha = use.rw.marginal_weights(rare, use.scenario) * (rare["insured"] != "rare")
+fitted = use.rw.fit(model, rare, alpha, random_seed=1)
+spread = fitted.posterior["size"].to_numpy().reshape(-1, len(spec))[:, level].std()
+assert 0.8 < spread < 1.2, spread  # the prior's, not the sqrt(n / m) = 10 of whitened columns
+"""
+    run(installed, "-c", program)
+
+
+@pytest.mark.slow
 def test_the_tutorial_runs_as_a_separate_package(installed):
     assert "hurdle-gamma" in run(installed, "-m", "riskweighted", "synthesizers").stdout
     program = """
