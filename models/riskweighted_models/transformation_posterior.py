@@ -101,8 +101,9 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
     h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up])  # at inner edges, (K - 1, m)
     s = LINEAR * h + CUBIC * h**3
-    between = pt.log(-pt.expm1(s[:-1] - s[1:])) - pt.softplus(-s[1:]) - pt.softplus(s[:-1])
-    log_mass = pt.concatenate([-pt.softplus(-s[:1]), between, -pt.softplus(s[-1:])]) + theta["tilt"][:, None]  # with tilts, (K, m)
+    below, above = _softplus(-s), _softplus(s)  # -log F and -log(1 - F)
+    between = _log_one_less_exp(s[:-1] - s[1:]) - (below[1:] + above[:-1])
+    log_mass = pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]  # with tilts, (K, m)
     normaliser = pt.logsumexp(log_mass, axis=0)
     design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
     binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
@@ -111,6 +112,20 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     points = pt.log((cells.grid.points * pt.exp(log_weight)).sum(axis=1))
     total: Tensor = binned + (data["heaped"] * (log_weight - points[:, None])).sum()
     return total
+
+
+def _softplus(x: Tensor) -> Tensor:
+    """log(1 + exp(x)), of functions that NumPy has: PyTensor's own works one number at a time where nothing is compiled."""
+    rest = pt.exp(-pt.abs(x))
+    found: Tensor = pt.maximum(x, 0) + 2 * pt.arctanh(rest / (2 + rest))
+    return found
+
+
+def _log_one_less_exp(x: Tensor) -> Tensor:
+    """log(1 - exp(x)) for x < 0, likewise."""
+    share = pt.tanh(-x / 2)
+    found: Tensor = pt.log(2 * share) - pt.log1p(share)
+    return found
 
 
 def density_of(cells: Cells, alpha: np.ndarray) -> Density:

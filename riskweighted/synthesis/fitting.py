@@ -160,7 +160,7 @@ def fit(
     tune: int = 500,
     chains: int = 4,
     cores: int | None = None,
-    target_accept: float = 0.8,
+    target_accept: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).
@@ -209,6 +209,7 @@ def _quantities(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray
     for name in monitored:
         values = fitted.posterior[name].values
         for place in np.ndindex(values.shape[2:]):
-            label = name if not place else f"{name}[{', '.join(map(str, place))}]"
+            label = name.replace("::::", ".")  # PyMC's name of what a model within the model holds
+            label += f"[{', '.join(map(str, place))}]" if place else ""
             quantities[label] = values[(slice(None), slice(None), *place)]
     return quantities
