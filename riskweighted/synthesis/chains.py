@@ -22,13 +22,10 @@ with warnings.catch_warnings():
 __all__ = ["Progress", "run_chains", "run_density"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
-_ACCEPT_AT_MODE = 0.7  # where coordinates are those of the mode
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
 
 
-def run_chains(
-    compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None, *, accept: float = 0.8
-) -> tuple[xr.Dataset, int]:
+def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> tuple[xr.Dataset, int]:
     """Sample with nutpie; BLAS is held to one thread, which the chains need for themselves and sums need to repeat."""
     seed = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint32)[0])
     raised: list[BaseException] = []
@@ -43,7 +40,7 @@ def run_chains(
             chains=sampling.chains,
             cores=sampling.cores,
             seed=seed,
-            target_accept=accept if sampling.target_accept is None else sampling.target_accept,
+            target_accept=sampling.target_accept,
             progress_bar=False,
             save_warmup=False,
             blocking=False,
@@ -75,7 +72,7 @@ def run_density(
             name = next(iter(left))
             own[name] = left.pop(name)
         report = None if progress is None else _share_of(progress, number, len(parts))
-        posterior, divergences = run_chains(_density_model(part, own), sampling, int(seed), report, accept=_ACCEPT_AT_MODE)
+        posterior, divergences = run_chains(_density_model(part, own), sampling, int(seed), report)
         found.append(posterior)
         diverging += divergences
     return xr.merge(found), diverging

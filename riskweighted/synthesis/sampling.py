@@ -11,17 +11,13 @@ __all__ = ["Sampling"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate.
-
-    The rate is 0.8 where none is given, and 0.7 for a density that is sampled in the coordinates of its mode: there, 0.7 gives as many
-    effective draws for 7 leapfrog steps a draw as 0.8 for 12.
-    """
+    """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate."""
 
     draws: int = 500
     tune: int = 500
     chains: int = 4
     cores: int | None = field(default=None, metadata=APART)
-    target_accept: float | None = None
+    target_accept: float = 0.8
 
     def __post_init__(self) -> None:
         for name in ("draws", "tune"):
@@ -29,5 +25,5 @@ class Sampling:
         check_count(self.chains, "chains", most=1000)
         if self.cores is not None:
             check_count(self.cores, "cores", most=10_000)
-        if self.target_accept is not None and not (is_number(self.target_accept) and 0 < self.target_accept < 1):
+        if not (is_number(self.target_accept) and 0 < self.target_accept < 1):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")

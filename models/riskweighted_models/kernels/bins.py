@@ -7,24 +7,31 @@ functions B_j on knots (METHODS section 5)::
     P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k), the end bins open
 
 Every record has the same edges, so a block of designs is carried through them side by side: what is inside the loops over a block is
-addition, multiplication and one division, which the compiler turns into vector instructions. Differences of F are products,
-F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))) with s(h) = A h + B h^3, so that small ones keep their digits.
+addition, multiplication and one division, which the compiler turns into vector instructions. It does so only where it can tell that what is
+read is not what was just written: all that belongs to an edge therefore lies in one row, at distances known beforehand. Differences of F
+are products, F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))) with s(h) = A h + B h^3, so that small ones keep their digits.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 __all__ = ["CUBIC", "LINEAR", "Hats", "bin_probabilities", "weighted_sum"]
 
-_BLOCK = 64
 LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
 _MOST = 250.0  # exponents beyond it are held there: exp(-250) is no probability that a record can have
 
-_kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
-_searching = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # a maximum in vectors
-_inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+_BLOCK = 64
+# The row of inner edge k holds, for every design of a block: h, F(h) and F(-h) (later the slope of F); how far s(h) moved to get there
+# (later what the likelihood gains by moving it); the mass of bin k, between edges k - 1 and k; the derivative in delta_k. The last
+# bin has a row too.
+_AT, _BELOW, _ABOVE, _MOVED, _MASS, _BY_DELTA, _ROW = (part * _BLOCK for part in range(7))
+_FIRST_DOUBLINGS = 4
+
+_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})  # with those, a maximum in vectors
+_inlined = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, inline="always")
 
 
 class Hats(NamedTuple):
@@ -41,120 +48,153 @@ class Hats(NamedTuple):
     origin: np.ndarray
 
 
-@_searching
-def _held(x, n):  # type: ignore[no-untyped-def]
-    """The largest of a row x >= 0, which is held at most at the largest exponent."""
-    largest = 0.0
-    for i in range(n):
-        x[i] = min(x[i], _MOST)
-        largest = max(largest, x[i])
-    return largest
+@_inlined
+def _series(t):  # type: ignore[no-untyped-def]
+    """exp(t) - 1 for t of at most 1/16."""
+    return t * (1 + t * (1 / 2 + t * (1 / 6 + t * (1 / 24 + t * (1 / 120 + t * (1 / 720 + t * (1 / 5040)))))))
 
 
 @_inlined
-def _expm1(x, out, n):  # type: ignore[no-untyped-def]
-    """exp(x) - 1 of a row x >= 0, to full relative precision: a short series near 0, then doubled as often as the row's largest needs."""
-    largest = _held(x, n)
-    doublings = 4
+def _doublings(largest):  # type: ignore[no-untyped-def]
+    """How often exp(x) - 1 is doubled, from the series at x / 2^that, for x up to the largest."""
+    found = _FIRST_DOUBLINGS
     while largest > 1.0:
         largest *= 0.5
-        doublings += 1
-    share = 1.0 / (1 << doublings)
-    for i in range(n):
-        t = x[i] * share
-        s = t * (1 + t * (1 / 2 + t * (1 / 6 + t * (1 / 24 + t * (1 / 120 + t * (1 / 720 + t * (1 / 5040)))))))
-        s = s * (2.0 + s)
-        s = s * (2.0 + s)
-        s = s * (2.0 + s)
-        out[i] = s * (2.0 + s)
-    for _ in range(doublings - 4):
-        for i in range(n):
-            out[i] = out[i] * (2.0 + out[i])
+        found += 1
+    return found
 
 
 @_inlined
-def _exp(x, out, n, size):  # type: ignore[no-untyped-def]
-    """exp(x) of a row, to full relative precision."""
-    for i in range(n):
-        size[i] = abs(x[i])
-    _expm1(size, out, n)
-    for i in range(n):
+def _exp(x, out):  # type: ignore[no-untyped-def]
+    """exp(x) of a block, to full relative precision."""
+    largest = 0.0
+    for i in range(_BLOCK):
+        out[i] = min(abs(x[i]), _MOST)
+    for i in range(_BLOCK):
+        largest = max(largest, out[i])
+    doublings = _doublings(largest)
+    share = 1.0 / (1 << doublings)
+    for i in range(_BLOCK):
+        out[i] = _series(out[i] * share)
+    for _ in range(doublings):
+        for i in range(_BLOCK):
+            out[i] = out[i] * (2.0 + out[i])
+    for i in range(_BLOCK):
         grown = 1.0 + out[i]
         out[i] = grown if x[i] > 0.0 else 1.0 / grown
 
 
 @_inlined
-def _slopes(eta, gamma, hats, slope, work, size):  # type: ignore[no-untyped-def]
+def _slopes(eta, gamma, hats, slope, work):  # type: ignore[no-untyped-def]
     """exp(gamma_j + e1 + u_j e2), into slope (J, block)."""
-    n = slope.shape[1]
-    for j in range(slope.shape[0]):
-        for i in range(n):
+    for j in range(gamma.shape[0]):
+        for i in range(_BLOCK):
             work[i] = gamma[j] + eta[1, i] + hats.place[j] * eta[2, i]
-        _exp(work, slope[j], n, size)
+        _exp(work, slope[j])
+
+
+def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The steps from one inner edge to its neighbour, whose rows are a pair: up, or down.
+
+    ``old``, ``new``: places of the two rows; ``rising``, ``falling``: the one of F and 1 - F that rises on the way and the one that falls.
+    """
+
+    @_inlined
+    def move(pair, added):  # type: ignore[no-untyped-def]
+        """h at the new edge, how far s(h) moves, and the largest of that."""
+        largest = 0.0
+        for i in range(_BLOCK):
+            before = pair[old + _AT + i]
+            after = before + sign * added[i]
+            pair[new + _AT + i] = after
+            pair[new + _MOVED + i] = added[i] * (LINEAR + CUBIC * (before * (before + after) + after * after))
+        for i in range(_BLOCK):
+            largest = max(largest, pair[new + _MOVED + i])
+        return largest
+
+    @_inlined
+    def settle(pair, total, tilt, i, grown):  # type: ignore[no-untyped-def]
+        high = pair[old + rising + i]
+        scale = 1.0 / (1.0 + grown * high)
+        low = pair[old + falling + i] * scale
+        mass = grown * high * low
+        pair[new + rising + i] = (1.0 + grown) * high * scale
+        pair[new + falling + i] = low
+        pair[_ROW + _MASS + i] = mass  # of the bin between, in the upper row
+        total[i] += tilt * mass
+
+    @_inlined
+    def step(pair, total, tilt, largest):  # type: ignore[no-untyped-def]
+        """F and 1 - F at the new edge, the mass between, and what it adds to the total.
+
+        With p = F(h), q = F(-h) at one edge and t = exp(s) for the s by which s(h) grows to the next, F there is t p / (t p + q), and the
+        mass between (t - 1) p q / (t p + q); likewise downwards.
+        """
+        doublings = _doublings(min(largest, _MOST))
+        if doublings == _FIRST_DOUBLINGS:
+            for i in range(_BLOCK):
+                grown = _series(pair[new + _MOVED + i] * 0.0625)
+                grown = grown * (2.0 + grown)
+                grown = grown * (2.0 + grown)
+                grown = grown * (2.0 + grown)
+                settle(pair, total, tilt, i, grown * (2.0 + grown))
+        else:
+            share = 1.0 / (1 << doublings)
+            for i in range(_BLOCK):
+                pair[new + _MOVED + i] = _series(min(pair[new + _MOVED + i], _MOST) * share)
+            for _ in range(doublings):
+                for i in range(_BLOCK):
+                    pair[new + _MOVED + i] = pair[new + _MOVED + i] * (2.0 + pair[new + _MOVED + i])
+            for i in range(_BLOCK):
+                settle(pair, total, tilt, i, pair[new + _MOVED + i])
+
+    return move, step
+
+
+_move_up, _step_up = _way(0, _ROW, _BELOW, _ABOVE, 1.0)
+_move_down, _step_down = _way(_ROW, 0, _ABOVE, _BELOW, -1.0)
 
 
 @_inlined
-def _rise(slope, hats, k, at, edge, to, work):  # type: ignore[no-untyped-def]
-    """From h at an inner edge to h at the next one, or the one before it: into at; how far s(h) moves, without sign, into work."""
-    n, sign = work.shape[0], to - edge
-    c = hats.coefficient[k, hats.first[k]]
-    for i in range(n):
-        work[i] = c * slope[hats.first[k], i]
+def _add(slope, hats, k, added):  # type: ignore[no-untyped-def]
+    """What h adds from inner edge k to the next one."""
+    c, at = hats.coefficient[k, hats.first[k]], slope[hats.first[k]]
+    for i in range(_BLOCK):
+        added[i] = c * at[i]
     for j in range(hats.first[k] + 1, hats.last[k]):
-        c = hats.coefficient[k, j]
-        for i in range(n):
-            work[i] += c * slope[j, i]
-    old, new = at[edge], at[to]
-    for i in range(n):
-        new[i] = old[i] + sign * work[i]
-    for i in range(n):
-        work[i] = work[i] * (LINEAR + CUBIC * (old[i] * (old[i] + new[i]) + new[i] * new[i]))
+        c, at = hats.coefficient[k, j], slope[j]
+        for i in range(_BLOCK):
+            added[i] += c * at[i]
 
 
 @_inlined
-def _passed(rising, falling, grown, rising_next, falling_next, scale):  # type: ignore[no-untyped-def]
-    """From one edge to the next: the one of F and 1 - F that rises on the way and the one that falls; grown becomes the mass between.
-
-    Loops over few rows each: the compiler uses vectors only where it can tell that rows do not overlap.
-    """
-    n = scale.shape[0]
-    for i in range(n):
-        scale[i] = 1.0 / (1.0 + grown[i] * rising[i])
-    for i in range(n):
-        rising_next[i] = (1.0 + grown[i]) * rising[i] * scale[i]
-    for i in range(n):
-        falling_next[i] = falling[i] * scale[i]
-    for i in range(n):
-        grown[i] = grown[i] * rising[i] * falling_next[i]
-
-
-@_inlined
-def _distribution(eta, slope, hats, at, below, above, mass, work, size):  # type: ignore[no-untyped-def]
-    """h, F(h) and F(-h) at the inner edges, into at, below and above (K - 1, block), and the masses between, into mass (K, block).
-
-    With p = F(h), q = F(-h) at one edge and t = exp(s) for the s by which s(h) grows to the next, F there is t p / (t p + q), and the mass
-    between (t - 1) p q / (t p + q); likewise downwards.
-    """
-    n, edges, origin = work.shape[0], below.shape[0], hats.origin[0]
-    for i in range(n):
-        at[origin, i] = eta[0, i]
-        work[i] = -eta[0, i] * (LINEAR + CUBIC * eta[0, i] * eta[0, i])
-    _exp(work, above[origin], n, size)
-    for i in range(n):
-        p = 1.0 / (1.0 + above[origin, i])
-        below[origin, i] = p
-        above[origin, i] = above[origin, i] * p
-    for k in range(origin, 0, -1):
-        _rise(slope, hats, k - 1, at, k, k - 1, work)
-        _expm1(work, mass[k], n)
-        _passed(above[k], below[k], mass[k], above[k - 1], below[k - 1], size)
-    for k in range(origin + 1, edges):
-        _rise(slope, hats, k - 1, at, k - 1, k, work)
-        _expm1(work, mass[k], n)
-        _passed(below[k - 1], above[k - 1], mass[k], below[k], above[k], size)
-    for i in range(n):
-        mass[0, i] = below[0, i]
-        mass[edges, i] = above[edges - 1, i]
+def _distribution(eta, slope, hats, tilt, rows, total, work, spare):  # type: ignore[no-untyped-def]
+    """h, F and 1 - F at the inner edges and the masses of all bins, into rows (K * row); the sum of mass times tilt, into total."""
+    edges, origin = tilt.shape[0] - 1, hats.origin[0]
+    start = rows[origin * _ROW : (origin + 1) * _ROW]
+    for i in range(_BLOCK):
+        at = eta[0, i]
+        start[_AT + i] = at
+        work[i] = -at * (LINEAR + CUBIC * at * at)
+    _exp(work, spare)
+    for i in range(_BLOCK):
+        below = 1.0 / (1.0 + spare[i])
+        start[_BELOW + i] = below
+        start[_ABOVE + i] = spare[i] * below
+        total[i] = 0.0
+    for k in range(origin - 1, -1, -1):
+        pair = rows[k * _ROW : (k + 2) * _ROW]
+        _add(slope, hats, k, work)
+        _step_down(pair, total, tilt[k + 1], _move_down(pair, work))
+    for k in range(origin, edges - 1):
+        pair = rows[k * _ROW : (k + 2) * _ROW]
+        _add(slope, hats, k, work)
+        _step_up(pair, total, tilt[k + 1], _move_up(pair, work))
+    first, last = rows[:_ROW], rows[(edges - 1) * _ROW :]
+    for i in range(_BLOCK):
+        first[_MASS + i] = first[_BELOW + i]
+        last[_ROW + _MASS + i] = last[_ABOVE + i]
+        total[i] += tilt[0] * first[_BELOW + i] + tilt[edges] * last[_ABOVE + i]
 
 
 @_kernel
@@ -163,27 +203,44 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
 
     ``eta`` (3, m): e0, e1, e2; ``gamma`` (J,); ``delta`` (K,).
     """
-    m, bins, knots = eta.shape[1], delta.shape[0], gamma.shape[0]
-    n = min(_BLOCK, m)  # not a constant: the compiler would unroll the loops over it, and then not use vectors
+    m, bins = eta.shape[1], delta.shape[0]
     tilt = np.exp(delta)
     found = np.empty((m, bins))
-    work, spare, slope = np.empty(n), np.empty(n), np.empty((knots, n))
-    at, below, above, mass = np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins - 1, n)), np.empty((bins, n))
-    filled = np.zeros((3, n))
-    for start in range(0, m, n):
-        size = min(n, m - start)
+    filled, slope, rows = np.zeros((3, _BLOCK)), np.empty((gamma.shape[0], _BLOCK)), np.zeros(bins * _ROW)
+    work, spare, total = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    for start in range(0, m, _BLOCK):
+        size = min(_BLOCK, m - start)
         for part in range(3):
             for i in range(size):
                 filled[part, i] = eta[part, start + i]
-        _slopes(filled, gamma, hats, slope, work, spare)
-        _distribution(filled, slope, hats, at, below, above, mass, work, spare)
+        _slopes(filled, gamma, hats, slope, work)
+        _distribution(filled, slope, hats, tilt, rows, total, work, spare)
         for i in range(size):
-            total = 0.0
             for k in range(bins):
-                total += mass[k, i] * tilt[k]
-            for k in range(bins):
-                found[start + i, k] = mass[k, i] * tilt[k] / total
+                found[start + i, k] = rows[k * _ROW + _MASS + i] * tilt[k] / total[i]
     return found
+
+
+@_inlined
+def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
+    """The slope of F at an edge, what the normaliser loses by moving it, and its derivative in delta."""
+    for i in range(_BLOCK):
+        row[_BY_DELTA + i] -= scale[i] * row[_MASS + i]
+        at = row[_AT + i]
+        slope = row[_ABOVE + i] * row[_BELOW + i] * (LINEAR + 3.0 * CUBIC * at * at)
+        row[_ABOVE + i] = slope
+        row[_MOVED + i] = slope * scale[i] * tilt_step
+
+
+@_inlined
+def _gathered(row, run, by_slope, hats, k, sign):  # type: ignore[no-untyped-def]
+    """One more edge in the running sum, which is what the likelihood gains by all that h adds next."""
+    for i in range(_BLOCK):
+        run[i] += row[_MOVED + i]
+    for j in range(hats.first[k], hats.last[k]):
+        c, by = sign * hats.coefficient[k, j], by_slope[j]
+        for i in range(_BLOCK):
+            by[i] += c * run[i]
 
 
 @_kernel
@@ -216,97 +273,61 @@ def weighted_sum(
     value, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
     """
     m, bins, knots = eta.shape[1], delta.shape[0], gamma.shape[0]
-    n = min(_BLOCK, m)  # not a constant: the compiler would unroll the loops over it, and then not use vectors
     edges, origin = bins - 1, hats.origin[0]
-    tilt = np.exp(delta)
-    value = 0.0
-    by_eta, by_gamma, by_delta = np.zeros((3, m)), np.zeros((knots, n)), np.zeros((bins, n))
-    observed = np.zeros(bins)
-    filled, scale, total = np.zeros((3, n)), np.zeros(n), np.empty(n)
-    work, spare, slope = np.empty(n), np.empty(n), np.empty((knots, n))
-    at, below, above, mass = np.empty((edges, n)), np.empty((edges, n)), np.empty((edges, n)), np.empty((bins, n))
-    by_edge, by_slope = np.empty((edges, n)), np.empty((knots, n))
-    for start in range(0, m, n):
-        size = min(n, m - start)
-        weight = 0.0
-        for i in range(size):
-            weight += design_weight[start + i]
-        if weight == 0.0:
+    tilt, value = np.exp(delta), 0.0
+    by_eta, by_gamma, by_delta = np.zeros((3, m)), np.zeros(knots), np.zeros(bins)
+    filled, slope, rows = np.zeros((3, _BLOCK)), np.empty((knots, _BLOCK)), np.zeros(bins * _ROW)
+    by_slope, scale, total = np.empty((knots, _BLOCK)), np.zeros(_BLOCK), np.empty(_BLOCK)
+    work, spare = np.empty(_BLOCK), np.empty(_BLOCK)
+    for start in range(0, m, _BLOCK):
+        size = min(_BLOCK, m - start)
+        if design_weight[start : start + size].sum() == 0.0:
             continue
         for part in range(3):
             for i in range(size):
                 filled[part, i] = eta[part, start + i]
-        _slopes(filled, gamma, hats, slope, work, spare)
-        _distribution(filled, slope, hats, at, below, above, mass, work, spare)
-        for i in range(n):
-            total[i] = 0.0
-        for k in range(bins):
-            t = tilt[k]
-            for i in range(n):
-                total[i] += t * mass[k, i]
-        for i in range(n):
-            scale[i] = 0.0
+        _slopes(filled, gamma, hats, slope, work)
+        _distribution(filled, slope, hats, tilt, rows, total, work, spare)
+        scale[:] = 0.0
         for i in range(size):
             w = design_weight[start + i]
             if w > 0.0:
                 value -= w * np.log(total[i])
                 scale[i] = w / total[i]
-        for k in range(bins):
-            t = tilt[k]
-            for i in range(n):
-                by_delta[k, i] -= scale[i] * t * mass[k, i]
-        for k in range(edges):  # the slope of F at h, in place of F(-h)
-            t = tilt[k + 1] - tilt[k]
-            for i in range(n):
-                above[k, i] = above[k, i] * below[k, i] * (LINEAR + 3.0 * CUBIC * at[k, i] * at[k, i])
-                by_edge[k, i] = above[k, i] * scale[i] * t
+        for k in range(edges):
+            _sloped(rows[k * _ROW : (k + 1) * _ROW], scale, tilt[k + 1] - tilt[k])
+        last = rows[edges * _ROW :]
+        for i in range(_BLOCK):
+            last[_BY_DELTA + i] -= scale[i] * last[_MASS + i]
         for i in range(size):
             for pair in range(pair_start[start + i], pair_start[start + i + 1]):
                 w, k = pair_weight[pair], pair_bin[pair]
                 if w > 0.0:
-                    value += w * (np.log(mass[k, i]) + delta[k])
-                    observed[k] += w
+                    place = k * _ROW + i
+                    value += w * (np.log(rows[place + _MASS]) + delta[k])
+                    by_delta[k] += w
+                    share = w / rows[place + _MASS]
                     if k > 0:
-                        by_edge[k - 1, i] -= w * above[k - 1, i] / mass[k, i]
+                        rows[place - _ROW + _MOVED] -= share * rows[place - _ROW + _ABOVE]
                     if k < edges:
-                        by_edge[k, i] += w * above[k, i] / mass[k, i]
+                        rows[place + _MOVED] += share * rows[place + _ABOVE]
         # From the edges to what h adds between them: edges above z0 have all rises between z0 and them, edges below lack them.
-        for i in range(n):
-            total[i] = 0.0
-        for k in range(edges):
-            for i in range(n):
-                total[i] += by_edge[k, i]
-        for i in range(size):
-            by_eta[0, start + i] = total[i]
-        for k in range(edges - 2, origin - 1, -1):
-            for i in range(n):
-                by_edge[k, i] += by_edge[k + 1, i]  # now the sum over this edge and those above
-        for i in range(n):
-            work[i] = 0.0
+        by_slope[:] = 0.0
+        work[:] = 0.0
+        for k in range(edges - 1, origin, -1):
+            _gathered(rows[k * _ROW : (k + 1) * _ROW], work, by_slope, hats, k - 1, 1.0)
+        spare[:] = 0.0
         for k in range(origin):
-            for i in range(n):
-                work[i] += by_edge[k, i]
-                by_edge[k, i] = -work[i]
-        for j in range(knots):
-            for i in range(n):
-                by_slope[j, i] = 0.0
-        for k in range(bins - 2):
-            row = k + 1 if k >= origin else k
-            for j in range(hats.first[k], hats.last[k]):
-                c = hats.coefficient[k, j]
-                for i in range(n):
-                    by_slope[j, i] += c * by_edge[row, i]
-        for i in range(n):
-            work[i] = 0.0
-            total[i] = 0.0
-        for j in range(knots):
-            u = hats.place[j]
-            for i in range(n):
-                by_log = by_slope[j, i] * slope[j, i]
-                by_gamma[j, i] += by_log
-                work[i] += by_log
-                total[i] += u * by_log
+            _gathered(rows[k * _ROW : (k + 1) * _ROW], spare, by_slope, hats, k, -1.0)
         for i in range(size):
-            by_eta[1, start + i] = work[i]
-            by_eta[2, start + i] = total[i]
-    return value, by_eta, by_gamma.sum(axis=1), by_delta.sum(axis=1) + observed
+            by_eta[0, start + i] = work[i] + spare[i] + rows[origin * _ROW + _MOVED + i]
+        for j in range(knots):
+            for i in range(_BLOCK):
+                by_slope[j, i] *= slope[j, i]
+            for i in range(size):
+                by_gamma[j] += by_slope[j, i]
+                by_eta[1, start + i] += by_slope[j, i]
+                by_eta[2, start + i] += hats.place[j] * by_slope[j, i]
+    for k in range(bins):
+        by_delta[k] += tilt[k] * rows[k * _ROW + _BY_DELTA : k * _ROW + _BY_DELTA + _BLOCK].sum()
+    return value, by_eta, by_gamma, by_delta
