@@ -113,7 +113,7 @@ def _ours(
     schemes = {"unweighted": None, "marginal": marginal_weights(case.frame, case.scenario)}
     schemes["pairwise"] = pairwise_weights(case.frame, case.scenario)
     fused = model.blueprint is not None and model.blueprint.density is not None  # sampled in the coordinates of its mode
-    sampling = Sampling(draws=300, tune=300) if quick or fused else Sampling(draws=500, tune=500, target_accept=0.9)
+    sampling = Sampling(draws=300, tune=300) if quick else Sampling() if fused else Sampling(target_accept=0.9)
     for scheme, alpha in schemes.items():
         started = time.perf_counter()
         fitted = model.sample(alpha, random_seed=SEED, sampling=sampling)
