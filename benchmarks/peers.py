@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.peers_cases import Case, cases
-from benchmarks.peers_map import plot_peers
+from benchmarks.peers_map import PLUG_IN, plot_peers
 from benchmarks.peers_measures import COLUMNS, measured, printed
 from benchmarks.peers_methods import PEERS
 from riskweighted import InputError, compile_model, load_synthesizer, marginal_weights, pairwise_weights, synthesizer_names
@@ -123,7 +123,7 @@ def _ours(
         seed = seed_for(SEED, "synthesize", f"{case.name}/{name}/{scheme}")
         yield label, fitted.synthesize(count, random_seed=seed)
         if fused and alpha is None:  # as the peers do it
-            yield (name, scheme, "plug-in"), fitted.synthesize(count, random_seed=seed, parameters="mode")
+            yield (name, scheme, PLUG_IN), fitted.synthesize(count, random_seed=seed, parameters="mode")
 
 
 def write(table: pd.DataFrame, chosen: list[Case], out: Path, count: int) -> None:

@@ -12,6 +12,7 @@ from riskweighted.plots.style import NOTE_SIZE, finish, printable, scheme_styles
 
 __all__ = ["plot_peers"]
 
+PLUG_IN = "plug-in"
 _MARKERS = ("o", "D", "s", "^", "P", "X")
 _PEER_MARKERS = ("v", "<", ">", "h", "*")
 _PEER_COLOUR = "#777777"
@@ -19,7 +20,9 @@ _TICKS = [base * 10.0**power for power in (-3, -2, -1, 0) for base in (1, 2, 5)]
 
 
 def plot_peers(table: pd.DataFrame, path: Path) -> None:
-    """Mean identification risk against U_m, both better when lower; ours by model (marker) and weights (colour), peers in grey.
+    """Mean identification risk against U_m, both better when lower.
+
+    Ours by model (marker) and weights (colour), with plug-in parameters hollow; peers in grey.
 
     Parameters
     ----------
@@ -37,17 +40,21 @@ def plot_peers(table: pd.DataFrame, path: Path) -> None:
     colours = {scheme: style.colour for scheme, style in scheme_styles(schemes).items()}
     for ax, name in zip(panels, names, strict=True):
         rows = table[table["data"] == name]
-        for (method, weights), point in rows.groupby(["method", "weights"], sort=False):
+        for (method, weights, parameters), point in rows.groupby(["method", "weights", "parameters"], sort=False):
             x, y = (float(point.loc[point["measure"] == measure, "value"].iloc[0]) for measure in ("identification risk", "U_m"))
             marker = _PEER_MARKERS[peers.index(method) % 5] if not weights else _MARKERS[ours.index(method) % 6]
-            ax.scatter(x, y, s=95, marker=marker, color=colours.get(weights, _PEER_COLOUR), edgecolor="black", linewidth=0.7, zorder=2)
+            colour = colours.get(weights, _PEER_COLOUR)
+            hollow = bool(weights) and parameters == PLUG_IN
+            ax.scatter(x, y, s=95, marker=marker, facecolor="none" if hollow else colour, edgecolor=colour if hollow else "black", zorder=2)
         _logarithmic(ax)
         finish(ax, "Mean identification risk", "U_m", grid="both")
         ax.set_title(printable(f"{name} (lower is better, both)"), loc="left", fontsize=NOTE_SIZE + 1)
     handles = [_handle(_MARKERS[k % 6], "white", method) for k, method in enumerate(ours)]
     handles += [_handle("o", colours[scheme], scheme) for scheme in schemes]
     handles += [_handle(_PEER_MARKERS[k % 5], _PEER_COLOUR, method) for k, method in enumerate(peers)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6), fontsize=NOTE_SIZE, frameon=False)
+    if ((table["weights"] != "") & (table["parameters"] == PLUG_IN)).any():
+        handles.append(_handle("o", "none", "ours, hollow: plug-in"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 * len(names), fontsize=NOTE_SIZE, frameon=False)
     figure.savefig(path, dpi=120)
 
 
