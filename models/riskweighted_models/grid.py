@@ -5,19 +5,22 @@ interquartile range of log y, both rounded to one digit.
 """
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
 
-__all__ = ["Grid", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]
+__all__ = ["Grid", "Heaping", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
 _STEP = 0.125  # of the bins between the outer knots, in spreads
 _MOST_UNITS, _MOST_BINS = 1e15, 500
 _BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # and beyond them, a decade
+
+
+Heaping: TypeAlias = tuple[tuple[float, float], ...]  # pairs of a unit and a share
 
 
 class Grid(NamedTuple):
@@ -38,6 +41,8 @@ class Grid(NamedTuple):
         Multiples of the unit that values are heaped on, each a divisor of the next: 1, 10, 100, 500, 1000, 5000, ...
     points : array (K, C)
         How many points of the bin have that one as the largest which divides them. Where values are on no grid: the bin's width, (K, 1).
+    given : array (C,) or None
+        log of a point's probability by its heap, up to the bin's constant; None where it is learned.
     band : array (K,)
         Decade of the bin, from 0: bins of a decade share what they are heaped on.
     """
@@ -49,6 +54,7 @@ class Grid(NamedTuple):
     hats: Hats
     heaps: np.ndarray
     points: np.ndarray
+    given: np.ndarray | None
     band: np.ndarray
 
     def bin_of(self, values: np.ndarray) -> np.ndarray:
@@ -71,7 +77,7 @@ def default_knots(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.unique(knots[(knots > low) & (knots < high)])
 
 
-def make_grid(low: float, high: float, knots: np.ndarray, precision: float | None, heaped: bool) -> Grid:
+def make_grid(low: float, high: float, knots: np.ndarray, precision: float | None, heaping: bool | Heaping) -> Grid:
     """Bins from the lower to the upper bound, with their points.
 
     Parameters
@@ -82,8 +88,9 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
         Increasing, between the bounds.
     precision : float or None
         Values are multiples of it; None: of nothing.
-    heaped : bool
-        Whether points are told apart by what they are multiples of.
+    heaping : bool, or pairs of a unit and a share
+        Whether points are told apart by what they are multiples of; or the shares of values by the largest of these units that
+        divides them.
 
     Raises
     ------
@@ -102,11 +109,13 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
         )
     z = np.log(edges[1:-1] - (0.5 if whole else 0.0))
     places = np.log(knots / unit)
-    heaps = _heaps(edges[-1]) if heaped and whole else np.ones(1, dtype=np.int64)
+    heaps, given = _heaps(edges[-1]) if heaping is True and whole else np.ones(1, dtype=np.int64), None
+    if not isinstance(heaping, bool):
+        heaps, given = _given(heaping, precision)
     points = _points(edges, heaps) if whole else np.diff(edges)[:, None]
     decades = np.floor(np.log10(np.maximum(edges[:-1], 1.0))).astype(int)
     band = np.unique(decades, return_inverse=True)[1]
-    return Grid(edges, unit, whole, places, _hats(z, places), heaps, points, band)
+    return Grid(edges, unit, whole, places, _hats(z, places), heaps, points, given, band)
 
 
 def _rounded(value: float, digits: int = 1) -> float:
@@ -135,6 +144,16 @@ def _heaps(last: float) -> np.ndarray:
     while heaps[-1] * 10 <= last:
         heaps.append(heaps[-1] * (5 if str(heaps[-1])[0] == "1" else 2))
     return np.array([heap for heap in heaps if heap == 1 or heap <= last], dtype=np.int64)
+
+
+def _given(heaping: Heaping, precision: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Units in units of the precision, and log of the probability of a point of each: its share, over how dense such points are."""
+    units, shares = np.array(heaping).T
+    if precision is None or not np.isclose(units[0], precision):
+        raise InputError(f"heaping must begin with the precision of the data, {precision or 'of which they have none'}, got {units[0]:g}")
+    heaps = np.rint(units / precision).astype(np.int64)
+    density = 1 / heaps - np.append(1 / heaps[1:], 0)
+    return heaps, np.log(shares / density)
 
 
 def _points(edges: np.ndarray, heaps: np.ndarray) -> np.ndarray:

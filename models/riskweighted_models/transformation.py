@@ -16,7 +16,7 @@ from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
-from riskweighted_models.grid import Grid, class_of, default_knots, draw_point, make_grid, share_below
+from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, make_grid, share_below
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.transformation_posterior import Cells, density_of, gamma_of, point_weight, predictor_of, priors, written_sum
@@ -24,6 +24,7 @@ from riskweighted_models.transformation_posterior import Cells, density_of, gamm
 __all__ = ["Binned", "Transformation"]
 
 _FEWEST_DISTINCT = 20
+_FEWEST_HEAPS = 2
 _FEWEST_KNOTS, _MOST_KNOTS = 3, 40
 
 
@@ -70,7 +71,7 @@ class Binned:
         """Place among the heaping parameters of each bin's heaps, (K, C): one of each heap in a decade; -1 where there is no such point."""
         points, band = self.grid.points, self.grid.band
         found = np.full(points.shape, -1)
-        if points.shape[1] > 1:
+        if points.shape[1] > 1 and self.grid.given is None:
             there = np.array([points[band == decade].sum(axis=0) > 0 for decade in range(band.max() + 1)])
             found = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)[band]
         return found
@@ -125,14 +126,16 @@ class Transformation:
     knots : sequence of numbers, optional
         In the units of the response, increasing, within the bounds. Default: twelve round numbers around the median, at distances that
         follow the interquartile range of log y; both are rounded to one digit first.
-    heaping : bool, default True
-        Whether the tendency to multiples of 10, 100, 500, ... is learned; else all points of a bin are alike.
+    heaping : bool, or pairs of a unit and a share, default True
+        Whether the tendency to multiples of 10, 100, 500, ... is learned; False: all points of a bin are alike. Pairs give it:
+        ``((1, 0.3), (100, 0.5), (1000, 0.2))``, the shares of values by the largest of these units that divides them, which must begin with
+        the precision of the data.
     """
 
     formula: str
     support: tuple[float | None, float | None] | None = None
     knots: tuple[float, ...] | None = None
-    heaping: bool = True
+    heaping: bool | Heaping = True
 
     def __post_init__(self) -> None:
         response_name(self.formula)
@@ -140,7 +143,7 @@ class Transformation:
         if self.knots is not None:
             object.__setattr__(self, "knots", _checked_knots(self.knots))
         if not isinstance(self.heaping, bool):
-            raise InputError(f"heaping must be true or false, got {self.heaping!r}")
+            object.__setattr__(self, "heaping", _checked_heaping(self.heaping))
 
     @property
     def target(self) -> str:
@@ -238,6 +241,24 @@ class Transformation:
         if (len(theta["step"]) + 1, len(tilt)) != (len(prepared.grid.knots), len(prepared.grid.band)):
             raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")
         return bin_probabilities(predictor_of(theta, rows), gamma_of(theta), tilt, prepared.grid.hats), which
+
+
+def _checked_heaping(heaping: Any) -> Heaping:
+    try:
+        given = tuple((float(unit), float(share)) for unit, share in heaping)
+        units, shares = np.array(given).T
+        ratio = units[1:] / units[:-1]
+        right = bool(
+            np.isfinite(given).all() and units[0] > 0 and (ratio > 1.5).all() and np.allclose(ratio, np.rint(ratio)) and (shares > 0).all()
+        )
+    except (TypeError, ValueError):
+        right = False
+    if not right or abs(shares.sum() - 1) > 1e-6 or len(given) < _FEWEST_HEAPS:
+        raise InputError(
+            "heaping must be true or false, or two or more pairs of a unit and a share such as [[1, 0.3], [100, 0.5], [1000, 0.2]], "
+            f"each unit a multiple of the one before it, shares positive with sum 1; got {heaping!r}"
+        )
+    return given
 
 
 def _checked_knots(knots: Any) -> tuple[float, ...]:

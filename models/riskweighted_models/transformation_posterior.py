@@ -108,7 +108,7 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
     binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
     phi = theta["log_heaping"] if "log_heaping" in theta else np.zeros(0)
-    log_weight = pt.concatenate([phi, pt.zeros(1)])[cells.heap_of]
+    log_weight = pt.concatenate([phi, pt.zeros(1)])[cells.heap_of] + _given(cells.grid)
     points = pt.log((cells.grid.points * pt.exp(log_weight)).sum(axis=1))
     total: Tensor = binned + (data["heaped"] * (log_weight - points[:, None])).sum()
     return total
@@ -204,10 +204,15 @@ def gamma_of(theta: Draw) -> np.ndarray:
     return np.asarray(theta["gamma_middle"] + _walk(len(theta["step"]) + 1) @ theta["step"])
 
 
+def _given(grid: Grid) -> np.ndarray | float:
+    """What is given of a point's log probability, (C,), or nothing."""
+    return 0.0 if grid.given is None else grid.given
+
+
 def point_weight(theta: Draw, grid: Grid, heap_of: np.ndarray) -> np.ndarray:
     """P(point | bin) by heap, (K, C); of a unit of width where values are on no grid."""
     log_phi = np.asarray(theta.get("log_heaping", np.zeros(0)))
-    weight = np.where(grid.points > 0, np.exp(np.append(log_phi, 0.0)[heap_of]), 0.0)
+    weight = np.where(grid.points > 0, np.exp(np.append(log_phi, 0.0)[heap_of] + _given(grid)), 0.0)
     return np.asarray(weight / (grid.points * weight).sum(axis=1, keepdims=True))
 
 

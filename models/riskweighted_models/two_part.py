@@ -340,6 +340,11 @@ class TwoPart:
         return values
 
 
+def _hashable(value: Any) -> Any:
+    """Lists as tuples, to any depth."""
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
 def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
     """The setting ``value_settings``: pairs of a name and a value."""
     pairs = list(given.items()) if isinstance(given, Mapping) else given
@@ -350,7 +355,7 @@ def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"value_settings has {twice[0]!r} more than once")
-    settings = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in pairs)
+    settings = tuple((name, _hashable(value)) for name, value in pairs)
     try:
         hash(settings)
     except TypeError:

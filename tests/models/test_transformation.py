@@ -222,6 +222,25 @@ def _settings_of(name):
     return [field.name for field in dataclasses.fields(rw.load_synthesizer(name)) if field.name != "formula"]
 
 
+def test_given_heaping_is_what_is_drawn(positive, data):
+    given = ((1, 0.2), (100, 0.5), (1000, 0.3))
+    model = transformation(heaping=given)
+    fitted = quick(model, positive)
+    assert "log_heaping" not in fitted.posterior
+    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
+    assert (drawn % 1000 == 0).mean() == pytest.approx(0.3, abs=0.03)
+    assert (drawn % 100 == 0).mean() == pytest.approx(0.8, abs=0.03)
+    theta, prepared, values = fitted.draw(0, 0), fitted.prepared, positive["income"].to_numpy()
+    np.testing.assert_allclose(np.log(model.mass(theta, prepared, values, values)), model.log_likelihood(theta, prepared), rtol=1e-9)
+    parts = two_part(value_settings={"heaping": [[1, 0.2], [100, 0.8]]}).prepare(data).parts
+    assert {part.prepared.grid.heaps.tolist() == [1, 100] for part in parts.values()} == {True}
+
+
+def test_given_heaping_begins_with_the_precision(positive):
+    with pytest.raises(InputError, match="must begin with the precision of the data"):
+        transformation(heaping=((10, 0.5), (100, 0.5))).prepare(positive)
+
+
 @pytest.mark.parametrize("name", ["two-part", "transformation"])
 def test_every_setting_stands_in_the_catalogue(name):
     start = CATALOGUE.index(f"| `{name}` | default | |")
@@ -238,6 +257,18 @@ def test_every_setting_stands_in_the_catalogue(name):
         ({"knots": (1.0, 2.0)}, "knots must be"),
         ({"knots": (3.0, 2.0, 1.0)}, "knots must increase"),
         ({"heaping": "yes"}, "true or false"),
+        *(
+            ({"heaping": wrong}, "sum 1")
+            for wrong in (
+                ((1, 0.5), (100, 0.6)),
+                ((1, 1.0),),
+                ((1, 1.2), (100, -0.2)),
+                ((100, 0.5), (1, 0.5)),
+                ((2, 0.5), (5, 0.5)),
+                ((1, 0.5), (100, np.nan)),
+                ((1, 2, 3), (1, 2, 3)),
+            )
+        ),
     ],
 )
 def test_settings_of_a_transformation_that_make_no_sense_are_refused(settings, text):
