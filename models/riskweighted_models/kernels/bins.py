@@ -21,7 +21,8 @@ import numpy as np
 __all__ = ["CUBIC", "LINEAR", "Hats", "bin_probabilities", "weighted_sum"]
 
 LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
-_MOST = 250.0  # exponents beyond it are held there: exp(-250) is no probability that a record can have
+_MOST = 700.0  # exponents beyond it are held there, where a double ends
+_LEAST = 1e-290  # masses below it are written as the tails they are
 
 _BLOCK = 64
 # The row of inner edge k holds, for every design of a block: h, F(h) and F(-h) (later the slope of F); how far s(h) moved to get there
@@ -232,6 +233,35 @@ def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
         row[_MOVED + i] = slope * scale[i] * tilt_step
 
 
+@_kernel
+def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
+    """log of a mass that is too small for a double, far out in a tail; w times its derivatives are added to those of the edges.
+
+    There F(h) is exp(s(h)), or 1 - F(h) is exp(-s(h)): the mass is that of the nearer edge times 1 - exp(-d), d being the rise of s.
+    """
+    lower = rows[place - _ROW + _AT] if k > 0 else -np.inf
+    upper = rows[place + _AT] if k < edges else np.inf
+    above = lower > -upper  # the upper tail
+    near, far = (lower, upper) if above else (upper, lower)
+    s = near * (LINEAR + CUBIC * near * near)
+    slope = LINEAR + 3.0 * CUBIC * near * near
+    found, further, rest = -abs(s), 0.0, 0.0
+    if np.isfinite(far):
+        rise = (upper - lower) * (LINEAR + CUBIC * (lower * (lower + upper) + upper * upper))
+        found += np.log(-np.expm1(-rise))
+        further = 1.0 / np.expm1(rise)
+        rest = w * further * (LINEAR + 3.0 * CUBIC * far * far)
+    if above:
+        rows[place - _ROW + _MOVED] -= w * slope * (1.0 + further)
+        if k < edges:
+            rows[place + _MOVED] += rest
+    else:
+        rows[place + _MOVED] += w * slope * (1.0 + further)
+        if k > 0:
+            rows[place - _ROW + _MOVED] -= rest
+    return found
+
+
 @_inlined
 def _gathered(row, run, by_slope, hats, k, sign):  # type: ignore[no-untyped-def]
     """One more edge in the running sum, which is what the likelihood gains by all that h adds next."""
@@ -304,8 +334,12 @@ def weighted_sum(
                 w, k = pair_weight[pair], pair_bin[pair]
                 if w > 0.0:
                     place = k * _ROW + i
-                    value += w * (np.log(rows[place + _MASS]) + delta[k])
                     by_delta[k] += w
+                    value += w * delta[k]
+                    if rows[place + _MASS] < _LEAST:
+                        value += w * _tail(rows, place, k, edges, w)
+                        continue
+                    value += w * np.log(rows[place + _MASS])
                     share = w / rows[place + _MASS]
                     if k > 0:
                         rows[place - _ROW + _MOVED] -= share * rows[place - _ROW + _ABOVE]
