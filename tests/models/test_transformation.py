@@ -147,7 +147,7 @@ def test_ball_probabilities_are_shares_of_draws(fitted, data):
     assert abs(z.std() - 1) < 0.15
 
 
-@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # too few draws for as many datasets; only bounds count
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # few draws; only bounds count
 def test_weights_of_zero_on_a_level_leave_its_draws_within_the_bounds(data):
     alpha = np.where(data["region"] == "c", 0.0, 0.1)
     fitted = quick(two_part(), data, alpha)
