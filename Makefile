@@ -19,7 +19,7 @@ test: $(VENV)/.installed
 # The fast part of the suite with the lowest versions that pyproject.toml allows; a newer neighbour's warnings are none of ours.
 # Left out besides: what needs a browser, and many-times-repeated cases that do not depend on versions.
 test-lowest: $(LOWEST_VENV)/.installed
-	timeout 1200 $(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" -o filterwarnings=default --disable-warnings \
+	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" -o filterwarnings=default --disable-warnings \
 	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/statistical --ignore tests/tools --ignore tests/harness \
 	  --deselect tests/release/test_pack.py::test_names_of_all_kinds_stay_names_in_the_code \
 	  --deselect tests/commands/test_main.py::test_wrong_studies_are_refused_before_anything_is_written
