@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.peers_cases import Case, cases
-from benchmarks.peers_map import PLUG_IN, plot_peers
+from benchmarks.peers_map import plot_peers
 from benchmarks.peers_measures import COLUMNS, measured, printed
-from benchmarks.peers_methods import PEERS
+from benchmarks.peers_methods import PEERS, PLUG_IN
 from riskweighted import InputError, compile_model, load_synthesizer, marginal_weights, pairwise_weights, synthesizer_names
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.seeds import seed_for

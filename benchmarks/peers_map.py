@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from benchmarks.peers_methods import PLUG_IN
 from riskweighted.plots.style import NOTE_SIZE, finish, printable, scheme_styles
 
 __all__ = ["plot_peers"]
 
-PLUG_IN = "plug-in"
 _MARKERS = ("o", "D", "s", "^", "P", "X")
 _PEER_MARKERS = ("v", "<", ">", "h", "*")
 _PEER_COLOUR = "#777777"

@@ -12,8 +12,9 @@ from scipy.special import ndtr, ndtri
 from riskweighted import build_design
 from riskweighted.synthesis.formulas import response_name, split_formula
 
-__all__ = ["PEERS", "cart", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
+__all__ = ["PEERS", "PLUG_IN", "cart", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
 
+PLUG_IN = "plug-in"  # parameters are estimates, used as they are
 NOISE = 0.2  # standard deviation of log-normal noise
 LEAST_LEAF = 5
 TOP = 0.97
@@ -70,9 +71,9 @@ def cart(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarr
 PEERS: dict[str, tuple[Method, str]] = {
     "top-coding": (top_coding, "none"),
     "log-normal noise": (log_normal_noise, "none"),
-    "normal-scores regression": (normal_scores_regression, "plug-in"),
-    "CART": (cart, "plug-in"),
-    "Gaussian copula": (gaussian_copula, "plug-in"),
+    "normal-scores regression": (normal_scores_regression, PLUG_IN),
+    "CART": (cart, PLUG_IN),
+    "Gaussian copula": (gaussian_copula, PLUG_IN),
 }
 
 

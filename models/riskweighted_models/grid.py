@@ -109,9 +109,11 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
         )
     z = np.log(edges[1:-1] - (0.5 if whole else 0.0))
     places = np.log(knots / unit)
-    heaps, given = _heaps(edges[-1]) if heaping is True and whole else np.ones(1, dtype=np.int64), None
+    heaps, given = np.ones(1, dtype=np.int64), None
     if not isinstance(heaping, bool):
         heaps, given = _given(heaping, precision)
+    elif heaping and whole:
+        heaps = _heaps(edges[-1])
     points = _points(edges, heaps) if whole else np.diff(edges)[:, None]
     decades = np.floor(np.log10(np.maximum(edges[:-1], 1.0))).astype(int)
     band = np.unique(decades, return_inverse=True)[1]

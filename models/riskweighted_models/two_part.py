@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
+from riskweighted.common.settings import as_tuples
 from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
@@ -340,11 +341,6 @@ class TwoPart:
         return values
 
 
-def _hashable(value: Any) -> Any:
-    """Lists as tuples, to any depth."""
-    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
-
-
 def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
     """The setting ``value_settings``: pairs of a name and a value."""
     pairs = list(given.items()) if isinstance(given, Mapping) else given
@@ -355,7 +351,7 @@ def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"value_settings has {twice[0]!r} more than once")
-    settings = tuple((name, _hashable(value)) for name, value in pairs)
+    settings = tuple((name, as_tuples(value)) for name, value in pairs)
     try:
         hash(settings)
     except TypeError:

@@ -16,7 +16,18 @@ from typing import Any, TypeVar
 
 from riskweighted.common.errors import InputError, listing
 
-__all__ = ["APART", "as_table", "as_toml", "fields_to_table", "from_table", "read_fields", "read_toml", "setting_names", "to_table"]
+__all__ = [
+    "APART",
+    "as_table",
+    "as_toml",
+    "as_tuples",
+    "fields_to_table",
+    "from_table",
+    "read_fields",
+    "read_toml",
+    "setting_names",
+    "to_table",
+]
 
 T = TypeVar("T")
 APART = {"apart": True}  # metadata of a field that stands in no file under its own name
@@ -109,6 +120,11 @@ def as_table(table: object, place: str) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise InputError(f"{f'setting {place!r}' if place else 'the settings'} must be a table, got {type(table).__name__}")
     return table
+
+
+def as_tuples(value: Any) -> Any:
+    """Lists as tuples, those in lists too: what is made of such settings has a hash."""
+    return tuple(map(as_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 def to_table(settings: Any) -> Any:

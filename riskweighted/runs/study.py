@@ -15,7 +15,17 @@ import pandas as pd
 
 from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text, real_path
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_fields, read_toml, setting_names, to_table
+from riskweighted.common.settings import (
+    APART,
+    as_table,
+    as_tuples,
+    fields_to_table,
+    from_table,
+    read_fields,
+    read_toml,
+    setting_names,
+    to_table,
+)
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer
@@ -299,7 +309,7 @@ def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> S
             f"setting {listing(tables)} of synthesizer {name!r} must be a value or a list, got a table; names with values are a list of "
             "pairs, such as [['components', 2]]"
         )
-    made = kind(formula, **{key: _hashable(value) for key, value in settings.items()})
+    made = kind(formula, **{key: as_tuples(value) for key, value in settings.items()})
     boundless = [setting for setting, value in settings.items() if isinstance(value, float) and not math.isfinite(value)]
     if boundless:
         raise InputError(f"setting {listing(boundless)} of synthesizer {name!r} must be finite; leave it out, or give a number")
@@ -308,11 +318,6 @@ def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> S
 
 def _holds_table(value: Any) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, (list, tuple)) and any(map(_holds_table, value)))
-
-
-def _hashable(value: Any) -> Any:
-    """Lists as tuples, those in lists too: a synthesizer is a value."""
-    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
 
 
 def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:

@@ -198,6 +198,16 @@ def _distribution(eta, slope, hats, tilt, rows, total, work, spare):  # type: ig
         total[i] += tilt[0] * first[_BELOW + i] + tilt[edges] * last[_ABOVE + i]
 
 
+@_inlined
+def _carry(eta, gamma, hats, tilt, filled, slope, rows, total, work, spare):  # type: ignore[no-untyped-def]
+    """A block of designs, of which the last may be short, through all edges."""
+    for part in range(3):
+        for i in range(eta.shape[1]):
+            filled[part, i] = eta[part, i]
+    _slopes(filled, gamma, hats, slope, work)
+    _distribution(filled, slope, hats, tilt, rows, total, work, spare)
+
+
 @_kernel
 def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hats: Hats) -> np.ndarray:
     """P(bin k | x) of every design, (m, K).
@@ -211,11 +221,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     work, spare, total = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(0, m, _BLOCK):
         size = min(_BLOCK, m - start)
-        for part in range(3):
-            for i in range(size):
-                filled[part, i] = eta[part, start + i]
-        _slopes(filled, gamma, hats, slope, work)
-        _distribution(filled, slope, hats, tilt, rows, total, work, spare)
+        _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
         for i in range(size):
             for k in range(bins):
                 found[start + i, k] = rows[k * _ROW + _MASS + i] * tilt[k] / total[i]
@@ -259,6 +265,23 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
         rows[place + _MOVED] += w * slope * (1.0 + further)
         if k > 0:
             rows[place - _ROW + _MOVED] -= rest
+    return found
+
+
+@_inlined
+def _observed(rows, i, k, w, delta, by_delta):  # type: ignore[no-untyped-def]
+    """w times log of tilt and mass of a bin that design i has; its derivatives are added to those of the edges and of delta."""
+    place, edges = k * _ROW + i, delta.shape[0] - 1
+    by_delta[k] += w
+    mass = rows[place + _MASS]
+    if mass < _LEAST:
+        found = w * (delta[k] + _tail(rows, place, k, edges, w))
+    else:
+        found = w * (delta[k] + np.log(mass))
+        if k > 0:
+            rows[place - _ROW + _MOVED] -= w / mass * rows[place - _ROW + _ABOVE]
+        if k < edges:
+            rows[place + _MOVED] += w / mass * rows[place + _ABOVE]
     return found
 
 
@@ -313,11 +336,7 @@ def weighted_sum(
         size = min(_BLOCK, m - start)
         if design_weight[start : start + size].sum() == 0.0:
             continue
-        for part in range(3):
-            for i in range(size):
-                filled[part, i] = eta[part, start + i]
-        _slopes(filled, gamma, hats, slope, work)
-        _distribution(filled, slope, hats, tilt, rows, total, work, spare)
+        _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
         scale[:] = 0.0
         for i in range(size):
             w = design_weight[start + i]
@@ -331,20 +350,8 @@ def weighted_sum(
             last[_BY_DELTA + i] -= scale[i] * last[_MASS + i]
         for i in range(size):
             for pair in range(pair_start[start + i], pair_start[start + i + 1]):
-                w, k = pair_weight[pair], pair_bin[pair]
-                if w > 0.0:
-                    place = k * _ROW + i
-                    by_delta[k] += w
-                    value += w * delta[k]
-                    if rows[place + _MASS] < _LEAST:
-                        value += w * _tail(rows, place, k, edges, w)
-                        continue
-                    value += w * np.log(rows[place + _MASS])
-                    share = w / rows[place + _MASS]
-                    if k > 0:
-                        rows[place - _ROW + _MOVED] -= share * rows[place - _ROW + _ABOVE]
-                    if k < edges:
-                        rows[place + _MOVED] += share * rows[place + _ABOVE]
+                if pair_weight[pair] > 0.0:
+                    value += _observed(rows, i, pair_bin[pair], pair_weight[pair], delta, by_delta)
         # From the edges to what h adds between them: edges above z0 have all rises between z0 and them, edges below lack them.
         by_slope[:] = 0.0
         work[:] = 0.0
