@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.synthesis.contract import Density, Draw
+from riskweighted.synthesis.laplace import Scaled
 from riskweighted_models.grid import Grid
 from riskweighted_models.kernels.bins import CUBIC, LINEAR, weighted_sum
 
@@ -176,7 +177,7 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
             gradient[places["log_heaping"]] += by_phi
         return height + value, gradient
 
-    return density
+    return Scaled(density, places["log_tau"].start, places["step"], np.sqrt(np.diff(grid.knots)))
 
 
 def _heaped(log_phi: np.ndarray, cells: Cells, heaped: np.ndarray) -> tuple[float, np.ndarray]:

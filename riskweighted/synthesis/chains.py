@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.synthesis.contract import Density
-from riskweighted.synthesis.laplace import Independent, at_mode
+from riskweighted.synthesis.laplace import Coordinates, Independent, round_coordinates
 from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
@@ -23,9 +23,13 @@ __all__ = ["Progress", "run_chains", "run_density"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
+_TARGET = 0.8  # acceptance
+_ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.98  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 
 
-def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> tuple[xr.Dataset, int]:
+def run_chains(
+    compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None, target_accept: float = _TARGET
+) -> tuple[xr.Dataset, int]:
     """Sample with nutpie; BLAS is held to one thread, which the chains need for themselves and sums need to repeat."""
     seed = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint32)[0])
     raised: list[BaseException] = []
@@ -40,7 +44,7 @@ def run_chains(compiled: Any, sampling: Sampling, random_seed: int | None, progr
             chains=sampling.chains,
             cores=sampling.cores,
             seed=seed,
-            target_accept=sampling.target_accept,
+            target_accept=target_accept if sampling.target_accept is None else sampling.target_accept,
             progress_bar=False,
             save_warmup=False,
             blocking=False,
@@ -72,7 +76,10 @@ def run_density(
             name = next(iter(left))
             own[name] = left.pop(name)
         report = None if progress is None else _share_of(progress, number, len(parts))
-        posterior, divergences = run_chains(_density_model(part, own), sampling, int(seed), report)
+        with threadpool_limits(1):
+            coordinates = round_coordinates(part, size)
+        target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * coordinates.prior_share**2
+        posterior, divergences = run_chains(_density_model(coordinates, own), sampling, int(seed), report, target)
         found.append(posterior)
         diverging += divergences
     return xr.merge(found), diverging
@@ -83,29 +90,23 @@ def _share_of(progress: Progress, number: int, parts: int) -> Progress:
     return lambda done, total: progress(number * total + done, parts * total)
 
 
-def _density_model(density: Density, shapes: Mapping[str, tuple[int, ...]]) -> Any:
-    """A model for nutpie of one log density, turned."""
+def _density_model(coordinates: Coordinates, shapes: Mapping[str, tuple[int, ...]]) -> Any:
+    """A model for nutpie of one log density, in round coordinates."""
     sizes = [math.prod(shape) for shape in shapes.values()]
     ends = np.cumsum(sizes)
-    with threadpool_limits(1):
-        mode, turn = at_mode(density, int(ends[-1]))
-
-    def turned(w: np.ndarray) -> tuple[float, np.ndarray]:
-        height, slope = density(mode + turn @ w)
-        return height, turn.T @ slope
 
     def named(w: np.ndarray) -> dict[str, np.ndarray]:
-        vector = mode + turn @ w
+        vector = coordinates.vector(w)
         return {name: vector[end - size : end].reshape(shapes[name]) for name, size, end in zip(shapes, sizes, ends, strict=True)}
 
     return nutpie.compiled_pyfunc.from_pyfunc(
-        len(mode),
-        lambda: turned,
+        int(ends[-1]),
+        lambda: coordinates,
         lambda *seeds: named,
         [np.dtype(float)] * len(shapes),
         list(shapes.values()),
         list(shapes),
-        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, len(mode)),
+        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, int(ends[-1])),
     )
 
 

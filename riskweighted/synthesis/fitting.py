@@ -160,7 +160,7 @@ def fit(
     tune: int = 500,
     chains: int = 4,
     cores: int | None = None,
-    target_accept: float = 0.8,
+    target_accept: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).

@@ -1,15 +1,19 @@
-"""The mode of a log density and the Hessian there: coordinates in which a sampler moves freely, and plug-in parameters."""
+"""The mode of a log density, which gives plug-in parameters, and the Hessian there, which gives coordinates that a sampler moves in freely.
 
-from collections.abc import Callable
+A scale tau with parameters s ~ N(0, tau^2) is where both go wrong. The joint density of tau and s is highest where tau is next to nothing,
+whatever the data say, so its mode is that of tau and s / tau. And the width of s follows tau: wholly where the data say nothing of s, not
+at all where they say all. The sampler moves in s stretched by tau^c, c being the prior's share of what is known of s (a partially
+non-centred parametrisation, Papaspiliopoulos, Roberts & Skold 2007), and c follows alpha.
+"""
+
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg, optimize
 
-__all__ = ["Independent", "at_mode"]
+from riskweighted.synthesis.contract import Density
 
-Density: TypeAlias = Callable[[np.ndarray], tuple[float, np.ndarray]]
+__all__ = ["Coordinates", "Independent", "Scaled", "mode_of", "round_coordinates"]
 
 _DIFFERENCE = 1e-4  # step of the differences of gradients
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
@@ -34,8 +38,91 @@ class Independent:
         return sum(height for height, _ in found), np.concatenate([gradient for _, gradient in found])
 
 
-def at_mode(density: Density, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a log density has its mode, and the coordinates in which it is round there.
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A log density in which some parameters have a prior whose scale is a parameter too; called like any other.
+
+    Attributes
+    ----------
+    density : callable
+    log_scale : int
+        Place of log tau in the vector.
+    scaled : slice
+        Places of the parameters with prior N(0, (tau unit)^2).
+    unit : array
+        Theirs.
+    """
+
+    density: Density
+    log_scale: int
+    scaled: slice
+    unit: np.ndarray
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """The log density and its gradient (d,)."""
+        return self.density(vector)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretched:
+    """A `Scaled` log density, of a vector v: the width of what is scaled follows tau as far as the prior holds it.
+
+    With prior N(0, tau^2) and a normal likelihood of precision d, log sd of s given tau grows by c with log tau, where
+    c = tau^-2 / (d + tau^-2) is the prior's share. So s = centre + (v - centre) r with r = (tau / tau at the centre)^c.
+    """
+
+    of: Scaled
+    centre: np.ndarray  # (d,)
+    share: np.ndarray  # as many as are scaled
+
+    def _parts(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The vector, r, and d log r / d log tau."""
+        scaled, place = self.of.scaled, self.of.log_scale
+        vector, r = v.copy(), np.exp(self.share * (v[place] - self.centre[place]))
+        vector[scaled] = self.centre[scaled] + (v[scaled] - self.centre[scaled]) * r
+        return vector, r, self.share
+
+    def vector(self, v: np.ndarray) -> np.ndarray:
+        """The parameters (d,) of v."""
+        return self._parts(v)[0]
+
+    def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
+        """The log density of v and its gradient (d,)."""
+        scaled, place = self.of.scaled, self.of.log_scale
+        vector, r, rate = self._parts(v)
+        height, slope = self.of.density(vector)
+        slope = slope.copy()
+        slope[place] += slope[scaled] @ (rate * (vector[scaled] - self.centre[scaled])) + rate.sum()
+        slope[scaled] *= r
+        return height + float(np.log(r).sum()), slope
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """A log density in coordinates w (d,) in which it is round near its mode; called like any other."""
+
+    density: Density
+    centre: np.ndarray
+    turn: np.ndarray
+
+    @property
+    def prior_share(self) -> float:
+        """Mean share of the prior in what is known of the `Scaled` parameters, 0 to 1."""
+        return float(self.density.share.mean()) if isinstance(self.density, _Stretched) else 0.0
+
+    def vector(self, w: np.ndarray) -> np.ndarray:
+        """The parameters (d,) at w."""
+        v = self.centre + self.turn @ w
+        return self.density.vector(v) if isinstance(self.density, _Stretched) else v
+
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The log density of w, up to a constant, and its gradient (d,)."""
+        height, slope = self.density(self.centre + self.turn @ w)
+        return height, self.turn.T @ slope
+
+
+def mode_of(density: Density, size: int) -> np.ndarray:
+    """Where a log density of a vector (d,) has its mode, (d,): if `Scaled`, that of the parameters over their scale.
 
     Parameters
     ----------
@@ -43,21 +130,39 @@ def at_mode(density: Density, size: int) -> tuple[np.ndarray, np.ndarray]:
         From a vector (d,) to the log density there and its gradient (d,).
     size : int
         d.
-
-    Returns
-    -------
-    The mode (d,), and R (d, d) with R R' the inverse of minus the Hessian there: the vector is mode + R w.
     """
     if isinstance(density, Independent):
-        found = [at_mode(part, width) for width, part in density.parts]
-        return np.concatenate([mode for mode, _ in found]), linalg.block_diag(*(turn for _, turn in found))
-    place, turn = np.zeros(size), np.eye(size)
+        return np.concatenate([mode_of(part, width) for width, part in density.parts])
+    if isinstance(density, Scaled):
+        whole = _Stretched(density, np.zeros(size), np.ones(len(density.unit)))
+        return whole.vector(mode_of(whole, size))
+    place = np.zeros(size)
     for _ in range(_TURNS):
-        turn = _root_of_inverse(_hessian(density, place))
+        turn = _root_of_inverse(_curvature(density, place))
         if np.abs(turn.T @ density(place)[1]).max() < _NEAR:
             break
         place = place + turn @ _descended(density, place, turn)
-    return place, turn
+    return place
+
+
+def round_coordinates(density: Density, size: int) -> Coordinates:
+    """Those of the Hessian at the mode; what is `Scaled` is stretched by its scale as far as the prior holds it there.
+
+    Parameters
+    ----------
+    density, size
+        See `mode_of`; not `Independent` parts, of which each has its own.
+    """
+    mode = mode_of(density, size)
+    curvature = _curvature(density, mode)
+    if not isinstance(density, Scaled):
+        return Coordinates(density, mode, _root_of_inverse(curvature))
+    given = curvature.copy()  # given tau
+    given[density.log_scale], given[:, density.log_scale] = 0.0, 0.0
+    variance = (_root_of_inverse(given)[density.scaled] ** 2).sum(axis=1)
+    share = np.minimum(variance / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
+    stretched = _Stretched(density, mode, share)
+    return Coordinates(stretched, mode, _root_of_inverse(_curvature(stretched, mode)))
 
 
 def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -71,7 +176,7 @@ def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndar
     return np.asarray(optimize.minimize(downhill, np.zeros(len(place)), jac=True, method="L-BFGS-B", options=options).x)
 
 
-def _hessian(density: Density, place: np.ndarray) -> np.ndarray:
+def _curvature(density: Density, place: np.ndarray) -> np.ndarray:
     """Minus the second derivatives, (d, d), from differences of gradients."""
     rows = []
     for direction in np.eye(len(place)) * _DIFFERENCE:

@@ -17,7 +17,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
-from riskweighted.synthesis.laplace import at_mode
+from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
@@ -180,7 +180,7 @@ def plug_in(fit: Fit) -> dict[str, np.ndarray]:
         raise InputError(f"parameters = 'mode' needs a synthesizer with a compiled density, which {type(fit.synthesizer).__name__} has not")
     shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
-    mode, _ = at_mode(blueprint.density(fit.alpha.to_numpy()), sum(sizes))
+    mode = mode_of(blueprint.density(fit.alpha.to_numpy()), sum(sizes))
     parts = np.split(mode, np.cumsum(sizes)[:-1])
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 

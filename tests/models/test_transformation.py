@@ -14,7 +14,7 @@ from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, In
 from riskweighted.runs.checked import plan_study
 from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
 from riskweighted.synthesis.contract import ContractError
-from riskweighted.synthesis.laplace import at_mode
+from riskweighted.synthesis.laplace import mode_of, round_coordinates
 from riskweighted.synthesis.posterior import plug_in
 
 N = 400
@@ -101,12 +101,30 @@ def test_the_gradient_is_that_of_the_density(prepared, positive):
         assert slope == pytest.approx(gradient[one], rel=1e-5, abs=1e-4)
 
 
-@pytest.mark.parametrize("alpha_of", [np.ones, lambda n: np.linspace(0, 1, n), lambda n: (np.arange(n) < 10).astype(float)])
-def test_the_mode_is_found_whatever_the_weights(prepared, positive, alpha_of):
+WEIGHTS = [np.ones, lambda n: np.linspace(0, 1, n), lambda n: (np.arange(n) < 10).astype(float)]
+
+
+@pytest.mark.parametrize("alpha_of", WEIGHTS)
+def test_the_coordinates_are_round_at_the_mode_whatever_the_weights(prepared, positive, alpha_of):
     density = transformation().build(prepared).density(alpha_of(len(positive)))
     size = sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values())
-    mode, turn = at_mode(density, size)
-    assert np.abs(turn.T @ density(mode)[1]).max() < 0.1  # standard deviations
+    coordinates, step = round_coordinates(density, size), 1e-4
+    assert coordinates.vector(np.zeros(size)) == pytest.approx(mode_of(density, size))
+    curvature = np.array([coordinates(-row)[1] - coordinates(row)[1] for row in np.eye(size) * step]) / (2 * step)
+    assert np.abs(curvature - np.eye(size)).max() < 0.01
+    place = np.random.default_rng(4).normal(0, 0.5, size)
+    for one in range(0, size, 5):
+        moved = np.eye(size)[one] * 1e-5
+        slope = (coordinates(place + moved)[0] - coordinates(place - moved)[0]) / 2e-5
+        assert slope == pytest.approx(coordinates(place)[1][one], rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha_of", WEIGHTS)
+def test_the_mode_keeps_a_scale_that_the_weights_leave_to_its_prior(prepared, positive, alpha_of):
+    """The joint density of the scale and the steps is highest at a scale of nearly nothing (.04 here); its prior is about .5."""
+    density = transformation().build(prepared).density(alpha_of(len(positive)))
+    mode = mode_of(density, sum(int(np.prod(shape)) for shape in prepared.cells.shapes.values()))
+    assert 0.2 < np.exp(mode[density.log_scale]) < 2
 
 
 def test_a_density_that_is_not_the_model_is_refused(prepared, positive):
