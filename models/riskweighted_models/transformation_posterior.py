@@ -11,6 +11,7 @@ from riskweighted.synthesis.contract import Density, Draw
 from riskweighted.synthesis.laplace import Scaled
 from riskweighted_models.grid import Grid
 from riskweighted_models.kernels.bins import CUBIC, LINEAR, weighted_sum
+from riskweighted_models.kernels.heaps import heaped_sum
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -172,22 +173,12 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
         gradient[places["step"]] += by_gamma @ walk
         gradient[places["tilt"]] += by_tilt
         if "log_heaping" in places:
-            found, by_phi = _heaped(vector[places["log_heaping"]], cells, heaped)
+            found, by_phi = heaped_sum(vector[places["log_heaping"]], cells.heap_of, grid.points, heaped)
             value += found
             gradient[places["log_heaping"]] += by_phi
         return height + value, gradient
 
     return Scaled(density, places["log_tau"].start, places["step"], np.sqrt(np.diff(grid.knots)))
-
-
-def _heaped(log_phi: np.ndarray, cells: Cells, heaped: np.ndarray) -> tuple[float, np.ndarray]:
-    """sum of alpha log P(point | bin) over the weights of bins and heaps (K, C), and its gradient (F,)."""
-    log_weight = np.append(log_phi, 0.0)[cells.heap_of]
-    weight = cells.grid.points * np.exp(log_weight)
-    total = weight.sum(axis=1, keepdims=True)
-    by_cell = heaped - heaped.sum(axis=1, keepdims=True) * weight / total
-    value = float((heaped * (log_weight - np.log(total))).sum())
-    return value, np.bincount(cells.heap_of.ravel() + 1, weights=by_cell.ravel(), minlength=len(log_phi) + 1)[1:]
 
 
 def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:
