@@ -78,7 +78,7 @@ def run_density(
         report = None if progress is None else _share_of(progress, number, len(parts))
         with threadpool_limits(1):
             coordinates = round_coordinates(part, size)
-        target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * coordinates.prior_share**2
+        target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * coordinates.prior_share
         posterior, divergences = run_chains(_density_model(coordinates, own), sampling, int(seed), report, target)
         found.append(posterior)
         diverging += divergences
