@@ -1,9 +1,9 @@
-"""Our schemes and models against what others do: `python -m benchmarks.peers --out FOLDER [--quick]`.
+"""Our schemes and models against what others do: `python -m benchmarks.peers --out FOLDER [--quick] [--resume]`.
 
 The same data, scenario and measures for all: risk and utility of L = 20 synthetic datasets by each installed model of ours under each
 weighting scheme, and by top-coding, log-normal noise, normal-scores regression (what synthpop calls normrank), CART with leaf donors
 (synthpop's default; needs `pip install 'riskweighted[peers]'`) and a Gaussian copula. FOLDER gets the tidy table (peers.csv), the
-tables in print (peers.md) and the risk-utility map (peers.png).
+tables in print (peers.md) and the risk-utility map (peers.png). An interrupted comparison goes on with --resume.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import dataclasses
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from riskweighted.synthesis.sampling import Sampling
 
 SEED = 12
 DATASETS = 20
+_SCHEMES: dict[str, Callable[..., pd.Series] | None] = {"unweighted": None, "marginal": marginal_weights, "pairwise": pairwise_weights}
 _NOTE = """# Ours and what others do
 
 `python -m benchmarks.peers --out FOLDER`: {datasets} synthetic datasets each, the same scenario and measures for all. Parameters: "drawn"
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     parser.add_argument("--quick", action="store_true", help="1,500 records of each data set, L = 5, short chains")
     parser.add_argument("--data", default="", help="only data sets whose name holds this text")
+    parser.add_argument("--resume", action="store_true", help="keep the rows of FOLDER/peers.csv, and make those it lacks")
     parser.add_argument("--models", default=None, help="only these models, separated by commas; none: --models ''")
     arguments = parser.parse_args()
     if find_spec("sklearn") is None:
@@ -55,27 +57,49 @@ def main() -> None:
     if not chosen:
         parser.error(f"no data set is called {arguments.data!r}")
     wanted = None if arguments.models is None else arguments.models.split(",")
-    write(compare(chosen, quick=arguments.quick, wanted=wanted), chosen, arguments.out, 5 if arguments.quick else DATASETS)
+    table = arguments.out / "peers.csv"
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if not arguments.resume:
+        table.unlink(missing_ok=True)
+    compare(chosen, table, quick=arguments.quick, wanted=wanted)
+    write(read(table, chosen), chosen, arguments.out, 5 if arguments.quick else DATASETS)
 
 
-def compare(chosen: list[Case], *, quick: bool, wanted: list[str] | None = None) -> pd.DataFrame:
-    """The tidy table, in the columns of `benchmarks.peers_measures.COLUMNS`."""
-    rows = []
+def read(table: Path, chosen: list[Case]) -> pd.DataFrame:
+    """The tidy table, ours before the others."""
+    if not table.exists():
+        return pd.DataFrame(columns=list(COLUMNS))
+    found = pd.read_csv(table, keep_default_na=False, na_values={"confidential": "", "value": ""}, dtype={"parameter": str})
+    found = found.drop_duplicates([*COLUMNS[:6]], keep="last")
+    order = [list(dict.fromkeys(found["data"])), [*chosen[0].models, *PEERS]]
+    places = [found[column].map(names.index) for column, names in zip(("data", "method"), order, strict=True)]
+    return found.iloc[np.lexsort(places[::-1])].reset_index(drop=True)
+
+
+def compare(chosen: list[Case], table: Path, *, quick: bool, wanted: list[str] | None = None) -> None:
+    """Add to the tidy table, in the columns of `benchmarks.peers_measures.COLUMNS`, whatever it lacks, method by method."""
     for case in chosen:
-        for (method, weights, parameters), frames in _every(case, quick=quick, wanted=wanted):
+        there = read(table, chosen)
+        ended = (there["data"] == case.name) & ~((there["parameters"] == PLUG_IN) & (there["weights"] != ""))
+        done = set(there.loc[ended, ["method", "weights"]].itertuples(index=False, name=None))
+        for (method, weights, parameters), frames in _every(case, done, quick=quick, wanted=wanted):
             started = time.perf_counter()
-            rows += [(case.name, method, weights, parameters, *row) for row in measured(case, frames)]
+            rows = [(case.name, method, weights, parameters, *row) for row in measured(case, frames)]
+            pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(table, mode="a", header=not table.exists(), index=False, float_format="%.6g")
             _say(f"{case.name}: {method} {weights} measured in {time.perf_counter() - started:.1f} s")
-    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _every(case: Case, *, quick: bool, wanted: list[str] | None) -> Iterator[tuple[tuple[str, str, str], list[pd.DataFrame]]]:
-    """Label and datasets of every method."""
+def _every(
+    case: Case, done: set[tuple[str, str]], *, quick: bool, wanted: list[str] | None
+) -> Iterator[tuple[tuple[str, str, str], list[pd.DataFrame]]]:
+    """Label and datasets of every method that is not done."""
     count = 5 if quick else DATASETS
     for name, settings in case.models.items():
         if wanted is None or name in wanted:
-            yield from _ours(case, name, dict(settings), count, quick=quick)
+            yield from _ours(case, name, dict(settings), count, done, quick=quick)
     for name, (_, parameters) in PEERS.items():
+        if (name, "") in done:
+            continue
         started = time.perf_counter()
         frames = peer_frames(case, name, count)
         _say(f"{case.name}: {name} made in {time.perf_counter() - started:.1f} s")
@@ -94,11 +118,14 @@ def peer_frames(case: Case, name: str, count: int) -> list[pd.DataFrame]:
 
 
 def _ours(
-    case: Case, name: str, settings: dict[str, object], count: int, *, quick: bool
+    case: Case, name: str, settings: dict[str, object], count: int, done: set[tuple[str, str]], *, quick: bool
 ) -> Iterator[tuple[tuple[str, str, str], list[pd.DataFrame]]]:
     """Datasets of a model of ours under every scheme; what it refuses, and what did not converge, is said."""
     if name not in synthesizer_names():
         _say(f"{case.name}: {name} is not installed")
+        return
+    left = [scheme for scheme in _SCHEMES if (name, scheme) not in done]
+    if not left:
         return
     kind = load_synthesizer(name)
     if "support" in [field.name for field in dataclasses.fields(kind)]:  # type: ignore[arg-type]
@@ -110,26 +137,24 @@ def _ours(
     except InputError as error:
         _say(f"{case.name}: {name} refuses the data: {error}")
         return
-    schemes = {"unweighted": None, "marginal": marginal_weights(case.frame, case.scenario)}
-    schemes["pairwise"] = pairwise_weights(case.frame, case.scenario)
     fused = model.blueprint is not None and model.blueprint.density is not None  # sampled in the coordinates of its mode
     sampling = Sampling(draws=300, tune=300) if quick else Sampling() if fused else Sampling(target_accept=0.9)
-    for scheme, alpha in schemes.items():
+    for scheme in left:
+        weigh = _SCHEMES[scheme]
+        alpha = None if weigh is None else weigh(case.frame, case.scenario)
         started = time.perf_counter()
         fitted = model.sample(alpha, random_seed=SEED, sampling=sampling)
         passed = "" if fitted.converged else ", NOT CONVERGED"
         _say(f"{case.name}: {name} {scheme} sampled in {time.perf_counter() - started:.0f} s{passed}")
         label = (name, scheme, "drawn" if fitted.converged else "drawn, not converged")
         seed = seed_for(SEED, "synthesize", f"{case.name}/{name}/{scheme}")
-        yield label, fitted.synthesize(count, random_seed=seed)
         if fused and alpha is None:  # as the peers do it
             yield (name, scheme, PLUG_IN), fitted.synthesize(count, random_seed=seed, parameters="mode")
+        yield label, fitted.synthesize(count, random_seed=seed)
 
 
 def write(table: pd.DataFrame, chosen: list[Case], out: Path, count: int) -> None:
-    """The three files."""
-    out.mkdir(parents=True, exist_ok=True)
-    table.to_csv(out / "peers.csv", index=False, float_format="%.6g")
+    """The tables in print and the map."""
     numeric = ", ".join(f"{case.numeric} ({case.name})" for case in chosen)
     models = ", ".join(dict.fromkeys(table.loc[table["weights"] != "", "method"])) or "none"
     text = _NOTE.format(datasets=count, numeric=numeric, models=models) + printed(table)

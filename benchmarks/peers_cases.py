@@ -39,12 +39,11 @@ class Case:
 
 
 def _models(**scale: Any) -> dict[str, dict[str, Any]]:
-    """Two-part and transformation models have a scale of their own."""
+    """Two parts have a scale of their own; where all values are positive they are the transformation model alone."""
     return {
         "normal-mixture": {"components": 3, **scale},
         "linear-regression": {**scale},
         "two-part": {"value": "transformation"},
-        "transformation": {},
     }
 
 

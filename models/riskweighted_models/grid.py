@@ -15,7 +15,7 @@ from riskweighted_models.kernels.bins import Hats
 __all__ = ["Grid", "Heaping", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
-_STEP = 0.125  # of the bins between the outer knots, in spreads
+_STEP, _LOW_STEP, _LOW = 0.125, 0.25, -2.0  # of the bins between the outer knots, in spreads, and of those in the lower tail
 _MOST_UNITS, _MOST_BINS = 1e15, 500
 _BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # and beyond them, a decade
 
@@ -130,7 +130,9 @@ def _edges(low: float, high: float, knots: np.ndarray, whole: bool) -> np.ndarra
     first, last = (max(math.ceil(low), 1), math.floor(high)) if whole else (low, high)
     logs = np.log(knots)
     spread = (logs[-1] - logs[0]) / (_SPREADS[-1] - _SPREADS[0]) if len(knots) > 1 else 1.0
-    inside = np.exp(np.arange(logs[0], logs[-1] + spread, _STEP * max(spread, 0.05)))
+    width = max(spread, 0.05)
+    turn = logs[0] + (_LOW - _SPREADS[0]) * width
+    inside = np.exp(np.concatenate([np.arange(logs[0], turn, _LOW_STEP * width), np.arange(turn, logs[-1] + spread, _STEP * width)]))
     lowest = math.floor(math.log10(first if first > 0 else knots[0])) if whole else math.floor(math.log10(knots[0])) - 3
     decades = 10.0 ** np.arange(lowest, math.ceil(math.log10(last)) + 1)
     below, above = (np.outer(decades, series).ravel() for series in (_BELOW, _ABOVE))

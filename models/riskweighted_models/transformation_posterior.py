@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted.synthesis.laplace import Scaled
 from riskweighted_models.grid import Grid
-from riskweighted_models.kernels.bins import CUBIC, LINEAR, weighted_sum
+from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, weighted_sum
 from riskweighted_models.kernels.heaps import heaped_sum
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     origin = int(hats.origin[0])
     up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
     h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up])  # at inner edges, (K - 1, m)
-    s = LINEAR * h + CUBIC * h**3
+    bent = pt.clip(h, -STRAIGHT, STRAIGHT)
+    s = LINEAR * bent + CUBIC * bent**3 + STEEPEST * (h - bent)
     below, above = _softplus(-s), _softplus(s)  # -log F and -log(1 - F)
     between = _log_one_less_exp(s[:-1] - s[1:]) - (below[1:] + above[:-1])
     log_mass = pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]  # with tilts, (K, m)

@@ -24,7 +24,7 @@ __all__ = ["Progress", "run_chains", "run_density"]
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
 _TARGET = 0.8  # acceptance
-_ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.98  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
+_ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 
 
 def run_chains(
@@ -100,13 +100,13 @@ def _density_model(coordinates: Coordinates, shapes: Mapping[str, tuple[int, ...
         return {name: vector[end - size : end].reshape(shapes[name]) for name, size, end in zip(shapes, sizes, ends, strict=True)}
 
     return nutpie.compiled_pyfunc.from_pyfunc(
-        int(ends[-1]),
+        len(coordinates.centre),
         lambda: coordinates,
         lambda *seeds: named,
         [np.dtype(float)] * len(shapes),
         list(shapes.values()),
         list(shapes),
-        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, int(ends[-1])),
+        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, len(coordinates.centre)),
     )
 
 

@@ -75,26 +75,25 @@ class _Stretched:
     centre: np.ndarray  # (d,)
     share: np.ndarray  # as many as are scaled
 
-    def _parts(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The vector, r, and d log r / d log tau."""
-        scaled, place = self.of.scaled, self.of.log_scale
-        vector, r = v.copy(), np.exp(self.share * (v[place] - self.centre[place]))
-        vector[scaled] = self.centre[scaled] + (v[scaled] - self.centre[scaled]) * r
-        return vector, r, self.share
+    def _log_stretch(self, v: np.ndarray) -> np.ndarray:
+        """log r, (as many as are scaled,)."""
+        place = self.of.log_scale
+        return np.asarray(self.share * (v[place] - self.centre[place]))
 
     def vector(self, v: np.ndarray) -> np.ndarray:
         """The parameters (d,) of v."""
-        return self._parts(v)[0]
+        scaled, vector = self.of.scaled, v.copy()
+        vector[scaled] = self.centre[scaled] + (v[scaled] - self.centre[scaled]) * np.exp(self._log_stretch(v))
+        return vector
 
     def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of v and its gradient (d,)."""
-        scaled, place = self.of.scaled, self.of.log_scale
-        vector, r, rate = self._parts(v)
+        scaled, vector, log_stretch = self.of.scaled, self.vector(v), self._log_stretch(v)
         height, slope = self.of.density(vector)
         slope = slope.copy()
-        slope[place] += slope[scaled] @ (rate * (vector[scaled] - self.centre[scaled])) + rate.sum()
-        slope[scaled] *= r
-        return height + float(np.log(r).sum()), slope
+        slope[self.of.log_scale] += slope[scaled] @ (self.share * (vector[scaled] - self.centre[scaled])) + self.share.sum()
+        slope[scaled] *= np.exp(log_stretch)
+        return height + float(log_stretch.sum()), slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +156,10 @@ def round_coordinates(density: Density, size: int) -> Coordinates:
     curvature = _curvature(density, mode)
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, _root_of_inverse(curvature))
-    given = curvature.copy()  # given tau
-    given[density.log_scale], given[:, density.log_scale] = 0.0, 0.0
-    variance = (_root_of_inverse(given)[density.scaled] ** 2).sum(axis=1)
-    share = np.minimum(variance / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
+    given = np.delete(np.arange(size), density.log_scale)  # tau
+    variance = np.zeros(size)
+    variance[given] = (_root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
+    share = np.minimum(variance[density.scaled] / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
     stretched = _Stretched(density, mode, share)
     return Coordinates(stretched, mode, _root_of_inverse(_curvature(stretched, mode)))
 

@@ -13,7 +13,7 @@ __all__ = ["Sampling"]
 class Sampling:
     """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate.
 
-    A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.98: the more of it is left
+    A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
     to the prior of what is scaled, the shorter its steps.
     """
 

@@ -1,7 +1,7 @@
 """Probabilities of bins under a transformation model, their weighted log-likelihood and its gradient.
 
-With F(h) = 1 / (1 + exp(-A h - B h^3)), which is the normal distribution function to 2e-4 (Page 1977), h monotone in z = log y, hat
-functions B_j on knots (METHODS section 5)::
+With F(h) = 1 / (1 + exp(-s(h))), s(h) = A h + B h^3, which is the normal distribution function to 2e-4 (Page 1977), h monotone in
+z = log y, hat functions B_j on knots (METHODS section 5)::
 
     h(z | x) = e0(x) + integral from z0 to z of sum_j exp(gamma_j + e1(x) + u_j e2(x)) B_j
     P(bin k | x) proportional to (F(h(edge k+1 | x)) - F(h(edge k | x))) exp(delta_k), the end bins open
@@ -9,7 +9,8 @@ functions B_j on knots (METHODS section 5)::
 Every record has the same edges, so a block of designs is carried through them side by side: what is inside the loops over a block is
 addition, multiplication and one division, which the compiler turns into vector instructions. It does so only where it can tell that what is
 read is not what was just written: all that belongs to an edge therefore lies in one row, at distances known beforehand. Differences of F
-are products, F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))) with s(h) = A h + B h^3, so that small ones keep their digits.
+are products, F(b) - F(a) = F(b) F(-a) (1 - exp(s(a) - s(b))), so that small ones keep their digits. Beyond |h| = 5, where 5e-8 is left on
+either side, s goes on straight: a cube there makes cliffs of the log-likelihood, which chains fall off where the data say little.
 """
 
 from collections.abc import Callable
@@ -18,9 +19,11 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-__all__ = ["CUBIC", "LINEAR", "Hats", "bin_probabilities", "weighted_sum"]
+__all__ = ["CUBIC", "LINEAR", "STEEPEST", "STRAIGHT", "Hats", "bin_probabilities", "weighted_sum"]
 
 LINEAR, CUBIC = 1.5976, 0.070566  # A and B: the logistic function of this cubic is nearest to the normal distribution function
+STRAIGHT = 5.0  # beyond it, s has the slope that it has there
+STEEPEST = LINEAR + 3.0 * CUBIC * STRAIGHT * STRAIGHT
 _MOST = 700.0  # exponents beyond it are held there, where a double ends
 _LEAST = 1e-290  # masses below it are written as the tails they are
 
@@ -47,6 +50,32 @@ class Hats(NamedTuple):
     coefficient: np.ndarray
     place: np.ndarray
     origin: np.ndarray
+
+
+@_inlined
+def _bent(h):  # type: ignore[no-untyped-def]
+    return min(max(h, -STRAIGHT), STRAIGHT)
+
+
+@_inlined
+def _score(h):  # type: ignore[no-untyped-def]
+    """s(h)."""
+    bent = _bent(h)
+    return bent * (LINEAR + CUBIC * bent * bent) + (h - bent) * STEEPEST
+
+
+@_inlined
+def _score_slope(h):  # type: ignore[no-untyped-def]
+    bent = _bent(h)
+    return LINEAR + 3.0 * CUBIC * bent * bent
+
+
+@_inlined
+def _score_rise(start, end, distance):  # type: ignore[no-untyped-def]
+    """How far apart s(start) and s(end) are, distance being how far start and end are, from which its digits come."""
+    first, last = _bent(start), _bent(end)
+    beyond = abs((end - last) - (start - first))
+    return (distance - beyond) * (LINEAR + CUBIC * (first * (first + last) + last * last)) + beyond * STEEPEST
 
 
 @_inlined
@@ -108,7 +137,7 @@ def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Ca
             before = pair[old + _AT + i]
             after = before + sign * added[i]
             pair[new + _AT + i] = after
-            pair[new + _MOVED + i] = added[i] * (LINEAR + CUBIC * (before * (before + after) + after * after))
+            pair[new + _MOVED + i] = _score_rise(before, after, added[i])
         for i in range(_BLOCK):
             largest = max(largest, pair[new + _MOVED + i])
         return largest
@@ -174,9 +203,8 @@ def _distribution(eta, slope, hats, tilt, rows, total, work, spare):  # type: ig
     edges, origin = tilt.shape[0] - 1, hats.origin[0]
     start = rows[origin * _ROW : (origin + 1) * _ROW]
     for i in range(_BLOCK):
-        at = eta[0, i]
-        start[_AT + i] = at
-        work[i] = -at * (LINEAR + CUBIC * at * at)
+        start[_AT + i] = eta[0, i]
+        work[i] = -_score(eta[0, i])
     _exp(work, spare)
     for i in range(_BLOCK):
         below = 1.0 / (1.0 + spare[i])
@@ -233,8 +261,7 @@ def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
     """The slope of F at an edge, what the normaliser loses by moving it, and its derivative in delta."""
     for i in range(_BLOCK):
         row[_BY_DELTA + i] -= scale[i] * row[_MASS + i]
-        at = row[_AT + i]
-        slope = row[_ABOVE + i] * row[_BELOW + i] * (LINEAR + 3.0 * CUBIC * at * at)
+        slope = row[_ABOVE + i] * row[_BELOW + i] * _score_slope(row[_AT + i])
         row[_ABOVE + i] = slope
         row[_MOVED + i] = slope * scale[i] * tilt_step
 
@@ -249,14 +276,13 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
     upper = rows[place + _AT] if k < edges else np.inf
     above = lower > -upper  # the upper tail
     near, far = (lower, upper) if above else (upper, lower)
-    s = near * (LINEAR + CUBIC * near * near)
-    slope = LINEAR + 3.0 * CUBIC * near * near
-    found, further, rest = -abs(s), 0.0, 0.0
+    slope = _score_slope(near)
+    found, further, rest = -abs(_score(near)), 0.0, 0.0
     if np.isfinite(far):
-        rise = (upper - lower) * (LINEAR + CUBIC * (lower * (lower + upper) + upper * upper))
+        rise = _score_rise(lower, upper, upper - lower)
         found += np.log(-np.expm1(-rise))
         further = 1.0 / np.expm1(rise)
-        rest = w * further * (LINEAR + 3.0 * CUBIC * far * far)
+        rest = w * further * _score_slope(far)
     if above:
         rows[place - _ROW + _MOVED] -= w * slope * (1.0 + further)
         if k < edges:
