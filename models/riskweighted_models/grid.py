@@ -12,7 +12,7 @@ import numpy as np
 from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
 
-__all__ = ["Grid", "Heaping", "class_of", "default_knots", "draw_point", "make_grid", "share_below"]
+__all__ = ["Grid", "Heaping", "class_of", "default_knots", "draw_point", "make_grid", "share_below", "straight"]
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
 _STEP, _LOW_STEP, _LOW = 0.125, 0.25, -2.0  # of the bins between the outer knots, in spreads, and of those in the lower tail
@@ -107,7 +107,6 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
         raise InputError(
             f"the bounds {low:g} to {high:g} and the knots make {len(edges) - 1} bins, at most {_MOST_BINS}; narrow them (support)"
         )
-    z = np.log(edges[1:-1] - (0.5 if whole else 0.0))
     places = np.log(knots / unit)
     heaps, given = np.ones(1, dtype=np.int64), None
     if not isinstance(heaping, bool):
@@ -117,7 +116,18 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
     points = _points(edges, heaps) if whole else np.diff(edges)[:, None]
     decades = np.floor(np.log10(np.maximum(edges[:-1], 1.0))).astype(int)
     band = np.unique(decades, return_inverse=True)[1]
-    return Grid(edges, unit, whole, places, _hats(z, places), heaps, points, given, band)
+    return Grid(edges, unit, whole, places, _hats(_inner(edges, whole), places), heaps, points, given, band)
+
+
+def straight(grid: Grid) -> Grid:
+    """The same bins with one knot, the middle one: h is then a straight line in log(value)."""
+    knots = grid.knots[[len(grid.knots) // 2]]
+    return grid._replace(knots=knots, hats=_hats(_inner(grid.edges, grid.whole), knots))
+
+
+def _inner(edges: np.ndarray, whole: bool) -> np.ndarray:
+    """Where h is taken: log of the inner edges, or of the middle between a whole one and the number before it, (K - 1,)."""
+    return np.asarray(np.log(edges[1:-1] - (0.5 if whole else 0.0)))
 
 
 def _rounded(value: float, digits: int = 1) -> float:

@@ -16,14 +16,14 @@ from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
-from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, make_grid, share_below
+from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, make_grid, share_below, straight
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.transformation_posterior import Cells, density_of, gamma_of, point_weight, predictor_of, priors, written_sum
 
-__all__ = ["Binned", "Transformation"]
+__all__ = ["FEWEST_DISTINCT", "Binned", "Transformation"]
 
-_FEWEST_DISTINCT = 20
+FEWEST_DISTINCT = 20
 _FEWEST_HEAPS = 2
 _FEWEST_KNOTS, _MOST_KNOTS = 3, 40
 
@@ -152,11 +152,15 @@ class Transformation:
 
     def prepare(self, data: pd.DataFrame) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
-        return self._prepare(data, _FEWEST_DISTINCT)
+        return self._prepare(data, FEWEST_DISTINCT)
 
     def prepare_few(self, data: pd.DataFrame) -> Binned:
-        """The same for any number of distinct values, as of a small part of the records: the prior then decides on their shape."""
-        return self._prepare(data, 1)
+        """The same for a small part of the records and any number of distinct values: h is a straight line in log y.
+
+        That is a log-normal shape but for the tilts, which a handful of records can tell of.
+        """
+        prepared = self._prepare(data, 1)
+        return replace(prepared, grid=straight(prepared.grid))
 
     def _prepare(self, data: pd.DataFrame, fewest: int) -> Binned:
         values = response_values(self.formula, data)
@@ -238,7 +242,7 @@ class Transformation:
         """P(bin | x) of every distinct design, (m, K), and which is each record's, (n,)."""
         rows, which = prepared.distinct
         tilt = np.asarray(theta["tilt"], dtype=float)
-        if (len(theta["step"]) + 1, len(tilt)) != (len(prepared.grid.knots), len(prepared.grid.band)):
+        if (len(gamma_of(theta)), len(tilt)) != (len(prepared.grid.knots), len(prepared.grid.band)):
             raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")
         return bin_probabilities(predictor_of(theta, rows), gamma_of(theta), tilt, prepared.grid.hats), which
 

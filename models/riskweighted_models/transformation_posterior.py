@@ -69,7 +69,7 @@ class Cells(NamedTuple):
         """Of every parameter, in the order of the vector that is sampled."""
         p, knots, heaps = self.rows.shape[1], len(self.grid.knots), len(self.heap_log_units)
         shapes: dict[str, tuple[int, ...]] = {"intercept": (), **(dict.fromkeys(_SLOPES, (p,)) if p else {})}
-        shapes |= {"gamma_middle": (), "log_tau": (), "step": (knots - 1,), "tilt": (len(self.grid.band),)}
+        shapes |= {"gamma_middle": (), **({"log_tau": (), "step": (knots - 1,)} if knots > 1 else {}), "tilt": (len(self.grid.band),)}
         return shapes | ({"log_heaping": (heaps,)} if heaps else {})
 
     def weigh(self, alpha: np.ndarray) -> dict[str, np.ndarray]:
@@ -96,7 +96,7 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     """The weighted log-likelihood as METHODS section 5 writes it, for the weights of `Cells.weigh`."""
     hats, slopes = cells.grid.hats, [theta[name] if name in theta else np.zeros(0) for name in _SLOPES]
     e0, e1, e2 = (pt.as_tensor(cells.rows) @ slope for slope in slopes)
-    gamma = theta["gamma_middle"] + _walk(len(cells.grid.knots)) @ theta["step"]
+    gamma = theta["gamma_middle"] + _walk(len(cells.grid.knots)) @ theta.get("step", np.zeros(0))
     slope = pt.exp(gamma[:, None] + e1 + hats.place[:, None] * e2)  # at the knots, (J, m)
     rise = pt.as_tensor(hats.coefficient) @ slope  # between inner edges, (K - 2, m)
     origin = int(hats.origin[0])
@@ -147,7 +147,8 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
     mean, precision = np.zeros(sum(sizes)), np.zeros(sum(sizes))
     for name, place in places.items():
         precision[place] = 0.0 if name == "step" else _SD[name] ** -2
-    mean[places["log_tau"]] = _LOG_TAU
+    if "step" in places:
+        mean[places["log_tau"]] = _LOG_TAU
     if "log_heaping" in places:
         mean[places["log_heaping"]] = cells.heap_log_units
 
@@ -155,11 +156,13 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
         off = vector - mean
         gradient = -precision * off
         height = 0.5 * float(gradient @ off)
-        log_tau, step = vector[places["log_tau"]], vector[places["step"]]
-        standard = step * np.exp(-log_tau - log_distance)
-        height -= 0.5 * float(standard @ standard) + len(step) * float(log_tau[0])
-        gradient[places["log_tau"]] += standard @ standard - len(step)
-        gradient[places["step"]] -= standard * np.exp(-log_tau - log_distance)
+        step = np.zeros(0)
+        if "step" in places:
+            log_tau, step = vector[places["log_tau"]], vector[places["step"]]
+            standard = step * np.exp(-log_tau - log_distance)
+            height -= 0.5 * float(standard @ standard) + len(step) * float(log_tau[0])
+            gradient[places["log_tau"]] += standard @ standard - len(step)
+            gradient[places["step"]] -= standard * np.exp(-log_tau - log_distance)
         eta = np.empty((3, len(rows)))
         for part, name in enumerate(_SLOPES):
             eta[part] = vector[places[name]] @ columns if name in places else 0.0
@@ -171,7 +174,8 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
             if name in places:
                 gradient[places[name]] += columns @ by_eta[part]
         gradient[places["gamma_middle"]] += by_gamma.sum()
-        gradient[places["step"]] += by_gamma @ walk
+        if "step" in places:
+            gradient[places["step"]] += by_gamma @ walk
         gradient[places["tilt"]] += by_tilt
         if "log_heaping" in places:
             found, by_phi = heaped_sum(vector[places["log_heaping"]], cells.heap_of, grid.points, heaped)
@@ -179,6 +183,8 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
             gradient[places["log_heaping"]] += by_phi
         return height + value, gradient
 
+    if "step" not in places:
+        return density
     return Scaled(density, places["log_tau"].start, places["step"], np.sqrt(np.diff(grid.knots)))
 
 
@@ -194,7 +200,8 @@ def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:
 
 def gamma_of(theta: Draw) -> np.ndarray:
     """gamma at every knot, (J,)."""
-    return np.asarray(theta["gamma_middle"] + _walk(len(theta["step"]) + 1) @ theta["step"])
+    step = theta.get("step", np.zeros(0))
+    return np.asarray(theta["gamma_middle"] + _walk(len(step) + 1) @ step)
 
 
 def _given(grid: Grid) -> np.ndarray | float:

@@ -22,11 +22,12 @@ from riskweighted.synthesis.laplace import Independent
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
-from riskweighted_models.transformation import Transformation
+from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
 
 __all__ = ["Part", "TwoPart", "TwoParts"]
 
 _FEWEST = 3  # records of a status that has a share of its own
+_FEW = 100  # negative values: of fewer, a transformation model takes a straight line
 _SET_HERE = ("formula", "support")  # of the model of the values, which `TwoPart` decides
 _NEGATIVE, _ZERO, _POSITIVE = "negative", "zero", "positive"
 
@@ -129,7 +130,8 @@ class TwoPart:
         logit P(s | none before) = a_s + x'd_s     a_s ~ N(-2.2, 1.5)     d_s ~ N(0, 1)
 
     A status with fewer than ten records per slope has no slopes. Positive values follow `value`, a registered synthesizer, and negative
-    ones another of the same kind on their absolute values, without predictors if they are few.
+    ones another of the same kind on their absolute values, without predictors if they are few (30 a slope), and with a straight h
+    (`Transformation`) if they are fewer than a hundred or hold fewer than 20 distinct values.
 
     Parameters
     ----------
@@ -236,7 +238,8 @@ class TwoPart:
     def _part(self, data: pd.DataFrame, values: np.ndarray, member: np.ndarray, bounds: Bounds, formula: str, sign: str) -> Part:
         synthesizer = self._value_model(bounds, formula)
         frame = data.assign(**{self.target: _filled(np.abs(values), member)})
-        if sign == _NEGATIVE and isinstance(synthesizer, Transformation):
+        few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
+        if sign == _NEGATIVE and few and isinstance(synthesizer, Transformation):
             return Part(synthesizer, synthesizer.prepare_few(frame), member)
         try:
             prepared = synthesizer.prepare(frame)

@@ -25,6 +25,8 @@ Progress = Callable[[int, int], None]  # draws done, draws in all
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
 _TARGET = 0.8  # acceptance
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
+_SHORTER = 0.3  # of what a target lacks to 1, for a density whose chains diverged
+_TRIES = 3
 
 
 def run_chains(
@@ -78,11 +80,20 @@ def run_density(
         report = None if progress is None else _share_of(progress, number, len(parts))
         with threadpool_limits(1):
             coordinates = round_coordinates(part, size)
-        target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * coordinates.prior_share
-        posterior, divergences = run_chains(_density_model(coordinates, own), sampling, int(seed), report, target)
+        posterior, divergences = _run_part(_density_model(coordinates, own), coordinates.prior_share, sampling, seed, report)
         found.append(posterior)
         diverging += divergences
     return xr.merge(found), diverging
+
+
+def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> tuple[xr.Dataset, int]:
+    """`run_chains`, anew with shorter steps where chains diverged and no target is given."""
+    lacks = 1 - (_ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share)
+    for number in range(_TRIES):
+        posterior, divergences = run_chains(model, sampling, int(seed) + number, progress, 1 - lacks * _SHORTER**number)
+        if divergences == 0 or sampling.target_accept is not None:
+            break
+    return posterior, divergences
 
 
 def _share_of(progress: Progress, number: int, parts: int) -> Progress:

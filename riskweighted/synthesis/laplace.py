@@ -68,22 +68,22 @@ class _Stretched:
     """A `Scaled` log density, of a vector v: the width of what is scaled follows tau as far as the prior holds it.
 
     With prior N(0, tau^2) and a normal likelihood of precision d, log sd of s given tau grows by c with log tau, where
-    c = tau^-2 / (d + tau^-2) is the prior's share. So s = centre + (v - centre) r with r = (tau / tau at the centre)^c.
+    c = tau^-2 / (d + tau^-2) is the prior's share. So s = v r with r = (tau / tau at the mode)^c, and
+    what the prior holds goes to 0 with tau.
     """
 
     of: Scaled
-    centre: np.ndarray  # (d,)
+    log_scale: float  # where v is the vector itself
     share: np.ndarray  # as many as are scaled
 
     def _log_stretch(self, v: np.ndarray) -> np.ndarray:
         """log r, (as many as are scaled,)."""
-        place = self.of.log_scale
-        return np.asarray(self.share * (v[place] - self.centre[place]))
+        return np.asarray(self.share * (v[self.of.log_scale] - self.log_scale))
 
     def vector(self, v: np.ndarray) -> np.ndarray:
         """The parameters (d,) of v."""
         scaled, vector = self.of.scaled, v.copy()
-        vector[scaled] = self.centre[scaled] + (v[scaled] - self.centre[scaled]) * np.exp(self._log_stretch(v))
+        vector[scaled] = v[scaled] * np.exp(self._log_stretch(v))
         return vector
 
     def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
@@ -91,7 +91,7 @@ class _Stretched:
         scaled, vector, log_stretch = self.of.scaled, self.vector(v), self._log_stretch(v)
         height, slope = self.of.density(vector)
         slope = slope.copy()
-        slope[self.of.log_scale] += slope[scaled] @ (self.share * (vector[scaled] - self.centre[scaled])) + self.share.sum()
+        slope[self.of.log_scale] += slope[scaled] @ (self.share * vector[scaled]) + self.share.sum()
         slope[scaled] *= np.exp(log_stretch)
         return height + float(log_stretch.sum()), slope
 
@@ -133,7 +133,7 @@ def mode_of(density: Density, size: int) -> np.ndarray:
     if isinstance(density, Independent):
         return np.concatenate([mode_of(part, width) for width, part in density.parts])
     if isinstance(density, Scaled):
-        whole = _Stretched(density, np.zeros(size), np.ones(len(density.unit)))
+        whole = _Stretched(density, 0.0, np.ones(len(density.unit)))
         return whole.vector(mode_of(whole, size))
     place = np.zeros(size)
     for _ in range(_TURNS):
@@ -160,7 +160,7 @@ def round_coordinates(density: Density, size: int) -> Coordinates:
     variance = np.zeros(size)
     variance[given] = (_root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
     share = np.minimum(variance[density.scaled] / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
-    stretched = _Stretched(density, mode, share)
+    stretched = _Stretched(density, float(mode[density.log_scale]), share)
     return Coordinates(stretched, mode, _root_of_inverse(_curvature(stretched, mode)))
 
 

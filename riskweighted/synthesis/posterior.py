@@ -15,7 +15,7 @@ from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
-from riskweighted.synthesis.contract import Blueprint, Synthesizer, keeps_true_values
+from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.precision import find_precision, round_within
@@ -62,6 +62,11 @@ class Fit:
     def estimates(self) -> bool:
         """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
         return len(self.posterior.data_vars) > 0
+
+    @cached_property
+    def precision(self) -> float | None:
+        """How finely the sensitive column is recorded, see `find_precision`."""
+        return find_precision(self.confidential[self.synthesizer.target])
 
     @property
     def keeps_true_values(self) -> bool:
@@ -116,18 +121,20 @@ class Fit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
         self._warn_of_few_draws(L)
-        target = self.synthesizer.target
-        precision = precision or find_precision(self.confidential[target])
         frames = []
         for place, seed in zip(places, streams.spawn(L), strict=True):
-            rng = np.random.default_rng(seed)
             theta = self.draw(*place) if plugged is None else plugged
-            values = draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential))
-            if not self.keeps_true_values:
-                values = round_within(values, precision, getattr(self.synthesizer, "support", None))
-            frames.append(self.confidential.assign(**{target: as_column(values, self.confidential[target])}))
+            frames.append(self.released(theta, np.random.default_rng(seed), precision))
         self._warn_of_explosion(frames)
         return frames
+
+    def released(self, theta: Draw, rng: np.random.Generator, precision: float | None = None) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as in `synthesize`."""
+        target = self.synthesizer.target
+        values = draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential))
+        if not self.keeps_true_values:
+            values = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
+        return self.confidential.assign(**{target: as_column(values, self.confidential[target])})
 
     def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
         target = self.synthesizer.target

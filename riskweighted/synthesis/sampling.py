@@ -14,7 +14,7 @@ class Sampling:
     """How long to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate.
 
     A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
-    to the prior of what is scaled, the shorter its steps.
+    to the prior of what is scaled, the shorter its steps; where chains diverge they are run again with shorter ones.
     """
 
     draws: int = 500
