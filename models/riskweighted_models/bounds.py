@@ -8,7 +8,7 @@ import numpy as np
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 
-__all__ = ["Bounds", "check_within", "checked_bounds", "interval_ends"]
+__all__ = ["Bounds", "check_within", "checked_bounds", "interval_ends", "largest_of"]
 
 
 class Bounds(NamedTuple):
@@ -36,6 +36,12 @@ def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
     outside = int(((values < bounds.low) | (values > bounds.high)).sum())
     if outside:
         raise InputError(f"support excludes {outside} of {len(values)} confidential values of {name!r}; widen it or correct the data")
+
+
+def largest_of(dtype: Any) -> float:
+    """The largest number that a column's dtype holds."""
+    plain = getattr(dtype, "numpy_dtype", dtype)
+    return float(np.iinfo(plain).max if np.issubdtype(plain, np.integer) else np.finfo(plain).max)
 
 
 def interval_ends(bounds: np.ndarray | float, n: int) -> np.ndarray:

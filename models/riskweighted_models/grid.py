@@ -1,7 +1,7 @@
 """A grid of bins on the positive numbers, its knots, and the points inside a bin that values are heaped on (METHODS section 5).
 
 Its edges and knots are round numbers. Without knots of your own they follow two robust figures of the data, the median and the
-interquartile range of log y, both rounded to one digit.
+interquartile range of log y, both rounded: to one digit, the median to more where the spread is small.
 """
 
 import math
@@ -16,7 +16,11 @@ __all__ = ["Grid", "Heaping", "class_of", "default_knots", "draw_point", "make_g
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
 _STEP, _LOW_STEP, _LOW = 0.125, 0.25, -2.0  # of the bins between the outer knots, in spreads, and of those in the lower tail
+_USUAL, _NARROWEST = 0.3, 0.01  # spreads of log y: of which one or two digits of a round number can tell, and the least that is looked at
+_FEWEST_KNOTS = 3
+_SLACK = 1e-12  # of a bound over the unit
 _MOST_UNITS, _MOST_BINS = 1e15, 500
+_FEWEST_BINS = 3
 _BELOW, _ABOVE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2)  # and beyond them, a decade
 
 
@@ -68,13 +72,27 @@ class Grid(NamedTuple):
 
 
 def default_knots(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Twelve round numbers around the median of positive values (n,), those between the bounds."""
+    """Twelve round numbers around the median of positive values (n,), those between the bounds; or three of the bounds' own."""
     logs = np.log(values)
     lower, upper = np.quantile(logs, [0.25, 0.75])
-    spread = _rounded(float(np.clip((upper - lower) / 1.35, 0.1, 3.0)))
-    middle = _rounded(float(np.exp(np.median(logs))))
-    knots = np.array([_rounded(middle * math.exp(place * spread), 2) for place in _SPREADS])
-    return np.unique(knots[(knots > low) & (knots < high)])
+    spread = _rounded(float(np.clip((upper - lower) / 1.35, _NARROWEST, 3.0)))
+    middle = _rounded(float(np.exp(np.median(logs))), 1 + _more_digits(spread))
+    knots = np.array([_rounded(middle * math.exp(place * spread), 2 + _more_digits(spread)) for place in _SPREADS])
+    knots = np.unique(knots[(knots > low) & (knots < high)])
+    return knots if len(knots) >= _FEWEST_KNOTS else _between(low, high)
+
+
+def _between(low: float, high: float) -> np.ndarray:
+    """Knots for bounds that lie between those of the data's spread."""
+    lowest = max(low, high / 1000)
+    places = np.geomspace(lowest, high, 2 + _FEWEST_KNOTS)[1:-1]
+    digits = 2 + _more_digits(math.log(high / lowest) / (1 + _FEWEST_KNOTS))
+    return np.array([_rounded(float(place), digits) for place in places])
+
+
+def _more_digits(spread: float) -> int:
+    """How many more significant digits round numbers need where values spread less than usual, as wages around a minimum do."""
+    return max(0, math.ceil(math.log10(_USUAL / spread)))
 
 
 def make_grid(low: float, high: float, knots: np.ndarray, precision: float | None, heaping: bool | Heaping) -> Grid:
@@ -103,6 +121,11 @@ def make_grid(low: float, high: float, knots: np.ndarray, precision: float | Non
             f"the upper bound {high:g} is more than {_MOST_UNITS:.0e} times the precision {unit:g} of the data; lower it (support)"
         )
     edges = _edges(low / unit, high / unit, knots / unit, whole)
+    if len(edges) < _FEWEST_BINS + 1:
+        raise InputError(
+            f"the bounds {low:g} to {high:g} leave {len(edges) - 1} bins at the precision {unit:g} of the data, at least {_FEWEST_BINS}; "
+            "widen them (support), or name values that many records share as codes of 'two-part'"
+        )
     if len(edges) > _MOST_BINS:
         raise InputError(
             f"the bounds {low:g} to {high:g} and the knots make {len(edges) - 1} bins, at most {_MOST_BINS}; narrow them (support)"
@@ -137,17 +160,18 @@ def _rounded(value: float, digits: int = 1) -> float:
 
 def _edges(low: float, high: float, knots: np.ndarray, whole: bool) -> np.ndarray:
     """Round numbers, close together between the outer knots; first and last: the first and last value possible."""
-    first, last = (max(math.ceil(low), 1), math.floor(high)) if whole else (low, high)
+    first, last = (max(math.ceil(low - _SLACK * low), 1), math.floor(high + _SLACK * high)) if whole else (low, high)
     logs = np.log(knots)
     spread = (logs[-1] - logs[0]) / (_SPREADS[-1] - _SPREADS[0]) if len(knots) > 1 else 1.0
-    width = max(spread, 0.05)
+    width = max(spread, _NARROWEST)
+    digits = 2 + _more_digits(width)
     turn = logs[0] + (_LOW - _SPREADS[0]) * width
     inside = np.exp(np.concatenate([np.arange(logs[0], turn, _LOW_STEP * width), np.arange(turn, logs[-1] + spread, _STEP * width)]))
     lowest = math.floor(math.log10(first if first > 0 else knots[0])) if whole else math.floor(math.log10(knots[0])) - 3
     decades = 10.0 ** np.arange(lowest, math.ceil(math.log10(last)) + 1)
     below, above = (np.outer(decades, series).ravel() for series in (_BELOW, _ABOVE))
     below, above = below[below < inside[0] * 0.8], above[above > inside[-1] * 1.2]
-    rounded = np.array([_rounded(edge, 2) for edge in np.concatenate([inside, below, above])])
+    rounded = np.array([_rounded(edge, digits) for edge in np.concatenate([inside, below, above])])
     rounded = np.unique(np.rint(rounded) if whole else rounded)
     inner = rounded[(rounded > first) & (rounded < last)]
     return np.concatenate([[first], inner, [last]])

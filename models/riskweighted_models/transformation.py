@@ -15,7 +15,7 @@ from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, make_grid, share_below, straight
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.raw_columns import RawColumns, raw_columns
@@ -125,7 +125,7 @@ class Transformation:
         which tells its order of magnitude.
     knots : sequence of numbers, optional
         In the units of the response, increasing, within the bounds. Default: twelve round numbers around the median, at distances that
-        follow the interquartile range of log y; both are rounded to one digit first.
+        follow the interquartile range of log y; both are rounded first, to one digit unless the spread is small.
     heaping : bool, or pairs of a unit and a share, default True
         Whether the tendency to multiples of 10, 100, 500, ... is learned; False: all points of a bin are alike. Pairs give it:
         ``((1, 0.3), (100, 0.5), (1000, 0.2))``, the shares of values by the largest of these units that divides them, which must begin with
@@ -152,17 +152,17 @@ class Transformation:
 
     def prepare(self, data: pd.DataFrame) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
-        return self._prepare(data, FEWEST_DISTINCT)
+        return self._prepare(data, FEWEST_DISTINCT, find_precision(data[self.target]))
 
-    def prepare_few(self, data: pd.DataFrame) -> Binned:
+    def prepare_few(self, data: pd.DataFrame, precision: float | None) -> Binned:
         """The same for a small part of the records and any number of distinct values: h is a straight line in log y.
 
-        That is a log-normal shape but for the tilts, which a handful of records can tell of.
+        That is a log-normal shape but for the tilts, which a handful of records can tell of. ``precision``: of the whole column.
         """
-        prepared = self._prepare(data, 1)
+        prepared = self._prepare(data, 1, precision)
         return replace(prepared, grid=straight(prepared.grid))
 
-    def _prepare(self, data: pd.DataFrame, fewest: int) -> Binned:
+    def _prepare(self, data: pd.DataFrame, fewest: int, precision: float | None) -> Binned:
         values = response_values(self.formula, data)
         unfit = int((values <= 0).sum())
         if unfit:
@@ -176,20 +176,21 @@ class Transformation:
                 f"{self.target!r} has {distinct} distinct values, and a transformation model needs {fewest}: "
                 "'negative-binomial' suits counts with their zeros, 'normal-mixture' amounts"
             )
-        bounds = self._bounds(values)
+        bounds = self._bounds(values, data[self.target].dtype)
         check_within(values, bounds, self.target)
         knots = default_knots(values, *bounds) if self.knots is None else np.array(self.knots)
         outside = int(((knots <= bounds.low) | (knots >= bounds.high)).sum())
         if outside:
             raise InputError(f"{outside} of {len(knots)} knots lie outside the bounds {bounds.low:g} to {bounds.high:g}")
-        grid = make_grid(*bounds, knots, find_precision(data[self.target]), self.heaping)
+        grid = make_grid(*bounds, knots, precision, self.heaping)
         design = build_design(self.formula, data)
         return Binned(design, raw_columns(design), grid, *_placed(values, grid, bounds, self.target), bounds)
 
-    def _bounds(self, values: np.ndarray) -> Bounds:
+    def _bounds(self, values: np.ndarray, dtype: Any) -> Bounds:
         low, high = checked_bounds(self.support) or Bounds(0.0, np.inf)
-        highest = 10.0 ** (np.ceil(np.log10(values.max())) + 1) if np.isinf(high) else high
-        return Bounds(max(low, 0.0), highest)
+        if np.isinf(high):
+            high = min(10.0 ** min(np.ceil(np.log10(values.max())) + 1, 308), largest_of(dtype))
+        return Bounds(max(low, 0.0), high)
 
     def build(self, prepared: Binned) -> Blueprint:
         """Priors and weighted likelihood; the same as a compiled density, which is sampled."""

@@ -19,7 +19,8 @@ from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesize
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends
+from riskweighted.synthesis.precision import find_precision
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
@@ -106,6 +107,13 @@ def _filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
     return filled
 
 
+def _in_dtype(values: np.ndarray, dtype: Any) -> np.ndarray | pd.Series:
+    """Amounts (n,) in the whole-number dtype of their column, which tells how large they can be."""
+    if not pd.api.types.is_integer_dtype(dtype):
+        return values
+    return pd.array(np.minimum(values, largest_of(dtype)).astype(np.int64)).astype(dtype)
+
+
 def _status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:
     """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them, such values count as zero."""
     found = np.full(len(values), -1)
@@ -145,7 +153,8 @@ class TwoPart:
     codes : sequence of numbers, optional
         Values that mean something else than an amount, or that many records share: each has a share of its own and is drawn exactly.
     value_settings : mapping or pairs, optional
-        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``.
+        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``. Knots and given
+        heaping hold for positive values; those of negative values are found.
     """
 
     draws_points: ClassVar[bool] = True
@@ -171,8 +180,8 @@ class TwoPart:
         """The synthesized column."""
         return response_name(self.formula)
 
-    def _value_model(self, bounds: Bounds, formula: str) -> Synthesizer:
-        """The synthesizer of the values of one sign."""
+    def _value_model(self, bounds: Bounds, formula: str, sign: str = _POSITIVE) -> Synthesizer:
+        """The synthesizer of the values of one sign; knots and given heaping are those of positive values."""
         make: Any = load_synthesizer(self.value)
         if make is TwoPart:
             raise InputError(f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of amounts, such as 'transformation'")
@@ -182,6 +191,9 @@ class TwoPart:
         unknown = [name for name in settings if name in _SET_HERE or (known and name not in known)]
         if unknown:
             raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are {', '.join(valid)}")
+        if sign == _NEGATIVE:
+            given = {name for name, value in settings.items() if name == "knots" or (name == "heaping" and not isinstance(value, bool))}
+            settings = {name: value for name, value in settings.items() if name not in given}
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
         if "support" in known:
@@ -236,11 +248,11 @@ class TwoPart:
         return (*statuses, _POSITIVE)
 
     def _part(self, data: pd.DataFrame, values: np.ndarray, member: np.ndarray, bounds: Bounds, formula: str, sign: str) -> Part:
-        synthesizer = self._value_model(bounds, formula)
-        frame = data.assign(**{self.target: _filled(np.abs(values), member)})
+        synthesizer = self._value_model(bounds, formula, sign)
+        frame = data.assign(**{self.target: _in_dtype(_filled(np.abs(values), member), data[self.target].dtype)})
         few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
         if sign == _NEGATIVE and few and isinstance(synthesizer, Transformation):
-            return Part(synthesizer, synthesizer.prepare_few(frame), member)
+            return Part(synthesizer, synthesizer.prepare_few(frame, find_precision(data[self.target])), member)
         try:
             prepared = synthesizer.prepare(frame)
         except InputError as error:

@@ -18,7 +18,7 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.drawing import draw_values, spread_draws
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
-from riskweighted.synthesis.precision import find_precision, round_to
+from riskweighted.synthesis.precision import find_precision
 
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_fit", "fit_verdict"]
 
@@ -139,7 +139,7 @@ def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, 
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     for place, seed in zip(places, seeds, strict=False):
         drawn = draw_values(fit.synthesizer, fit.draw(*place), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
-        drawn = np.clip(drawn if unit is None else round_to(drawn, unit), -_LARGEST, _LARGEST)
+        drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([one.statistic(drawn) for one in compared])

@@ -229,7 +229,11 @@ def _best(tried: list[_Tried]) -> tuple[_Tried, str]:
         which = f"of the {len(converged)} that converged; none fits the data in every check (it misfits in {best.misfits})"
     else:
         which = f"of {len(tried)}, none of which converged"
-    return best, f"largest leave-one-out log probability {which}"
+    better = max(tried, key=lambda one: float(one.loo.elpd.sum()))
+    missed = ""
+    if converged and not better.converged:
+        missed = f"; {better.candidate.name} has a larger one and did not converge: sample longer, then choose again"
+    return best, f"largest leave-one-out log probability {which}{missed}"
 
 
 def _table(found: list[Candidate], tried: list[_Tried], best: _Tried) -> pd.DataFrame:

@@ -70,6 +70,6 @@ def as_column(values: np.ndarray, original: pd.Series) -> pd.Series:
     if unusable:
         raise InputError(
             f"the model drew {unusable} values of {original.name!r} that do not fit dtype {original.dtype}; "
-            "check convergence, the transform and the weights"
+            "set support within its range or widen the dtype; else check convergence, the transform and the weights"
         )
     return pd.Series(values, original.index, name=original.name).astype(original.dtype)

@@ -131,10 +131,15 @@ class Fit:
     def released(self, theta: Draw, rng: np.random.Generator, precision: float | None = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
         target = self.synthesizer.target
-        values = draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential))
-        if not self.keeps_true_values:
-            values = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
+        values = self.rounded(draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential)), precision)
         return self.confidential.assign(**{target: as_column(values, self.confidential[target])})
+
+    def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
+        """Drawn values (n,) as they are released: rounded within the bounds, special codes as they are."""
+        if self.keeps_true_values:
+            return values
+        rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
+        return np.where(np.isin(values, getattr(self.synthesizer, "codes", ())), values, rounded)
 
     def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
         target = self.synthesizer.target

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from riskweighted_models.grid import class_of, default_knots, draw_point, make_grid, share_below
 
+from riskweighted.common.errors import InputError
+
 KNOTS = np.array([200.0, 1000.0, 5000.0])
 
 
@@ -26,6 +28,35 @@ def test_edges_are_round_and_end_at_the_bounds(grid):
     assert grid.edges[-1] == 20_000
     assert all(float(f"{edge:.1e}") == edge for edge in grid.edges)
     assert (np.diff(grid.edges) > 0).all()
+
+
+@pytest.mark.parametrize(("middle", "sd"), [(13.5, 0.05), (1967.0, 0.008), (1150.0, 0.08), (30_000.0, 0.7)])
+def test_bins_are_finer_than_the_spread_of_the_values(middle, sd):
+    values = middle * np.exp(sd * np.linspace(-2.5, 2.5, 1001))
+    grid = make_grid(0, 20 * middle, default_knots(values, 0, 20 * middle), 0.01, True)
+    used = np.unique(grid.bin_of(values))
+    widths = np.log(grid.edges[used + 1] / grid.edges[used])
+    assert np.median(widths) <= sd / 2
+    assert (values.min() > np.exp(grid.knots[0]) * grid.unit).all()
+    assert (values.max() < np.exp(grid.knots[-1]) * grid.unit).all()
+
+
+@pytest.mark.parametrize(("low", "high"), [(1300, 1500), (1000, 1050), (0, 3000)])
+def test_bounds_between_the_default_knots_have_knots_of_their_own(low, high):
+    knots = default_knots(np.linspace(max(low, 1490), high, 200), low, high)
+    assert len(knots) >= 3
+    assert ((knots > low) & (knots < high)).all()
+    assert (np.diff(knots) > 0).all()
+
+
+def test_bounds_with_hardly_a_value_between_them_are_refused():
+    with pytest.raises(InputError, match=r"the bounds 0 to 2 leave 1 bins at the precision 1 of the data, at least 3; widen them"):
+        make_grid(0, 2, np.array([1.2, 1.5, 1.8]), 1.0, True)
+
+
+def test_bounds_that_are_values_are_reached(grid):
+    assert make_grid(0, 81.63, np.array([5.0, 20.0, 50.0]), 0.01, True).edges[-1] == 8163
+    assert make_grid(4.35, 81.63, np.array([5.0, 20.0, 50.0]), 0.01, True).edges[0] == 435
 
 
 def test_every_heap_divides_the_next():

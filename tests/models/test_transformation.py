@@ -193,6 +193,38 @@ def test_codes_have_a_share_of_their_own_and_are_drawn_exactly(data):
     fitted = quick(model, coded)
     drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)])
     assert abs((drawn == -8).mean() - 0.1) < 0.06
+    coarse = fitted.synthesize(10, random_seed=1, precision=100)
+    assert np.mean([(frame["income"] == -8).mean() for frame in coarse]) == pytest.approx((drawn == -8).mean())
+
+
+def test_codes_outside_the_bounds_are_released_as_they_are(positive):
+    coded = positive.assign(income=positive["income"].where(np.arange(len(positive)) % 8 > 0, -1.0)).astype({"income": int})
+    fitted = quick(two_part(codes=[-1], support=[0, 1e6]), coded)
+    drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(10, random_seed=1)])
+    assert abs((drawn == -1).mean() - 1 / 8) < 0.06
+    assert drawn[drawn != -1].min() > 0
+    table = rw.check_fit(fitted, random_seed=1)
+    spikes = table[table["check"] == "check-spike"].astype({"parameter": float}).set_index("parameter")
+    assert abs(spikes.loc[-1.0, "synthetic"] - 1 / 8) < 0.06
+
+
+def test_knots_and_heaping_that_are_given_are_those_of_positive_values(data):
+    few = data.assign(income=data["income"].where(data["income"] >= 0, -10_000.0))
+    knots = [500.0, 5000.0, 20_000.0, 100_000.0, 500_000.0]
+    given = [["knots", knots], ["heaping", [[1, 0.5], [100, 0.5]]]]
+    parts = two_part(support=(-10_000, 1e6), value_settings=given).prepare(few).parts
+    np.testing.assert_allclose(np.exp(parts["positive"].prepared.grid.knots), knots)
+    assert parts["positive"].prepared.grid.given is not None
+    assert len(parts["negative"].prepared.grid.knots) == 1
+    assert parts["negative"].prepared.grid.given is None
+    assert parts["negative"].prepared.grid.unit == 1.0  # that of the whole column
+
+
+def test_default_bounds_keep_to_the_dtype_of_the_column(positive):
+    small = positive.assign(income=positive["income"].clip(upper=32_000)).astype({"income": "int16"})
+    model = rw.load_synthesizer("two-part")("income ~ 1")
+    assert model.prepare(small).parts["positive"].prepared.bounds.high == np.iinfo("int16").max
+    assert model.prepare(small.astype({"income": "Int64"})).parts["positive"].prepared.bounds.high == 1e6
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ def test_a_fit_that_converged_and_suits_the_data_comes_before_a_larger_probabili
         best, why = choice._best(every[:count])
         assert best.candidate.name == name
         assert said in why
+        assert ("wild has a larger one and did not converge" in why) == (count > 1)
 
 
 def test_the_probabilities_need_no_jacobian_and_no_precision(confidential):

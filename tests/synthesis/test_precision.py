@@ -19,6 +19,11 @@ from riskweighted.synthesis.precision import find_precision, in_words, round_to
         ([0.0, 0.0], None),
         ([123456789.12345678, 1.0], None),
         ([], None),
+        ([1e-4, 3.3e-4, 9.7e-4], 1e-5),
+        ([2e-9, 3e-9], None),
+        ([*range(100, 4000, 100), 100000 / 3], 100),
+        ([1, 2, 100 / 3], None),
+        ([*np.arange(1, 400) / 100, 1e12], 0.01),
     ],
 )
 def test_precision_worked_by_hand(values, precision):
@@ -28,6 +33,12 @@ def test_precision_worked_by_hand(values, precision):
 def test_whole_number_and_nullable_columns():
     assert find_precision(pd.Series([50, 100, 150])) == 10
     assert find_precision(pd.Series([1, 2, None], dtype="Int64")) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "Float32"])
+def test_numbers_of_single_precision_are_read_as_their_shortest_decimals(dtype):
+    cents = pd.Series([81234.56, 12.35, 0.01, None], dtype=dtype)
+    assert find_precision(cents) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize(
