@@ -147,12 +147,14 @@ class NegativeBinomial:
     def mass(self, theta: Draw, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta), (n,); bounds may be any numbers and infinite."""
         n = len(prepared.which)
-        below, last = (np.broadcast_to(bound, n)[:, None] for bound in (np.ceil(lower) - 1, np.floor(upper)))
-        mean, phi = self._mean(theta, prepared.whitened)[prepared.which], 1 / theta["inverse_phi"]
+        ends = (np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper)))
+        distinct, of = np.unique(np.column_stack([prepared.which, *ends]), axis=0, return_inverse=True)
+        below, last = distinct[:, 1:2], distinct[:, 2:]
+        mean, phi = self._mean(theta, prepared.whitened)[distinct[:, 0].astype(int)], 1 / theta["inverse_phi"]
         cdf_below, sf_below = _tails(below, mean, phi)
         cdf_last, sf_last = _tails(last, mean, phi)
         by_component = np.where(cdf_below < 0.5, cdf_last - cdf_below, sf_below - sf_last)  # of the tails that are near
-        mass: np.ndarray = np.maximum(by_component, 0.0) @ weights_of(theta)
+        mass: np.ndarray = (np.maximum(by_component, 0.0) @ weights_of(theta))[of.reshape(-1)]
         return mass
 
     def draw(self, theta: Draw, prepared: DistinctCounts, rng: np.random.Generator) -> np.ndarray:

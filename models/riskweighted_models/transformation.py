@@ -152,18 +152,20 @@ class Transformation:
 
     def prepare(self, data: pd.DataFrame) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
-        return self._prepare(data, FEWEST_DISTINCT, find_precision(data[self.target]))
+        return self._prepare(data, FEWEST_DISTINCT)
 
-    def prepare_few(self, data: pd.DataFrame, precision: float | None) -> Binned:
+    def prepare_few(self, data: pd.DataFrame, recorded: pd.Series) -> Binned:
         """The same for a small part of the records and any number of distinct values: h is a straight line in log y.
 
-        That is a log-normal shape but for the tilts, which a handful of records can tell of. ``precision``: of the whole column.
+        That is a log-normal shape but for the tilts, which a handful of records can tell of. ``recorded``: the column
+        that they are part of, which tells how finely they are recorded.
         """
-        prepared = self._prepare(data, 1, precision)
+        prepared = self._prepare(data, 1, recorded)
         return replace(prepared, grid=straight(prepared.grid))
 
-    def _prepare(self, data: pd.DataFrame, fewest: int, precision: float | None) -> Binned:
+    def _prepare(self, data: pd.DataFrame, fewest: int, recorded: pd.Series | None = None) -> Binned:
         values = response_values(self.formula, data)
+        precision = find_precision(data[self.target] if recorded is None else recorded)
         unfit = int((values <= 0).sum())
         if unfit:
             raise InputError(

@@ -19,7 +19,6 @@ from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesize
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
-from riskweighted.synthesis.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
@@ -252,7 +251,7 @@ class TwoPart:
         frame = data.assign(**{self.target: _in_dtype(_filled(np.abs(values), member), data[self.target].dtype)})
         few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
         if sign == _NEGATIVE and few and isinstance(synthesizer, Transformation):
-            return Part(synthesizer, synthesizer.prepare_few(frame, find_precision(data[self.target])), member)
+            return Part(synthesizer, synthesizer.prepare_few(frame, data[self.target]), member)
         try:
             prepared = synthesizer.prepare(frame)
         except InputError as error:
