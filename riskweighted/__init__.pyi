@@ -76,7 +76,9 @@ from .risk.canonical import (
     canonical_disclosure as canonical_disclosure,
     canonical_disclosure_by as canonical_disclosure_by,
 )
+from .risk.expected import expected_identification_risk as expected_identification_risk
 from .risk.identification import identification_risk as identification_risk
+from .risk.influence import influence as influence
 from .risk.matching import (
     MatchingRisk as MatchingRisk,
     matching_risk as matching_risk,

@@ -15,7 +15,7 @@ try:
 except ImportError:
     array_stats = None
 
-__all__ = ["K_LIMIT", "LeaveOneOut", "leave_one_out"]
+__all__ = ["K_LIMIT", "LeaveOneOut", "importance_weights", "leave_one_out"]
 
 K_LIMIT = 0.7  # of the Pareto shape, above which the estimate of a record is not to be relied on
 
@@ -39,9 +39,24 @@ def leave_one_out(log_likelihood: np.ndarray) -> LeaveOneOut:
     -------
     LeaveOneOut
     """
+    log_weights, pareto_k = _smoothed(log_likelihood)
+    elpd: np.ndarray = logsumexp(log_weights + log_likelihood, axis=-1)
+    return LeaveOneOut(elpd, pareto_k)
+
+
+def importance_weights(contributions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (m, S) that take S draws (m, S of what each record adds to the log posterior) to the posterior without the record.
+
+    Pareto smoothed, with sum 1 for every record; and the Pareto shapes, (m,).
+    """
+    log_weights, pareto_k = _smoothed(contributions)
+    return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True)), pareto_k
+
+
+def _smoothed(contributions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pareto-smoothed logarithms of weights proportional to exp(-contribution), and the shapes."""
     if array_stats is None:
-        log_weights, pareto_k = az.psislw(-log_likelihood, reff=1.0)
-    else:  # ArviZ 1, which takes the log-likelihood itself
-        log_weights, pareto_k = array_stats.psislw(log_likelihood, r_eff=1.0, axis=-1)
-    elpd: np.ndarray = logsumexp(np.asarray(log_weights) + log_likelihood, axis=-1)
-    return LeaveOneOut(elpd, np.asarray(pareto_k, dtype=float))
+        log_weights, pareto_k = az.psislw(-contributions, reff=1.0)
+    else:  # ArviZ 1, which takes what is divided by
+        log_weights, pareto_k = array_stats.psislw(contributions, r_eff=1.0, axis=-1)
+    return np.asarray(log_weights), np.asarray(pareto_k, dtype=float)

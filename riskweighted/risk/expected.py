@@ -1,0 +1,183 @@
+"""Expected identification risk: that of the mechanism, where eq. 1 is that of the L datasets at hand (METHODS section 2).
+
+Given theta the synthetic values are independent. So the risk of record i, averaged over all datasets that theta could give, is the
+probability p_i that its own value lands in its ball, times the share of the pattern that is expected outside it. Averaging that over
+posterior draws leaves out the chance that dominates a maximum, or a count of risen records, over L = 20 datasets.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_count, check_seed
+from riskweighted.common.errors import InputError, listing
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
+from riskweighted.synthesis.contract import Draw
+from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["ExpectedRisk", "expected_identification_risk", "expected_risk", "own_masses"]
+
+_BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
+_REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedRisk:
+    """Expected identification risk of n records in blocks of posterior draws. Confidential.
+
+    Attributes
+    ----------
+    blocks : array (B, n)
+        Its mean over each block of draws.
+    sizes : array (B,)
+        Draws in each.
+    own_mass : array (n,)
+        Probability that a record's synthetic value lies in its ball.
+    others : array (n,)
+        Expected number of synthetic values in its ball, its own counted as inside.
+    """
+
+    blocks: np.ndarray = field(repr=False)
+    sizes: np.ndarray
+    own_mass: np.ndarray = field(repr=False)
+    others: np.ndarray = field(repr=False)
+
+    @property
+    def risk(self) -> np.ndarray:
+        """E[IR_i], (n,)."""
+        return np.asarray(np.average(self.blocks, axis=0, weights=self.sizes))
+
+    @property
+    def error(self) -> np.ndarray:
+        """Its Monte Carlo standard error, (n,); NaN for a single block."""
+        count = len(self.sizes)
+        if count == 1:
+            return np.full(self.blocks.shape[1], np.nan)
+        off = np.average((self.blocks - self.risk) ** 2, axis=0, weights=self.sizes)
+        return np.asarray(np.sqrt(off / (count - 1)))
+
+    def without(self, block: int) -> np.ndarray:
+        """The risk from all blocks but one, (n,)."""
+        rest = np.delete(np.arange(len(self.sizes)), block)
+        return np.asarray(np.average(self.blocks[rest], axis=0, weights=self.sizes[rest]))
+
+
+class _Balls(NamedTuple):
+    """Ends of the balls on the scale of unrounded draws, (n,) each."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def expected_identification_risk(fit: Fit, scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
+    """Expected identification risk of each record under a fit (METHODS section 2).
+
+    E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)], with p_i = P(y*_i in B_i | x_i, theta) from the synthesizer's ``mass`` and c_-i the
+    number of other synthetic values of the pattern in the ball: y* is drawn once for each theta, which leaves the average unbiased. For a
+    synthesizer without ``mass``, p_i is a share of twenty more draws.
+
+    Parameters
+    ----------
+    fit : Fit
+    scenario : Scenario
+        Its synthetic variable is the fit's.
+    draws : int
+        Posterior draws, spread evenly over the chains; at most as many as the fit has.
+    random_seed : int, optional
+        For y*.
+
+    Returns
+    -------
+    DataFrame on the index of the confidential data: ``risk``, in [0, 1]; ``se``, its Monte Carlo standard error from means of blocks of
+    draws (no fewer than two blocks, else NaN); ``own_mass``, the mean of p_i. Confidential.
+
+    Raises
+    ------
+    InputError
+        If the scenario does not suit the data or synthesizes other variables, or more draws are asked for than were sampled.
+    """
+    found = expected_risk(fit, make_world(fit.confidential, scenario), draws, random_seed)
+    return pd.DataFrame({"risk": found.risk, "se": found.error, "own_mass": found.own_mass}, fit.confidential.index)
+
+
+def expected_risk(fit: Fit, world: World, draws: int = 100, random_seed: int | None = None) -> ExpectedRisk:
+    """`expected_identification_risk` of checked data, block by block."""
+    _check_target(fit, world)
+    check_seed(random_seed)
+    blocks = _blocks(fit, draws)
+    balls, n = _balls(fit, world), len(world.confidential)
+    in_pattern = world.patterns.in_pattern
+    protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
+    found, own, others = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
+    rng = np.random.default_rng(random_seed)
+    for place, block in enumerate(blocks):
+        for chain, draw in block:
+            theta = fit.draw(chain, draw)
+            frame = fit.released(theta, rng)
+            neighbours = world.find(frame)
+            inside = 1 + neighbours.within - neighbours.own_inside
+            mass = _own_mass(fit, theta, balls, rng, frame)
+            found[place] += mass * np.where(protected, 1.0, 1 - inside / in_pattern)
+            own += mass
+            others += inside
+        found[place] /= len(block)
+    return ExpectedRisk(found, np.array([len(block) for block in blocks]), own / draws, others / draws)
+
+
+def own_masses(fit: Fit, world: World, places: list[tuple[int, int]]) -> np.ndarray:
+    """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S)."""
+    _check_target(fit, world)
+    mass = getattr(fit.synthesizer, "mass", None)
+    if not callable(mass):
+        raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
+    balls = _balls(fit, world)
+    return np.array([mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper) for place in places]).T
+
+
+def _check_target(fit: Fit, world: World) -> None:
+    target = fit.synthesizer.target
+    if world.scenario.synthetic != (target,):
+        raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
+
+
+def _blocks(fit: Fit, draws: int) -> list[list[tuple[int, int]]]:
+    """Places (chain, draw) of the draws, in stretches of neighbours within a chain."""
+    chains, length = (fit.posterior.sizes[name] for name in ("chain", "draw")) if fit.estimates else (1, draws)
+    if check_count(draws, "draws") > chains * length:
+        raise InputError(f"draws must be at most the {chains * length} that the fit has, got {draws}")
+    places = spread_draws(chains, length, draws)
+    blocks: list[list[tuple[int, int]]] = []
+    for chain in range(min(chains, draws)):
+        own = [place if fit.estimates else (0, 0) for place in places if place[0] == chain]
+        pieces = np.array_split(np.arange(len(own)), min(max(_BLOCKS // chains, 1), len(own)))
+        blocks += [[own[at] for at in piece] for piece in pieces]
+    return blocks
+
+
+def _balls(fit: Fit, world: World) -> _Balls:
+    """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
+    target = fit.synthesizer.target
+    values = world.confidential[target].to_numpy(dtype=float)
+    lower, upper = world.scenario.balls(target, values) if world.numeric else (values, values)
+    precision = fit.precision
+    if precision is None:
+        return _Balls(lower, upper)
+    slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
+    first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
+    return _Balls((first - 0.5) * precision, (last + 0.5) * precision)
+
+
+def _own_mass(fit: Fit, theta: Draw, balls: _Balls, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
+    """P(y*_i in B_i | theta), (n,)."""
+    mass = getattr(fit.synthesizer, "mass", None)
+    if callable(mass):
+        return np.asarray(mass(theta, fit.prepared, balls.lower, balls.upper))
+    inside = np.zeros(len(frame))
+    for _ in range(_REPEATS):
+        values = fit.released(theta, rng)[fit.synthesizer.target].to_numpy(dtype=float)
+        inside += (values >= balls.lower) & (values <= balls.upper)
+    return inside / _REPEATS

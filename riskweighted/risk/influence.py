@@ -1,0 +1,86 @@
+"""How much one record, or one household, can move the pseudo posterior: measures from the draws of a fit (METHODS section 9.1).
+
+All of it is empirical. A largest value over S draws is a lower bound of a supremum, alpha is held fixed, and `lipschitz` depends on the
+units of density. Nothing here is a guarantee of privacy.
+"""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.expected import own_masses
+from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.synthesis.loo import importance_weights
+from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["influence"]
+
+
+def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None = None, cluster: str | None = None) -> pd.DataFrame:
+    """Influence of each record on the pseudo posterior of a fit, or of each cluster of records.
+
+    With l_is = log p(y_i | x_i, theta_s) on the scale of the model and s = 1, ..., S:
+
+    - ``lipschitz`` = max_s alpha_i abs(l_is), in units of log density: Delta_i of the pseudo posterior mechanism (arXiv 1909.11796);
+    - ``range`` = alpha_i (max_s l_is - min_s l_is), free of units, at most twice that;
+    - ``information`` = alpha_i^2 Var_s(l_is) / 2: to second order the Kullback-Leibler divergence between the posteriors with and without
+      the record. Twice its sum is p_eff.
+
+    Of a cluster, the sum of alpha_i l_is over its members takes the place of alpha_i l_is.
+
+    Parameters
+    ----------
+    fit : Fit
+    scenario : Scenario, optional
+        With it ``attributable``, the probability that the record's synthetic value lands in its ball less the same without the record:
+        p_i - sum_s w_s p_i(theta_s), w_s proportional to exp(-alpha_i l_is), with its Pareto shape ``pareto_k`` (above 0.7 not to be relied
+        on). Not for clusters.
+    draws : int, optional
+        S, spread evenly over the chains; default all.
+    cluster : str, optional
+        A column of the confidential data.
+
+    Returns
+    -------
+    DataFrame on the index of the confidential data, or on the clusters; its ``attrs`` hold ``draws`` (S), ``units`` and ``p_eff``.
+    Confidential.
+
+    Raises
+    ------
+    InputError
+        If the fit estimates nothing, more draws are asked for than were sampled, the scenario or the cluster does not suit, or a
+        synthesizer has no ``mass`` for ``attributable``.
+    """
+    if not fit.estimates:
+        raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no record has an influence")
+    if cluster is not None and scenario is not None:
+        raise InputError("attributable probability is that of records: leave out scenario, or cluster")
+    sizes = fit.posterior.sizes
+    available = sizes["chain"] * sizes["draw"]
+    count = available if draws is None else check_count(draws, "draws", most=available)
+    places = spread_draws(sizes["chain"], sizes["draw"], count)
+    terms = np.array([fit.alpha.to_numpy() * _log_likelihood(fit, place) for place in places]).T  # (n, S)
+    index = fit.confidential.index
+    if cluster is not None:
+        require_columns(fit.confidential, [cluster], "confidential data")
+        codes, index = pd.factorize(fit.confidential[cluster], use_na_sentinel=False)
+        summed = np.zeros((len(index), count))
+        np.add.at(summed, codes, terms)
+        terms = summed
+    variance = terms.var(axis=1, ddof=1) if count > 1 else np.full(len(terms), np.nan)
+    columns = {"lipschitz": np.abs(terms).max(axis=1), "range": np.ptp(terms, axis=1), "information": variance / 2}
+    if scenario is not None:
+        masses = own_masses(fit, make_world(fit.confidential, scenario), places)
+        weights, columns["pareto_k"] = importance_weights(terms)
+        columns["attributable"] = masses.mean(axis=1) - (weights * masses).sum(axis=1)
+    found = pd.DataFrame(columns, index)
+    found.attrs = {"draws": count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
+    return found
+
+
+def _log_likelihood(fit: Fit, place: tuple[int, int]) -> np.ndarray:
+    return np.asarray(fit.synthesizer.log_likelihood(fit.draw(*place), fit.prepared), dtype=float)

@@ -1,0 +1,163 @@
+"""Expected identification risk and influence, of posterior draws given by hand: no sampler is run."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import stats
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.identification import identification_risks
+from riskweighted.synthesis.posterior import Fit
+
+OTHER = rw.Scenario(known=[], synthetic="area", categorical=["area"])
+CHAINS, DRAWS, N = 2, 60, 80
+SCENARIO = rw.Scenario(known=[], synthetic="jobs", radius=0.2)
+
+
+def fit_of(confidential, alpha=None, mean=50.0, spread=0.02, draws=DRAWS):
+    """Negative-binomial draws around a mean, phi = 5."""
+    rng = np.random.default_rng(3)
+    posterior = xr.Dataset(
+        {
+            "intercept": (("chain", "draw", "component"), np.log(mean) + spread * rng.normal(size=(CHAINS, draws, 1))),
+            "inverse_phi": (("chain", "draw", "component"), np.full((CHAINS, draws, 1), 0.2)),
+        }
+    )
+    synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ 1", components=1)
+    weights = pd.Series(1.0 if alpha is None else alpha, confidential.index, name="alpha")
+    return Fit(synthesizer, weights, posterior, pd.DataFrame(), confidential, synthesizer.prepare(confidential))
+
+
+@pytest.fixture(scope="module")
+def confidential():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N), "area": rng.choice(["a", "b"], N, p=[0.8, 0.2])})
+    return frame.set_axis([f"r{place}" for place in range(N)])
+
+
+def exact(fit, draws):
+    """p_i (1 - (1 + (n - 1) p_i) / n) over the draws, for one pattern without predictors (METHODS section 2)."""
+    values = fit.confidential["jobs"].to_numpy()
+    low, high = np.ceil(0.8 * values - 1e-9), np.floor(1.2 * values + 1e-9)
+    found = []
+    for place in draws:
+        mean = np.exp(fit.draw(*place)["intercept"][0])
+        law = stats.nbinom(5, 5 / (5 + mean))
+        p = law.cdf(high) - law.cdf(low - 1)
+        found.append(p * (1 - (1 + (N - 1) * p) / N))
+    return np.mean(found, axis=0)
+
+
+def test_it_is_the_closed_form_without_predictors(confidential):
+    fit = fit_of(confidential)
+    table = rw.expected_identification_risk(fit, SCENARIO, draws=CHAINS * DRAWS, random_seed=1)
+    assert list(table) == ["risk", "se", "own_mass"]
+    assert table.index.equals(confidential.index)
+    truth = exact(fit, [(chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)])
+    z = (table["risk"] - truth) / np.maximum(table["se"], 1e-4)
+    assert abs(table["risk"].mean() - truth.mean()) < 0.002
+    assert np.abs(z).max() < 5
+    assert 0.7 < np.sqrt((z**2).mean()) < 1.4  # the errors are those that are seen
+
+
+def test_it_is_the_average_of_eq_1_over_many_datasets(confidential):
+    fit = fit_of(confidential, draws=200)
+    scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.3)
+    table = rw.expected_identification_risk(fit, scenario, draws=400, random_seed=2)
+    risks = identification_risks(make_world(confidential, scenario).pair(fit.synthesize(400, random_seed=5)))
+    error = np.sqrt(table["se"] ** 2 + risks.var(axis=0) / 400)
+    assert np.abs((table["risk"] - risks.mean(axis=0)) / error).max() < 5
+
+
+def test_a_record_alone_in_its_pattern_is_found_by_it(confidential):
+    alone = confidential.assign(area=["only", *["rest"] * (N - 1)])
+    found = {}
+    for rule in ("protect", "paper"):
+        scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2, singletons=rule)
+        found[rule] = rw.expected_identification_risk(fit_of(alone), scenario, draws=40, random_seed=1).iloc[0]
+    assert found["protect"]["risk"] == pytest.approx(found["protect"]["own_mass"])
+    assert found["protect"]["risk"] > 0
+    assert found["paper"]["risk"] == 0
+
+
+def test_the_same_seed_gives_the_same_and_blocks_leave_one_out(confidential):
+    fit, world = fit_of(confidential), make_world(confidential, SCENARIO)
+    once, again = (expected_risk(fit, world, 50, random_seed=4) for _ in range(2))
+    np.testing.assert_array_equal(once.blocks, again.blocks)
+    assert once.sizes.sum() == 50
+    rest = [once.without(block) for block in range(len(once.sizes))]
+    np.testing.assert_allclose(np.average(rest, axis=0, weights=50 - once.sizes), once.risk)
+    assert (once.others >= 1).all()
+
+
+def test_a_synthesizer_without_mass_is_averaged_over_draws(confidential, monkeypatch):
+    fit = fit_of(confidential)
+    exactly = rw.expected_identification_risk(fit, SCENARIO, draws=100, random_seed=1)
+    monkeypatch.delattr(type(fit.synthesizer), "mass")
+    counted = rw.expected_identification_risk(fit, SCENARIO, draws=100, random_seed=1)
+    assert abs(exactly["own_mass"] - counted["own_mass"]).max() < 0.06
+    assert counted["risk"].mean() == pytest.approx(exactly["risk"].mean(), abs=0.004)
+
+
+def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(confidential):
+    alpha = np.where(np.arange(N) % 4 == 0, 0.0, 0.5)
+    fit = fit_of(confidential, alpha)
+    table = rw.influence(fit)
+    assert list(table) == ["lipschitz", "range", "information"]
+    assert (table[alpha == 0] == 0).all(axis=None)
+    terms = np.array(
+        [0.5 * fit.synthesizer.log_likelihood(fit.draw(chain, draw), fit.prepared) for chain in range(CHAINS) for draw in range(DRAWS)]
+    )
+    half = table[alpha > 0]
+    np.testing.assert_allclose(half["lipschitz"], np.abs(terms).max(axis=0)[alpha > 0])
+    np.testing.assert_allclose(half["range"], np.ptp(terms, axis=0)[alpha > 0])
+    np.testing.assert_allclose(half["information"], terms.var(axis=0, ddof=1)[alpha > 0] / 2)
+    assert table.attrs["draws"] == CHAINS * DRAWS
+    assert table.attrs["p_eff"] == pytest.approx(2 * table["information"].sum())
+    assert (table["range"] <= 2 * table["lipschitz"]).all()
+
+
+def test_influence_of_a_cluster_is_that_of_its_sum(confidential):
+    fit = fit_of(confidential)
+    table = rw.influence(fit, cluster="area")
+    terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(CHAINS) for d in range(DRAWS)])
+    inside = (confidential["area"] == "b").to_numpy()
+    assert table.loc["b", "lipschitz"] == pytest.approx(np.abs(terms[:, inside].sum(axis=1)).max())
+    assert set(table.index) == {"a", "b"}
+
+
+def test_attributable_probability_is_what_leaving_the_record_out_takes_away(confidential):
+    """With theta on two points the posterior without a record is known exactly."""
+    fit = fit_of(confidential, spread=0.05, draws=500)
+    table = rw.influence(fit, SCENARIO)
+    terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(CHAINS) for d in range(500)])
+    values = confidential["jobs"].to_numpy()
+    means = np.exp(fit.posterior["intercept"].to_numpy().reshape(-1))
+    law = stats.nbinom(5, (5 / (5 + means))[:, None])
+    p = law.cdf(np.floor(1.2 * values + 1e-9)) - law.cdf(np.ceil(0.8 * values - 1e-9) - 1)
+    weights = np.exp(-terms) / np.exp(-terms).sum(axis=0)
+    np.testing.assert_allclose(table["attributable"], p.mean(axis=0) - (weights * p).sum(axis=0), atol=2e-4)
+    assert (table["pareto_k"] < 0.7).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda fit: rw.expected_identification_risk(fit, SCENARIO, draws=121), "at most the 120 that the fit has, got 121"),
+        (lambda fit: rw.expected_identification_risk(fit, SCENARIO, draws=0), "draws"),
+        (
+            lambda fit: rw.expected_identification_risk(fit, OTHER),
+            "fit 'jobs'",
+        ),
+        (lambda fit: rw.influence(fit, draws=121), "draws"),
+        (lambda fit: rw.influence(fit, cluster="nobody"), "nobody"),
+        (lambda fit: rw.influence(fit, SCENARIO, cluster="area"), "leave out scenario, or cluster"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(confidential, call, text):
+    with pytest.raises(InputError, match=text):
+        call(fit_of(confidential))
