@@ -147,5 +147,6 @@ from .weights.kway import (
     marginal_weights as marginal_weights,
     pairwise_weights as pairwise_weights,
 )
+from .weights.schemes import scheme_weights as scheme_weights
 
 __version__: str

@@ -1,6 +1,7 @@
 """Weights by the name of a scheme, as study files and sweeps give it."""
 
 import re
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -8,9 +9,13 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.weights.adjust import risk_weights
+from riskweighted.weights.adjust import risk_weights, warn_if_flat
+from riskweighted.weights.families import FAMILIES, family_alpha
 from riskweighted.weights.kway import kway_alpha
 from riskweighted.weights.names import UNWEIGHTED
+
+if TYPE_CHECKING:
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["scheme_alpha", "scheme_weights"]
 
@@ -32,14 +37,26 @@ def scheme_alpha(world: World, scheme: str) -> pd.Series:
     return kway_alpha(world, k)
 
 
-def scheme_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
-    """Weights by the name of a scheme: "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
+def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fit: "Fit | None" = None, **settings: float) -> pd.Series:
+    """Weights by the name of a scheme (METHODS sections 3 and 9.2).
+
+    - "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
+    - "uniform": c for all. "delete": 0 for records whose IR^c lies above its 1 - q quantile, 1 for the others. "power": marginal
+      weights to the power g. "mix": 1 - t (1 - alpha), alpha being the marginal weights.
+    - "lipschitz": clip(c (1 - (f_i - min f) / (max f - min f)) + g, 0, 1), f_i = max_s abs(log p(y_i | theta_s)) under the unweighted
+      `fit`; c = 1, g = 0 by default. "lipschitz-target": min(1, D / f_i).
+    - "reweighted": clip(c alpha_i Delta / Delta_i, 0, 1), alpha and Delta being those of a weighted `fit`; c = 0.95 by default, 0 stays 0.
+      The influence of its refit must be measured again: nothing bounds it.
 
     Parameters
     ----------
-    scheme : str
+    name : str
     confidential : DataFrame, n rows
     scenario : Scenario
+    fit : Fit, optional
+        For "lipschitz", "lipschitz-target" (unweighted) and "reweighted".
+    **settings
+        c, q, g, t or D, as above.
 
     Returns
     -------
@@ -48,6 +65,12 @@ def scheme_weights(scheme: str, confidential: pd.DataFrame, scenario: Scenario) 
     Raises
     ------
     InputError
-        If the scheme is unknown or needs more records than there are, or as for `kway_weights`.
+        If the scheme is unknown, lacks a setting or a fit or has one that it does not know, or needs more records than there are; or as
+        for `kway_weights`.
     """
-    return scheme_alpha(make_world(confidential, scenario), scheme)
+    world = make_world(confidential, scenario)
+    if name in FAMILIES:
+        return warn_if_flat(family_alpha(world, name, fit, settings))
+    if settings:
+        raise InputError(f"scheme {name!r} has no setting {next(iter(settings))!r}; schemes with settings are {', '.join(FAMILIES)}")
+    return scheme_alpha(world, name)

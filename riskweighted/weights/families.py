@@ -1,0 +1,114 @@
+"""Families of weights with a parameter, by name (METHODS sections 3.4 and 9.2)."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_number
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import World
+from riskweighted.risk.confidential import confidential_risk
+
+if TYPE_CHECKING:
+    from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["FAMILIES", "Family", "family_alpha"]
+
+
+class Family(NamedTuple):
+    """A family of weights.
+
+    ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
+    the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any.
+    """
+
+    make: Callable[..., np.ndarray]
+    settings: Mapping[str, float | None]
+    bounds: Mapping[str, tuple[float, float]]
+    fit: str | None = None
+
+
+def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
+    return np.full(len(world.confidential), c)
+
+
+def _delete(world: World, fit: "Fit", *, q: float) -> np.ndarray:
+    risk = confidential_risk(world).to_numpy()
+    return np.where(risk > np.quantile(risk, 1 - q), 0.0, 1.0)
+
+
+def _power(world: World, fit: "Fit", *, g: float) -> np.ndarray:
+    return np.asarray((1 - confidential_risk(world).to_numpy()) ** g)
+
+
+def _mix(world: World, fit: "Fit", *, t: float) -> np.ndarray:
+    return np.asarray(1 - t * confidential_risk(world).to_numpy())
+
+
+def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> np.ndarray:
+    found = _largest(fit)
+    span = np.ptp(found)
+    share = (found - found.min()) / span if span > 0 else np.zeros(len(found))
+    return np.asarray(np.clip(c * (1 - share) + g, 0.0, 1.0))
+
+
+def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> np.ndarray:  # noqa: N803
+    found = _largest(fit)
+    return np.asarray(np.minimum(1.0, D / np.maximum(found, np.finfo(float).tiny)))
+
+
+def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
+    found, alpha = _largest(fit), fit.alpha.to_numpy()
+    grown = c * alpha * found.max() / np.maximum(found, np.finfo(float).tiny)
+    return np.where(alpha > 0, np.clip(grown, 0.0, 1.0), 0.0)
+
+
+def _largest(fit: "Fit") -> np.ndarray:
+    """max over the draws of alpha_i abs(log p(y_i | theta_s)), (n,)."""
+    from riskweighted.risk.influence import influence  # loads ArviZ, for which other weights need not wait
+
+    return np.asarray(influence(fit)["lipschitz"])
+
+
+_ANY = (0.0, np.inf)
+FAMILIES: Mapping[str, Family] = {
+    "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}),
+    "delete": Family(_delete, {"q": None}, {"q": (0, 1)}),
+    "power": Family(_power, {"g": None}, {"g": _ANY}),
+    "mix": Family(_mix, {"t": None}, {"t": (0, 1)}),
+    "lipschitz": Family(_lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted"),
+    "lipschitz-target": Family(_lipschitz_target, {"D": None}, {"D": _ANY}, "unweighted"),
+    "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted"),
+}
+
+
+def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[str, Any]) -> pd.Series:
+    """Weights of a family, (n,); see `riskweighted.weights.schemes.scheme_weights`."""
+    family = FAMILIES[name]
+    for setting in settings:
+        if setting not in family.settings:
+            raise InputError(f"scheme {name!r} has no setting {setting!r}; valid are {', '.join(family.settings)}")
+    values = {}
+    for setting, default in family.settings.items():
+        value = settings.get(setting, default)
+        if value is None:
+            raise InputError(f"scheme {name!r} needs its setting {setting}")
+        least, most = family.bounds[setting]
+        values[setting] = check_number(value, f"{setting} of scheme {name!r}", least=least)
+        if values[setting] > most:
+            raise InputError(f"{setting} of scheme {name!r} must be at most {most:g}, got {value!r}")
+    if family.fit is not None:
+        _check_fit(name, family.fit, fit, world)
+    return pd.Series(family.make(world, fit, **values), world.confidential.index, name="alpha")
+
+
+def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
+    if fit is None:
+        raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit")
+    if not fit.confidential.index.equals(world.confidential.index):
+        raise InputError(f"scheme {name!r}: the fit is of other records than the confidential data")
+    flat = bool((fit.alpha == 1).all())
+    if kind == "unweighted" and not flat:
+        raise InputError(f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not all 1")

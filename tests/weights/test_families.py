@@ -1,0 +1,110 @@
+"""Families of weights with a parameter: held to their formulas, on posterior draws given by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import riskweighted as rw
+from riskweighted.common.errors import FlatWeightsWarning, InputError
+from riskweighted.synthesis.posterior import Fit
+
+N = 60
+SCENARIO = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2)
+
+
+@pytest.fixture(scope="module")
+def confidential():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N), "area": rng.choice(["a", "b"], N)}, [f"r{i}" for i in range(N)])
+
+
+@pytest.fixture(scope="module")
+def fit(confidential):
+    """Negative-binomial draws around a mean of 50, phi = 5; every weight is 1."""
+    rng = np.random.default_rng(2)
+    shape = ("chain", "draw", "component")
+    posterior = xr.Dataset(
+        {"intercept": (shape, np.log(50) + 0.03 * rng.normal(size=(2, 40, 1))), "inverse_phi": (shape, np.full((2, 40, 1), 0.2))}
+    )
+    synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ 1", components=1)
+    alpha = pd.Series(1.0, confidential.index, name="alpha")
+    return Fit(synthesizer, alpha, posterior, pd.DataFrame(), confidential, synthesizer.prepare(confidential))
+
+
+def weights(name, confidential, fit=None, **settings):
+    alpha = rw.scheme_weights(name, confidential, SCENARIO, fit, **settings)
+    assert alpha.name == "alpha"
+    assert alpha.index.equals(confidential.index)
+    assert alpha.between(0, 1).all()
+    return alpha.to_numpy()
+
+
+def test_weights_made_of_the_risk(confidential):
+    risk = rw.identification_risk(confidential, scenario=SCENARIO).to_numpy()
+    assert (weights("uniform", confidential, c=0.1) == 0.1).all()
+    np.testing.assert_allclose(weights("power", confidential, g=2), (1 - risk) ** 2)
+    np.testing.assert_allclose(weights("mix", confidential, t=0.3), 1 - 0.3 * risk)
+    np.testing.assert_allclose(weights("mix", confidential, t=1), rw.marginal_weights(confidential, SCENARIO))
+    deleted = weights("delete", confidential, q=0.1)
+    assert set(deleted) == {0.0, 1.0}
+    assert 1 <= (deleted == 0).sum() <= 6
+    assert risk[deleted == 0].min() > risk[deleted == 1].max()
+
+
+def test_weights_made_of_the_unweighted_fit(confidential, fit):
+    terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(2) for d in range(40)])
+    largest = np.abs(terms).max(axis=0)
+    scaled = (largest - largest.min()) / np.ptp(largest)
+    np.testing.assert_allclose(weights("lipschitz", confidential, fit), 1 - scaled)
+    np.testing.assert_allclose(weights("lipschitz", confidential, fit, c=0.5, g=0.2), np.clip(0.5 * (1 - scaled) + 0.2, 0, 1))
+    target = weights("lipschitz-target", confidential, fit, D=4.5)
+    np.testing.assert_allclose(target, np.minimum(1, 4.5 / largest))
+    after = rw.influence(replace(fit, alpha=pd.Series(target, confidential.index)))
+    assert after["lipschitz"].max() == pytest.approx(4.5)  # of the same draws
+
+
+def test_weights_made_of_a_weighted_fit(confidential, fit):
+    alpha = rw.marginal_weights(confidential, SCENARIO)
+    alpha.iloc[:3] = 0.0
+    weighted = replace(fit, alpha=alpha)
+    delta = rw.influence(weighted)["lipschitz"].to_numpy()
+    found = weights("reweighted", confidential, weighted)
+    kept = alpha.to_numpy() > 0
+    np.testing.assert_allclose(found[kept], np.clip(0.95 * alpha[kept] * delta.max() / delta[kept], 0, 1))
+    assert (found[~kept] == 0).all()
+    assert found.sum() > alpha.sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "text"),
+    [
+        ("uniform", {}, "needs its setting c"),
+        ("uniform", {"c": 1.5}, "at most 1"),
+        ("uniform", {"c": -0.1}, ">= 0"),
+        ("delete", {"share": 0.1}, "no setting 'share'; valid are q"),
+        ("marginal", {"c": 0.1}, "scheme 'marginal' has no setting 'c'"),
+        ("lipschitz", {}, "made of a fit of the unweighted model: pass fit"),
+        ("reweighted", {}, "made of a fit of the weighted model: pass fit"),
+        ("power", {"g": float("nan")}, "finite number"),
+        ("nobody's", {}, "unknown weighting scheme"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(confidential, name, settings, text):
+    with pytest.raises(InputError, match=text):
+        rw.scheme_weights(name, confidential, SCENARIO, **settings)
+
+
+def test_a_fit_of_another_kind_is_refused(confidential, fit):
+    weighted = replace(fit, alpha=fit.alpha * 0.5)
+    with pytest.raises(InputError, match="the weights of this one are not all 1"):
+        rw.scheme_weights("lipschitz", confidential, SCENARIO, weighted)
+    with pytest.raises(InputError, match="of other records"):
+        rw.scheme_weights("lipschitz", confidential.iloc[:50], SCENARIO, fit)
+
+
+def test_weights_that_protect_nobody_are_said(confidential):
+    with pytest.warns(FlatWeightsWarning, match="all 60 weights are 1"):
+        rw.scheme_weights("uniform", confidential, SCENARIO, c=1)
