@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
+from handmade import given_fit
 from scipy import stats
 
 import riskweighted as rw
@@ -11,25 +11,10 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
-from riskweighted.synthesis.posterior import Fit
 
 OTHER = rw.Scenario(known=[], synthetic="area", categorical=["area"])
 CHAINS, DRAWS, N = 2, 60, 80
 SCENARIO = rw.Scenario(known=[], synthetic="jobs", radius=0.2)
-
-
-def fit_of(confidential, alpha=None, mean=50.0, spread=0.02, draws=DRAWS):
-    """Negative-binomial draws around a mean, phi = 5."""
-    rng = np.random.default_rng(3)
-    posterior = xr.Dataset(
-        {
-            "intercept": (("chain", "draw", "component"), np.log(mean) + spread * rng.normal(size=(CHAINS, draws, 1))),
-            "inverse_phi": (("chain", "draw", "component"), np.full((CHAINS, draws, 1), 0.2)),
-        }
-    )
-    synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ 1", components=1)
-    weights = pd.Series(1.0 if alpha is None else alpha, confidential.index, name="alpha")
-    return Fit(synthesizer, weights, posterior, pd.DataFrame(), confidential, synthesizer.prepare(confidential))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +38,7 @@ def exact(fit, draws):
 
 
 def test_it_is_the_closed_form_without_predictors(confidential):
-    fit = fit_of(confidential)
+    fit = given_fit(confidential)
     table = rw.expected_identification_risk(fit, SCENARIO, draws=CHAINS * DRAWS, random_seed=1)
     assert list(table) == ["risk", "se", "own_mass"]
     assert table.index.equals(confidential.index)
@@ -65,7 +50,7 @@ def test_it_is_the_closed_form_without_predictors(confidential):
 
 
 def test_it_is_the_average_of_eq_1_over_many_datasets(confidential):
-    fit = fit_of(confidential, draws=200)
+    fit = given_fit(confidential, draws=200)
     scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.3)
     table = rw.expected_identification_risk(fit, scenario, draws=400, random_seed=2)
     risks = identification_risks(make_world(confidential, scenario).pair(fit.synthesize(400, random_seed=5)))
@@ -78,14 +63,14 @@ def test_a_record_alone_in_its_pattern_is_found_by_it(confidential):
     found = {}
     for rule in ("protect", "paper"):
         scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2, singletons=rule)
-        found[rule] = rw.expected_identification_risk(fit_of(alone), scenario, draws=40, random_seed=1).iloc[0]
+        found[rule] = rw.expected_identification_risk(given_fit(alone), scenario, draws=40, random_seed=1).iloc[0]
     assert found["protect"]["risk"] == pytest.approx(found["protect"]["own_mass"])
     assert found["protect"]["risk"] > 0
     assert found["paper"]["risk"] == 0
 
 
 def test_the_same_seed_gives_the_same_and_blocks_leave_one_out(confidential):
-    fit, world = fit_of(confidential), make_world(confidential, SCENARIO)
+    fit, world = given_fit(confidential), make_world(confidential, SCENARIO)
     once, again = (expected_risk(fit, world, 50, random_seed=4) for _ in range(2))
     np.testing.assert_array_equal(once.blocks, again.blocks)
     assert once.sizes.sum() == 50
@@ -95,7 +80,7 @@ def test_the_same_seed_gives_the_same_and_blocks_leave_one_out(confidential):
 
 
 def test_a_synthesizer_without_mass_is_averaged_over_draws(confidential, monkeypatch):
-    fit = fit_of(confidential)
+    fit = given_fit(confidential)
     exactly = rw.expected_identification_risk(fit, SCENARIO, draws=100, random_seed=1)
     monkeypatch.delattr(type(fit.synthesizer), "mass")
     counted = rw.expected_identification_risk(fit, SCENARIO, draws=100, random_seed=1)
@@ -105,7 +90,7 @@ def test_a_synthesizer_without_mass_is_averaged_over_draws(confidential, monkeyp
 
 def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(confidential):
     alpha = np.where(np.arange(N) % 4 == 0, 0.0, 0.5)
-    fit = fit_of(confidential, alpha)
+    fit = given_fit(confidential, alpha)
     table = rw.influence(fit)
     assert list(table) == ["lipschitz", "range", "information"]
     assert (table[alpha == 0] == 0).all(axis=None)
@@ -122,7 +107,7 @@ def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(co
 
 
 def test_influence_of_a_cluster_is_that_of_its_sum(confidential):
-    fit = fit_of(confidential)
+    fit = given_fit(confidential)
     table = rw.influence(fit, cluster="area")
     terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(CHAINS) for d in range(DRAWS)])
     inside = (confidential["area"] == "b").to_numpy()
@@ -132,7 +117,7 @@ def test_influence_of_a_cluster_is_that_of_its_sum(confidential):
 
 def test_attributable_probability_is_what_leaving_the_record_out_takes_away(confidential):
     """With theta on two points the posterior without a record is known exactly."""
-    fit = fit_of(confidential, spread=0.05, draws=500)
+    fit = given_fit(confidential, spread=0.05, draws=500)
     table = rw.influence(fit, SCENARIO)
     terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(CHAINS) for d in range(500)])
     values = confidential["jobs"].to_numpy()
@@ -160,4 +145,4 @@ def test_attributable_probability_is_what_leaving_the_record_out_takes_away(conf
 )
 def test_what_makes_no_sense_is_refused(confidential, call, text):
     with pytest.raises(InputError, match=text):
-        call(fit_of(confidential))
+        call(given_fit(confidential))

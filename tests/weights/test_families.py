@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
+from handmade import given_fit
 
 import riskweighted as rw
 from riskweighted.common.errors import FlatWeightsWarning, InputError
-from riskweighted.synthesis.posterior import Fit
 
 N = 60
 SCENARIO = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2)
@@ -23,15 +22,7 @@ def confidential():
 
 @pytest.fixture(scope="module")
 def fit(confidential):
-    """Negative-binomial draws around a mean of 50, phi = 5; every weight is 1."""
-    rng = np.random.default_rng(2)
-    shape = ("chain", "draw", "component")
-    posterior = xr.Dataset(
-        {"intercept": (shape, np.log(50) + 0.03 * rng.normal(size=(2, 40, 1))), "inverse_phi": (shape, np.full((2, 40, 1), 0.2))}
-    )
-    synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ 1", components=1)
-    alpha = pd.Series(1.0, confidential.index, name="alpha")
-    return Fit(synthesizer, alpha, posterior, pd.DataFrame(), confidential, synthesizer.prepare(confidential))
+    return given_fit(confidential, spread=0.03, draws=40)
 
 
 def weights(name, confidential, fit=None, **settings):
