@@ -154,14 +154,14 @@ class Transformation:
         """Make the grid, put the values in its bins, and build the design."""
         return self._prepare(data, FEWEST_DISTINCT)
 
-    def prepare_few(self, data: pd.DataFrame, recorded: pd.Series) -> Binned:
-        """The same for a small part of the records and any number of distinct values: h is a straight line in log y.
+    def prepare_losses(self, data: pd.DataFrame, recorded: pd.Series, *, few: bool) -> Binned:
+        """The same for a part of a column, ``recorded``, which tells how finely it is recorded.
 
-        That is a log-normal shape but for the tilts, which a handful of records can tell of. ``recorded``: the column
-        that they are part of, which tells how finely they are recorded.
+        If few, any number of distinct values will do, and h is a straight line in log y: a log-normal shape but for the tilts, which a
+        handful of records can tell of.
         """
-        prepared = self._prepare(data, 1, recorded)
-        return replace(prepared, grid=straight(prepared.grid))
+        prepared = self._prepare(data, 1 if few else FEWEST_DISTINCT, recorded)
+        return replace(prepared, grid=straight(prepared.grid)) if few else prepared
 
     def _prepare(self, data: pd.DataFrame, fewest: int, recorded: pd.Series | None = None) -> Binned:
         values = response_values(self.formula, data)

@@ -152,8 +152,8 @@ class TwoPart:
     codes : sequence of numbers, optional
         Values that mean something else than an amount, or that many records share: each has a share of its own and is drawn exactly.
     value_settings : mapping or pairs, optional
-        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``. Knots and given
-        heaping hold for positive values; those of negative values are found.
+        Further settings of that synthesizer, such as ``{"components": 2}``, in a study file ``[["components", 2]]``. Knots that are
+        given hold for positive values; those of negative values are found.
     """
 
     draws_points: ClassVar[bool] = True
@@ -180,7 +180,7 @@ class TwoPart:
         return response_name(self.formula)
 
     def _value_model(self, bounds: Bounds, formula: str, sign: str = _POSITIVE) -> Synthesizer:
-        """The synthesizer of the values of one sign; knots and given heaping are those of positive values."""
+        """The synthesizer of the values of one sign; knots that are given are those of positive values."""
         make: Any = load_synthesizer(self.value)
         if make is TwoPart:
             raise InputError(f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of amounts, such as 'transformation'")
@@ -191,8 +191,7 @@ class TwoPart:
         if unknown:
             raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are {', '.join(valid)}")
         if sign == _NEGATIVE:
-            given = {name for name, value in settings.items() if name == "knots" or (name == "heaping" and not isinstance(value, bool))}
-            settings = {name: value for name, value in settings.items() if name not in given}
+            settings.pop("knots", None)
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
         if "support" in known:
@@ -250,10 +249,11 @@ class TwoPart:
         synthesizer = self._value_model(bounds, formula, sign)
         frame = data.assign(**{self.target: _in_dtype(_filled(np.abs(values), member), data[self.target].dtype)})
         few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
-        if sign == _NEGATIVE and few and isinstance(synthesizer, Transformation):
-            return Part(synthesizer, synthesizer.prepare_few(frame, data[self.target]), member)
         try:
-            prepared = synthesizer.prepare(frame)
+            if sign == _NEGATIVE and isinstance(synthesizer, Transformation):
+                prepared = synthesizer.prepare_losses(frame, data[self.target], few=few)
+            else:
+                prepared = synthesizer.prepare(frame)
         except InputError as error:
             raise InputError(f"value = {self.value!r} does not suit the {sign} values: {error}") from None
         if not hasattr(synthesizer, "support") and self._takes_zero(synthesizer, frame):

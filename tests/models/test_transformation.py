@@ -208,7 +208,7 @@ def test_codes_outside_the_bounds_are_released_as_they_are(positive):
     assert abs(spikes.loc[-1.0, "synthetic"] - 1 / 8) < 0.06
 
 
-def test_knots_and_heaping_that_are_given_are_those_of_positive_values(data):
+def test_knots_that_are_given_are_those_of_positive_values_and_heaping_is_that_of_all(data):
     few = data.assign(income=data["income"].where(data["income"] >= 0, -10_000.0))
     knots = [500.0, 5000.0, 20_000.0, 100_000.0, 500_000.0]
     given = [["knots", knots], ["heaping", [[1, 0.5], [100, 0.5]]]]
@@ -216,7 +216,7 @@ def test_knots_and_heaping_that_are_given_are_those_of_positive_values(data):
     np.testing.assert_allclose(np.exp(parts["positive"].prepared.grid.knots), knots)
     assert parts["positive"].prepared.grid.given is not None
     assert len(parts["negative"].prepared.grid.knots) == 1
-    assert parts["negative"].prepared.grid.given is None
+    assert parts["negative"].prepared.grid.given is not None
     assert parts["negative"].prepared.grid.unit == 1.0  # that of the whole column
 
 
