@@ -9,7 +9,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import pytensor.tensor as pt
 from pytensor.graph.replace import graph_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorConstant
+from riskweighted_models.transformation import Transformation
 from scipy import stats
 
 from riskweighted import load_synthesizer
@@ -36,6 +37,7 @@ __all__ = ["CASES", "FALSE_ALARM", "SAMPLING", "Case", "calibrate", "judge"]
 
 FALSE_ALARM = 1e-3  # probability that a calibrated model fails, all its quantities together
 SAMPLING = Sampling(draws=300, tune=400, chains=2, cores=2)
+_TARGET = 0.97  # acceptance, of a compiled density: 40 records leave most to the prior
 _RANKED = 60  # posterior draws, evenly spaced over all, that a true value is ranked among
 
 Quantities = Callable[[Draw], Mapping[str, np.ndarray]]
@@ -116,8 +118,9 @@ class Movable:
         return self.inner.target
 
     def prepare(self, data: pd.DataFrame) -> Any:
-        prepare = getattr(self.inner, "prepare_few", self.inner.prepare)  # draws from the prior may repeat a few values
-        return prepare(data)
+        if isinstance(self.inner, Transformation):  # draws from the prior may repeat a few values
+            return self.inner.prepare_part(data, data[self.target], few=False)
+        return self.inner.prepare(data)
 
     def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
         return self.inner.log_likelihood(theta, prepared)
@@ -200,7 +203,8 @@ def _replicate(
         warnings.simplefilter("ignore")
         if blueprint.density is not None:
             density, shapes = blueprint.density(np.full(len(frame), alpha)), free_shapes(blueprint.model)
-            posterior, divergences = run_density(density, shapes, sampling, int(rng.integers(2**31)), None)
+            once = replace(sampling, target_accept=_TARGET)  # no run after a run that diverged: divergences are counted
+            posterior, divergences = run_density(density, shapes, once, int(rng.integers(2**31)), None)
         else:
             posterior, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
 

@@ -154,13 +154,12 @@ class Transformation:
         """Make the grid, put the values in its bins, and build the design."""
         return self._prepare(data, FEWEST_DISTINCT)
 
-    def prepare_losses(self, data: pd.DataFrame, recorded: pd.Series, *, few: bool) -> Binned:
-        """The same for a part of a column, ``recorded``, which tells how finely it is recorded.
+    def prepare_part(self, data: pd.DataFrame, recorded: pd.Series, *, few: bool) -> Binned:
+        """The same for a part of a column, ``recorded``, which tells how finely it is recorded, and any number of distinct values.
 
-        If few, any number of distinct values will do, and h is a straight line in log y: a log-normal shape but for the tilts, which a
-        handful of records can tell of.
+        If few, h is a straight line in log y: a log-normal shape but for the tilts, which a handful of records can tell of.
         """
-        prepared = self._prepare(data, 1 if few else FEWEST_DISTINCT, recorded)
+        prepared = self._prepare(data, 1, recorded)
         return replace(prepared, grid=straight(prepared.grid)) if few else prepared
 
     def _prepare(self, data: pd.DataFrame, fewest: int, recorded: pd.Series | None = None) -> Binned:

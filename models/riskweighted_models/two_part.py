@@ -251,7 +251,7 @@ class TwoPart:
         few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
         try:
             if sign == _NEGATIVE and isinstance(synthesizer, Transformation):
-                prepared = synthesizer.prepare_losses(frame, data[self.target], few=few)
+                prepared = synthesizer.prepare_part(frame, data[self.target], few=few)
             else:
                 prepared = synthesizer.prepare(frame)
         except InputError as error:
