@@ -18,7 +18,6 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.drawing import draw_values, spread_draws
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
-from riskweighted.synthesis.precision import find_precision
 
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_fit", "fit_verdict"]
 
@@ -110,7 +109,7 @@ def check_fit(
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)
     target, data = fit.synthesizer.target, fit.confidential
-    own = precision or find_precision(data[target])
+    own = precision or fit.precision
     if data[target].nunique() < 2:
         raise InputError(f"{target!r} is constant: there is nothing to compare")
     compared = comparisons(data[target].to_numpy(dtype=float), own, _groups(fit, scenario, by), _others(fit, others))

@@ -26,9 +26,9 @@ def find_precision(column: pd.Series) -> float | None:
     float from 1e-8 to 1e6, in the column's units; None where the values lie on no such grid (or are all zero).
     """
     there = column.dropna()
-    values = there.to_numpy(dtype=float)
-    if getattr(there.dtype, "numpy_dtype", there.dtype) in (np.float16, np.float32):
-        values = np.array([float(str(value)) for value in there.to_numpy(dtype=getattr(there.dtype, "numpy_dtype", there.dtype))])
+    values, plain = there.to_numpy(dtype=float), getattr(there.dtype, "numpy_dtype", there.dtype)
+    if plain in (np.float16, np.float32):
+        values = np.array([float(str(value)) for value in there.to_numpy(dtype=plain)])
     values, counts = np.unique(values[values != 0], return_counts=True)
     if len(values) == 0:
         return None

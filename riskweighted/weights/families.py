@@ -109,6 +109,5 @@ def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
         raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit")
     if not fit.confidential.index.equals(world.confidential.index):
         raise InputError(f"scheme {name!r}: the fit is of other records than the confidential data")
-    flat = bool((fit.alpha == 1).all())
-    if kind == "unweighted" and not flat:
+    if kind == "unweighted" and not (fit.alpha == 1).all():
         raise InputError(f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not all 1")
