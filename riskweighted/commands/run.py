@@ -12,6 +12,8 @@ from riskweighted.common.progress import reporter_for
 from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from riskweighted.runs.run import Run
     from riskweighted.runs.study import Study
 
@@ -70,6 +72,7 @@ def _run(
         raise InputError(f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes")
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
+        from riskweighted.evaluation.telling import told
         from riskweighted.runs.checked import plan_study
         from riskweighted.runs.randomness import read_entropy
         from riskweighted.runs.run import run_study
@@ -103,14 +106,20 @@ def _run(
         output.print(f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; confidential/study.toml names it).")
     for line in _verdict(finished):
         output.print(line)
-    print_table(finished.summary.T, "Risk and utility of each scheme")
+    print_table(_with_errors(finished).T, "Risk and utility of each scheme")
     output.print(
-        "mean weight: likelihood kept, 1 is all. Risk: IR^c (S003 eq. 2) of the confidential data, "
-        "IR (eq. 1) of synthetic data, higher is riskier."
+        "mean weight: likelihood kept, 1 is all. Expected risk: the mechanism's, S003 eq. 1 over all datasets that it could give, ± its "
+        "Monte Carlo error; of the confidential data IR^c (eq. 2). Isolated: the 5 % of largest IR^c. Higher is riskier."
     )
-    rise = f"whack-a-mole: records whose IR rises by {study.evaluation.increase:g} or more over unweighted."
-    output.print(rise if "unweighted" in finished.summary.index else "")
+    output.print("Expected rises and falls: records whose expected risk changes by so much or more over unweighted.")
+    output.print("Delta, range: how far one record can move the log pseudo posterior; empirical, no guarantee (METHODS section 9.1).")
+    output.print(
+        f"Mean and maximum risk, records over, whack-a-mole (rises of {study.evaluation.increase:g}): eq. 1 in these L datasets; most of a "
+        "maximum or a count is chance, and 'by chance' says how many it makes likely."
+    )
     output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
+    for line in told(finished.evaluation, UNWEIGHTED):
+        output.print(line)
     output.print(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")
     failed = finished.summary.index[finished.summary["converged"] == "NO"]
     if len(failed):
@@ -119,6 +128,19 @@ def _run(
         errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
     if len(failed) or (strict and finished.fits is False):
         raise typer.Exit(_UNFIT)
+
+
+def _with_errors(finished: "Run") -> "pd.DataFrame":
+    """The main table as text, a value before its Monte Carlo error where it has one."""
+    from riskweighted.evaluation.tables import by_label
+
+    shown = finished.summary.map(number)
+    for column in finished.evaluation.columns():
+        if column.statistic.variable is not None or column.overlap:
+            continue
+        for label, error in by_label(finished.evaluation.risk, column.statistic, "error").dropna().items():
+            shown.loc[label, column.name] += f" ± {error:.1g}" if column.measure.kind != "count" else f" ± {error:.0f}"
+    return shown
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:

@@ -54,6 +54,8 @@ class Measure:
         What distinguishes rows of this measure: a number in the column "parameter", or a coefficient in the column "term".
     boundary : str
         What counts at the edge, as a sentence.
+    share : float
+        The share of the records, at the least, that it is computed from.
     weighted : str
         What weights below 1 do to its interval, as a sentence; none where it has no interval.
     """
@@ -68,6 +70,7 @@ class Measure:
     parameter: Parameter = ""
     boundary: str = ""
     weighted: str = ""
+    share: float = 1.0
 
     def takes(self, parameter: float | None, term: str | None) -> bool:
         """Whether a row of this measure has just these."""
@@ -153,6 +156,7 @@ _MECHANISM = (
         "riskier",
         "mean",
         _D.THREE_DECIMALS,
+        share=0.05,
     ),
     Measure(
         "expected-top-risk",
@@ -162,6 +166,7 @@ _MECHANISM = (
         "riskier",
         "mean",
         _D.THREE_DECIMALS,
+        share=0.01,
     ),
     Measure("expected-mean-risk", "expected mean risk", "mean over records of {risk}", _EXPECTED, "riskier", "mean", _D.THREE_DECIMALS),
     Measure(
@@ -283,6 +288,7 @@ _INFLUENCE = (
         "riskier",
         "estimate",
         _D.THREE_DIGITS,
+        share=0.01,
     ),
     Measure(
         "attributable-unreliable",

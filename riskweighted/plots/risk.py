@@ -46,7 +46,8 @@ def plot_risk_violins(
     Parameters
     ----------
     records : DataFrame (n, labels)
-        Risk in [0, 1]: `Evaluation.records`, or ``confidential/identification_risk.csv`` of a run.
+        Risk in [0, 1]: `Evaluation.expected` (``confidential/expected_risk.csv`` of a run), or that of the datasets at hand,
+        `Evaluation.records` (``confidential/identification_risk.csv``), whose extremes are mostly chance.
     labels : sequence of str, optional
         Columns shown, in this order; default all.
     minimum_count : int, optional
@@ -162,7 +163,7 @@ def plot_whack_a_mole(
     ax.plot(ends, ends, color="#0072B2", linewidth=2, label="y = x")
     ax.plot(ends, ends + increase, color="black", linewidth=1.5, linestyle="--", label=f"rise of {increase:g}")
     ax.axhline(threshold, color="black", linewidth=1.5, linestyle=":", label=f"threshold {threshold:g}")
-    reach = max(x.max(), y.max()) if cells is None else max(cells.table()[["x below", "y below"]].max(), default=0.0)
+    reach = max(x.max(), y.max()) if cells is None else np.nanmax([*cells.table()[["x below", "y below"]].max(), 0.0])
     top = min(max(1.02 * reach, threshold + 0.1, increase + 0.1), 1.02)
     ax.set(xlim=(-0.02, top), ylim=(-0.02, top), aspect="equal")
     add_legend(ax, "below", ncols=2)

@@ -95,6 +95,7 @@ def gather_secrets(
     model, target, posteriors = prepare_model(run.study.make_synthesizer(), confidential), run.study.target, run.posteriors
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
+    tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
     values = confidential[target].to_numpy(dtype=float)
     precision, chance = run.study.release.precision or find_precision(confidential[target]), {}

@@ -139,7 +139,7 @@ class View:
         rule = _rule(statistic)
         if rule is Disclosure.VERDICT:
             return str(value) if value in ("yes", "NO") else MISSING
-        if rule is None or rule is Disclosure.LEFT_OUT or isinstance(value, str):
+        if rule is None or rule is Disclosure.LEFT_OUT or self.few(statistic) or isinstance(value, str):
             return WITHHELD
         if value is None or pd.isna(value):
             return MISSING
@@ -150,6 +150,16 @@ class View:
             return f"{figure:.{_DECIMALS[rule]}f}"
         digits = self._digits(statistic)
         return number(figure, digits) if digits else WITHHELD
+
+    def few(self, statistic: Statistic) -> bool:
+        """Whether it may be computed from fewer records than the minimum count."""
+        return statistic.measure.share * self.records < self.minimum_count
+
+    def error(self, statistic: Statistic, error: float) -> str:
+        """A Monte Carlo error behind its value, inside the agency; nothing where there is none."""
+        if not self.internal or pd.isna(error):
+            return ""
+        return f" ± {number(error, 2)}" if statistic.measure.kind != "count" else f" ± {error:.0f}"
 
     def overlap(self, value: float) -> str:
         if self.internal:

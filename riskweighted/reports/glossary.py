@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from riskweighted.common.text import plain
+from riskweighted.evaluation.measures import OF_MECHANISM
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.intruder.scenario import Scenario
@@ -17,8 +18,16 @@ __all__ = ["RISKIER", "Glossary", "ball_rule"]
 
 RISKIER = "Higher is riskier."
 _ALL_RECORDS = "None: computed from all records, not from a sample."
+_MONTE_CARLO = "None: computed from all records; what stands behind the sign ± is the Monte Carlo standard error over posterior draws."
 _CLOSER = "Closer to the confidential estimate is more useful; neither high nor low is better by itself."
-_DIRECTION = {"riskier": RISKIER, "less useful": "Lower is more useful.", "more useful": "Higher is more useful.", "neither": _CLOSER}
+_DIRECTION = {
+    "riskier": RISKIER,
+    "safer": "Higher is safer.",
+    "worse": "Lower is better.",
+    "less useful": "Lower is more useful.",
+    "more useful": "Higher is more useful.",
+    "neither": _CLOSER,
+}
 _FIXED = {  # by key: title, definition, boundary, direction
     "bin-records": (
         "Records in a bin",
@@ -38,11 +47,12 @@ _FIXED = {  # by key: title, definition, boundary, direction
         "",
         "Lower protects more; 1 keeps all of the likelihood.",
     ),
-    "rise": ("Rise", "Risk of a record under the scheme minus its risk under the unweighted one.", "", RISKIER),
+    "rise": ("Rise", "Expected risk of a record under the scheme minus its risk under the unweighted one.", "", RISKIER),
     "risk": (
-        "Identification risk",
-        "IR of a record, from 0 to 1: if its own synthetic value lies in the ball about its confidential value, the share of "
-        "its known pattern whose synthetic values lie outside that ball, else 0 (S003 eq. 1); mean over datasets. Of the "
+        "Expected identification risk",
+        "E[IR] of a record, from 0 to 1. IR: if its own synthetic value lies in the ball about its confidential value, the share of "
+        "its known pattern whose synthetic values lie outside that ball, else 0 (S003 eq. 1). E: its mean over posterior draws and all "
+        "datasets that each could give, so the mechanism's risk and not that of the datasets at hand. Of the "
         "confidential data: the share of its pattern whose confidential values lie outside (S003 eq. 2).",
         "",
         RISKIER,
@@ -119,9 +129,13 @@ class Glossary:
         """A measure of the risk table."""
         definition, own = define(self._run, statistic), define_confidential(self._run, statistic)
         own_text = f"; in the confidential data: {own}" if own and own != definition else ""
-        ball = "" if statistic.key == "singleton-patterns" else self._ball
+        ball = self._ball if "{ri" in statistic.measure.definition else ""  # of a risk, or a rise of it
         boundary = " ".join(text for text in (statistic.measure.boundary, ball) if text)
-        return self._add(statistic.label, f"{definition}{own_text}.", boundary, _ALL_RECORDS, RISKIER)
+        interval = _MONTE_CARLO if statistic.key in OF_MECHANISM else _ALL_RECORDS
+        direction = _DIRECTION.get(statistic.measure.direction, "")
+        if statistic.measure.direction == "neither":
+            direction = "Neither high nor low is better by itself."
+        return self._add(statistic.label, f"{definition}{own_text}.", boundary, interval, direction)
 
     def utility(self, statistic: Statistic) -> Term:
         """A measure of the utility table."""

@@ -10,14 +10,15 @@ from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table, picture
-from riskweighted.reports.disclosure import number, withheld_note
+from riskweighted.reports.disclosure import View, number, withheld_note
 from riskweighted.reports.source import Source
-from riskweighted.reports.wording import main_columns, main_table
+from riskweighted.reports.wording import capital, main_columns, main_table
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 
 __all__ = ["map_section", "risk_section"]
 
 _UNIT = (0.0, 1.0)
+_RISK_AXIS = "Expected risk"  # of isolated records, or of all where these are few
 _RISKIEST = 20  # records listed per label
 _RISES = 50  # records listed per whack-a-mole figure
 _TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "weight"}
@@ -32,7 +33,9 @@ def risk_section(source: Source) -> Section:
         blocks.append(_riskiest(source))
     text = (
         "A record is at risk when its synthetic value stays near its confidential one while few records that look the same "
-        "to the intruder do. Identification risk runs from 0 to 1; higher is riskier."
+        "to the intruder do. Identification risk runs from 0 to 1; higher is riskier. Expected risk is that of the mechanism, over all "
+        "datasets that it could give; the figures show it. What is measured on the datasets at hand is called so: its maximum and its "
+        "counts of records are mostly chance, and stand beside the counts that chance makes likely."
     )
     return Section("risk", "Risk", (text,), tuple(blocks))
 
@@ -41,12 +44,17 @@ def _measures(source: Source) -> DataTable:
     """A row per measure of the risk table, a column per label."""
     table, view = source.run.tables["risk"], source.view
     statistics, labels = distinct(table), [CONFIDENTIAL, *source.labels]
-    values = {statistic: by_label(table, statistic).reindex(labels) for statistic in statistics}
-    rows = tuple((plain(statistic.label), *(view.show(statistic, value) for value in values[statistic])) for statistic in statistics)
+    rows = tuple((plain(statistic.label), *_cells_of(table, statistic, labels, view)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
     note = withheld_note(source.withheld.get("risk", 0))
     return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms, note)
+
+
+def _cells_of(table: pd.DataFrame, statistic: Statistic, labels: list[str], view: View) -> list[str]:
+    """A statistic by label, inside the agency with its Monte Carlo error."""
+    values, errors = (by_label(table, statistic, column).reindex(labels) for column in ("value", "error"))
+    return [view.show(statistic, value) + view.error(statistic, error) for value, error in zip(values, errors, strict=True)]
 
 
 def _violins(source: Source) -> Figure:
@@ -58,14 +66,14 @@ def _violins(source: Source) -> Figure:
     cells = pd.DataFrame(rows)
     means = ", ".join(f"{label} {risk.mean():.2f}" for label, risk in records.items())
     alternative = (
-        f"Distribution of the identification risk of {len(records)} records, one shape per label, on a scale from 0 to 1; "
+        f"Distribution of the expected identification risk of {len(records)} records, one shape per label, on a scale from 0 to 1; "
         f"higher is riskier. Mean risk: {means}."
     )
     note = "The last bin of a label includes 1."
-    table = make_table("risk-histogram", "Records by identification risk", cells, source.glossary.columns(cells, _TERMS), note)
+    table = make_table("risk-histogram", "Records by expected identification risk", cells, source.glossary.columns(cells, _TERMS), note)
     image = picture(plot_risk_violins(records, minimum_count=view.binned))
     terms = (source.glossary.fixed("risk"),)
-    return Figure("violins", "Identification risk by label", image, plain(alternative), (table,), terms)
+    return Figure("violins", "Expected identification risk by label", image, plain(alternative), (table,), terms)
 
 
 def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
@@ -78,15 +86,15 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
     flagged = int(whacked(records[label], records[baseline], settings.increase).sum())
     over = int((records[label] > settings.threshold).sum())
     alternative = (
-        f"Identification risk under {label} against {baseline}, with the lines y = x, a rise of {settings.increase:g} and the threshold "
-        f"{settings.threshold:g}. Of {len(records)} records, the risk of {view.count(flagged)} rose by {settings.increase:g} or more, and "
-        f"that of {view.count(over)} is over {settings.threshold:g}. Mean risk {records[baseline].mean():.2f} under {baseline}, "
+        f"Expected identification risk under {label} against {baseline}, with the lines y = x, a rise of {settings.increase:g} and the "
+        f"threshold {settings.threshold:g}. Of {len(records)} records, the risk of {view.count(flagged)} rose by {settings.increase:g} or "
+        f"more, and that of {view.count(over)} is over {settings.threshold:g}. Mean risk {records[baseline].mean():.2f} under {baseline}, "
         f"{records[label].mean():.2f} under {label}."
     )
     key = f"whack-{place}"
     table = _cells(source, key, label) if view.binned else _rises(source, key, label, rise)
     terms = (source.glossary.fixed("risk"), source.glossary.fixed("rise"))
-    return Figure(key, plain(f"Whack-a-mole: {label} against {baseline}"), image, plain(alternative), (table,), terms)
+    return Figure(key, plain(f"Expected rises and falls: {label} against {baseline}"), image, plain(alternative), (table,), terms)
 
 
 def _cells(source: Source, key: str, label: str) -> DataTable:
@@ -147,8 +155,9 @@ def map_section(source: Source) -> Section:
 
 def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
     view, exact, utility = source.view, main_table(source.run), column.name
-    mean_risk = SummaryColumn(Statistic("mean-risk"))
-    risk, higher = mean_risk.name, column.overlap
+    few = not view.internal and view.few(Statistic("expected-isolated-risk"))
+    isolated = SummaryColumn(Statistic("expected-mean-risk" if few else "expected-isolated-risk"))
+    risk, higher = isolated.name, column.overlap
     digits = 3 if higher else 4
     shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[utility].round(2 if higher and not view.internal else digits)})
     points = shown.drop(index=CONFIDENTIAL).dropna()
@@ -156,16 +165,16 @@ def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
     cells = pd.DataFrame(
         {
             "Label": points.index,
-            "Mean risk": [f"{value:.3f}" for value in points[risk]],
+            _RISK_AXIS: [f"{value:.3f}" for value in points[risk]],
             utility: [number(value) for value in points[utility]],
             "On the front": np.where(front, "yes", "no"),
         }
     )
     better: Better = "higher" if higher else "lower"
     listed = "; ".join(f"{label}: risk {row.iloc[0]:.3f}, utility {number(row.iloc[1])}" for label, row in points.iterrows())
-    alternative = f"Map of labels by mean risk (lower is better) and {utility} ({better} is better). {listed}. "
+    alternative = f"Map of labels by {risk} (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
-    terms: dict[str, Term] = {"Mean risk": source.glossary.summary(mean_risk), utility: source.glossary.summary(column)}
-    table = make_table(f"map-{place}-table", f"Mean risk and {utility}", cells, terms)
+    terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(isolated), utility: source.glossary.summary(column)}
+    table = make_table(f"map-{place}-table", f"{capital(risk)} and {utility}", cells, terms)
     image = picture(plot_risk_utility(shown, risk, utility, better=better))
     return Figure(f"map-{place}", plain(f"Risk-utility map: {utility}"), image, plain(alternative), (table,), tuple(terms.values()))

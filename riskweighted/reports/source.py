@@ -45,8 +45,8 @@ class Source:
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        """Risk of every record, under the labels of the report."""
-        return self.run.records[[CONFIDENTIAL, *self.labels]]
+        """Expected risk of every record, under the labels of the report."""
+        return self.run.expected[[CONFIDENTIAL, *self.labels]]
 
     @property
     def baseline(self) -> str | None:

@@ -88,7 +88,9 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
     if column in FIT_COLUMNS:
         return statistic.define()
     own = define_confidential(run, statistic)
-    return "; ".join([define(run, statistic), *([f"confidential data: {own}"] if own else []), "higher is riskier"])
+    direction = statistic.measure.direction
+    which = [f"higher is {direction}"] if direction != "neither" else []
+    return "; ".join([define(run, statistic), *([f"confidential data: {own}"] if own else []), *which])
 
 
 def _cell(value: object) -> str:

@@ -42,7 +42,7 @@ def test_the_table_of_a_run_is_the_summary_turned():
     assert cells["Mean of income (1,000 $)"] == tuple(f"{value:.4g}" for value in own["mean of income"])
     definitions = {title: definition for title, _, definition in table.rows}
     assert definitions["Mean risk (0 to 1)"].startswith(
-        "mean over records of IR, S003 eq. 1 averaged over datasets; confidential data: mean over"
+        "mean over records of IR in these L datasets, S003 eq. 1 averaged over them; confidential data: mean over"
     )
     assert definitions["Mean risk (0 to 1)"].endswith("higher is riskier")
     assert "Reiter 2003" in definitions["Coefficient C(size)[T.2] of income"]
@@ -56,7 +56,7 @@ def test_the_table_of_a_run_is_the_summary_turned():
 def test_the_command_prints_each_form(tmp_path):
     app = typer.Typer()
     app.command()(summary)
-    for form, expected in (("terminal", "Mean risk (0 to 1) [5]"), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
+    for form, expected in (("terminal", "Mean risk (0 to 1) ["), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
         done = CliRunner().invoke(app, [str(finished_run()), "--format", form, "--unit", "income=$"])
         assert done.exit_code == 0, done.exception
         assert expected in done.stdout

@@ -1,0 +1,72 @@
+"""What each scheme did to risk, influence and utility against the unweighted one, in sentences made of a run's own numbers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from riskweighted.evaluation.evaluate import Evaluation
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+
+__all__ = ["told"]
+
+_ISOLATED, _MEAN, _DELTA = (Statistic(key) for key in ("expected-isolated-risk", "expected-mean-risk", "influence-lipschitz"))
+_SAME = 0.02  # of expected mean risk: less is no change to speak of
+
+
+def told(result: Evaluation, baseline: str) -> list[str]:
+    """A sentence on average risk, then one a scheme, with Monte Carlo errors; none where the fits were not given.
+
+    Parameters
+    ----------
+    result : Evaluation
+        Made with ``fits``.
+    baseline : str
+        Label of the unweighted synthesizer.
+    """
+    lipschitz = by_label(result.risk, _DELTA)
+    schemes = [label for label in result.expected if label in lipschitz and label not in (CONFIDENTIAL, baseline)]
+    if baseline not in lipschitz or not schemes:
+        return []
+    mean, error = by_label(result.risk, _MEAN), by_label(result.risk, _MEAN, "error")
+    values = ", ".join(f"{label} {mean[label]:.4f} ± {error[label]:.1g}" for label in (baseline, *schemes))
+    moved = np.ptp([mean[label] for label in (baseline, *schemes)])
+    verdict = "Weights do not change average identification risk" if moved < _SAME else "Weights changed average identification risk"
+    return [f"{verdict} (expected mean risk: {values}).", *(_of_scheme(result, label, baseline) for label in schemes)]
+
+
+def _of_scheme(result: Evaluation, label: str, baseline: str) -> str:
+    isolated, error = by_label(result.risk, _ISOLATED), by_label(result.risk, _ISOLATED, "error")
+    before, after = isolated[baseline], isolated[label]
+    share = after / before if before > 0 else np.nan
+    off = share * np.hypot(error[label] / after, error[baseline] / before) if after > 0 else 0.0
+    text = f"{label}: isolated records' expected risk {_change(share, off)} ({after:.4f} ± {error[label]:.1g})"
+    return f"{text}; {'; '.join([*_costs(result, label, baseline), *_influence(result, label, baseline)])}."
+
+
+def _costs(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
+    """The largest quantile that was measured, and the distance of the distribution functions, of each variable."""
+    statistics = distinct(result.utility)
+    for variable in dict.fromkeys(one.variable for one in statistics):
+        own = [one for one in statistics if one.variable == variable]
+        quantiles = sorted((one for one in own if one.key == "quantile"), key=lambda one: one.parameter or 0)
+        if quantiles:
+            values = by_label(result.utility, quantiles[-1])
+            yield f"{quantiles[-1].name} {_change(values[label] / values[baseline] if values[baseline] else np.nan)}"
+        for one in own:
+            if one.key == "ecdf-maximum":
+                values = by_label(result.utility, one)
+                yield f"{one.name} {values[label]:.3f} for {values[baseline]:.3f}"
+
+
+def _influence(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
+    values = by_label(result.risk, _DELTA)
+    if values[label] > 0:
+        yield f"influence of any one record {values[baseline] / values[label]:.1f} times less (Delta {values[label]:.3g})"
+
+
+def _change(share: float, error: float | None = None) -> str:
+    """A ratio in words: "71 ± 1 % lower"."""
+    if not np.isfinite(share):
+        return "not comparable"
+    shown = f"{abs(share - 1):.0%}" if error is None else f"{100 * abs(share - 1):.0f} ± {100 * error:.1f} %"
+    return f"{shown} {'lower' if share <= 1 else 'higher'}"
