@@ -1,0 +1,46 @@
+"""The sentences of a run are made of its numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from handmade import given_fit
+
+import riskweighted as rw
+from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.telling import told
+
+N = 90
+SCENARIO = rw.Scenario(synthetic="jobs", radius=0.2)
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(1)
+    confidential = pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N)})
+    fits = {"unweighted": given_fit(confidential), "lower": given_fit(confidential, 0.1, spread=0.1)}
+    synthetic = {label: fit.synthesize(4, random_seed=1) for label, fit in fits.items()}
+    return rw.evaluate(confidential, synthetic, SCENARIO, baseline="unweighted", fits=fits, resamples=10, random_seed=0)
+
+
+def test_every_number_is_the_run_s(result):
+    first, second = told(result, "unweighted")
+    mean = by_label(result.risk, Statistic("expected-mean-risk"))
+    assert first.startswith("Weights do not change average identification risk")
+    assert all(f"{label} {mean[label]:.4f} ± " in first for label in ("unweighted", "lower"))
+    isolated = by_label(result.risk, Statistic("expected-isolated-risk"))
+    change = 100 * abs(isolated["lower"] / isolated["unweighted"] - 1)
+    which = "lower" if isolated["lower"] < isolated["unweighted"] else "higher"
+    assert f"lower: isolated records' expected risk {change:.0f} ± " in second
+    assert f" % {which} ({isolated['lower']:.4f} ± " in second
+    delta = by_label(result.risk, Statistic("influence-lipschitz"))
+    assert f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta {delta['lower']:.3g})" in second
+    distance = by_label(result.utility, Statistic("ecdf-maximum", "jobs"))
+    assert f"U_m of jobs {distance['lower']:.3f} for {distance['unweighted']:.3f}" in second
+    assert "0.9 quantile of jobs" in second
+
+
+def test_nothing_is_said_without_fits_or_a_baseline(result):
+    assert told(result, "another") == []
+    synthetic = {"unweighted": [pd.DataFrame({"jobs": np.arange(N)})]}
+    plain = rw.evaluate(pd.DataFrame({"jobs": np.arange(N)}), synthetic, SCENARIO, resamples=10)
+    assert told(plain, "unweighted") == []
