@@ -47,9 +47,10 @@ def leave_one_out(log_likelihood: np.ndarray) -> LeaveOneOut:
 def importance_weights(contributions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights (m, S) that take S draws (m, S of what each record adds to the log posterior) to the posterior without the record.
 
-    Pareto smoothed, with sum 1 for every record; and the Pareto shapes, (m,).
+    Pareto smoothed, with sum 1 for every record; and the Pareto shapes, (m,), 0 for a record that adds the same everywhere.
     """
     log_weights, pareto_k = _smoothed(contributions)
+    pareto_k = np.where(np.ptp(contributions, axis=-1) > 0, pareto_k, 0.0)
     return np.exp(log_weights - logsumexp(log_weights, axis=-1, keepdims=True)), pareto_k
 
 

@@ -94,6 +94,9 @@ def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(co
     table = rw.influence(fit)
     assert list(table) == ["lipschitz", "range", "information"]
     assert (table[alpha == 0] == 0).all(axis=None)
+    attributed = rw.influence(fit, SCENARIO)[alpha == 0]
+    np.testing.assert_allclose(attributed["attributable"], 0, atol=1e-12)
+    assert (attributed["pareto_k"] == 0).all()
     terms = np.array(
         [0.5 * fit.synthesizer.log_likelihood(fit.draw(chain, draw), fit.prepared) for chain in range(CHAINS) for draw in range(DRAWS)]
     )
