@@ -37,6 +37,7 @@ def release(
         from riskweighted.release.codebook import parse_units
         from riskweighted.release.pack import check_release, release_run
         from riskweighted.reports.render import render_report
+        from riskweighted.weights.names import split_schemes
 
         report = partial(render_report, confidential=confidential)
         if out is None:
@@ -45,7 +46,7 @@ def release(
             found = release_run(
                 run,
                 out,
-                schemes=split(scheme),
+                schemes=split_schemes(scheme),
                 formats=split(formats),
                 confidential=confidential,
                 units=parse_units(unit or []),

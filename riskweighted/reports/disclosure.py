@@ -134,9 +134,8 @@ class View:
     def show(self, statistic: Statistic, value: object) -> str:
         """A value of a statistic, or an end of its interval."""
         if self.internal:
-            if statistic.measure.kind == "count" and not isinstance(value, str) and float(value).is_integer():  # type: ignore[arg-type]
-                return number(value, 9)
-            return number(value, 4 if statistic.variable is None else _DIGITS)
+            whole = statistic.measure.kind == "count" and isinstance(value, float) and value.is_integer()
+            return number(value, 9 if whole else 4 if statistic.variable is None else _DIGITS)
         rule = _rule(statistic)
         if rule is Disclosure.VERDICT:
             return str(value) if value in ("yes", "NO") else MISSING

@@ -202,6 +202,11 @@ class Study:
             raise InputError(
                 f"release.L must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {self.release.L}"
             )
+        asked = self.evaluation.risk_draws
+        if asked is not None and asked > most:
+            raise InputError(
+                f"evaluation.risk_draws must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {asked}"
+            )
         for section, radius in (("weights", self.weights.radius), ("evaluation", self.evaluation.radius)):
             try:
                 self._scenario_with(radius)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["UNWEIGHTED", "SchemeName", "parse_scheme", "scheme_text"]
+__all__ = ["UNWEIGHTED", "SchemeName", "parse_scheme", "scheme_text", "split_schemes"]
 
 UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
 
@@ -58,6 +58,11 @@ def parse_scheme(text: str) -> SchemeName:
         except ValueError:
             raise InputError(f"weighting scheme {text!r}: {key} must be a number, got {value!r}") from None
     return SchemeName(found[1], settings, of)
+
+
+def split_schemes(text: str) -> list[str]:
+    """The schemes of a list such as "pairwise,lipschitz(c=1, g=0.2)", each as its text."""
+    return [parse_scheme(piece.strip()).text for piece in _pieces(text) if piece.strip()]
 
 
 def _pieces(inner: str) -> Iterator[str]:
