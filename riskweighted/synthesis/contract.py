@@ -1,5 +1,6 @@
 """What a synthesizer is, and where the registered ones are found."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
@@ -138,5 +139,7 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     found = [point for point in entry_points(group=GROUP) if point.name == name]
     if not found:
         raise InputError(f"unknown synthesizer {name!r}; installed are {listing(synthesizer_names())}")
-    make: Callable[..., Synthesizer] = found[0].load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
+        make: Callable[..., Synthesizer] = found[0].load()
     return make

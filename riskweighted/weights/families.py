@@ -14,7 +14,7 @@ from riskweighted.risk.confidential import confidential_risk
 if TYPE_CHECKING:
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["FAMILIES", "Family", "family_alpha"]
+__all__ = ["FAMILIES", "Family", "family_alpha", "family_settings"]
 
 
 class Family(NamedTuple):
@@ -84,8 +84,8 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[str, Any]) -> pd.Series:
-    """Weights of a family, (n,); see `riskweighted.weights.schemes.scheme_weights`."""
+def family_settings(name: str, settings: Mapping[str, Any]) -> dict[str, float]:
+    """The settings of a family, checked, with the defaults of those that are not given."""
     family = FAMILIES[name]
     for setting in settings:
         if setting not in family.settings:
@@ -94,11 +94,17 @@ def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[s
     for setting, default in family.settings.items():
         value = settings.get(setting, default)
         if value is None:
-            raise InputError(f"scheme {name!r} needs its setting {setting}")
+            raise InputError(f"scheme {name!r} needs its setting {setting}, as in '{name}({setting}=0.5)'")
         least, most = family.bounds[setting]
         values[setting] = check_number(value, f"{setting} of scheme {name!r}", least=least)
         if values[setting] > most:
             raise InputError(f"{setting} of scheme {name!r} must be at most {most:g}, got {value!r}")
+    return values
+
+
+def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[str, Any]) -> pd.Series:
+    """Weights of a family, (n,); see `riskweighted.weights.schemes.scheme_weights`."""
+    family, values = FAMILIES[name], family_settings(name, settings)
     if family.fit is not None:
         _check_fit(name, family.fit, fit, world)
     return pd.Series(family.make(world, fit, **values), world.confidential.index, name="alpha")

@@ -1,5 +1,72 @@
-"""The one scheme that others are compared with, by its name; apart, so that a reader of tables waits for no kernel."""
+"""Schemes as text: ``marginal``, ``uniform(c=0.1)``, ``reweighted(of=pairwise)``. Apart, so that a reader of tables waits for no kernel."""
 
-__all__ = ["UNWEIGHTED"]
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from riskweighted.common.errors import InputError
+
+__all__ = ["UNWEIGHTED", "SchemeName", "parse_scheme", "scheme_text"]
 
 UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
+
+_FORM = re.compile(r"([^\s()=,]+)(?:\((.*)\))?", re.DOTALL)
+_VALID = "valid is a name, or a name with its settings as in 'uniform(c=0.1)'"
+
+
+class SchemeName(NamedTuple):
+    """A scheme's name, the numbers of its settings, and the scheme ``of`` whose fit it is made, where the text says so."""
+
+    name: str
+    settings: Mapping[str, float]
+    of: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The same scheme always gives the same text."""
+        return scheme_text(self.name, self.settings, self.of)
+
+
+def scheme_text(name: str, settings: Mapping[str, float] | None = None, of: str | None = None) -> str:
+    """A scheme as it stands in study files and labels: "uniform(c=0.1)"."""
+    given = [*([f"of={of}"] if of else []), *(f"{key}={value:.12g}" for key, value in sorted((settings or {}).items()))]
+    return f"{name}({', '.join(given)})" if given else name
+
+
+def parse_scheme(text: str) -> SchemeName:
+    """The scheme that a text names; whether there is such a scheme, with such settings, is for who makes its weights.
+
+    Raises
+    ------
+    InputError
+        If the text has another form.
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise InputError(f"weighting scheme {text!r} cannot be read; {_VALID}")
+    settings: dict[str, float] = {}
+    of = None
+    for piece in _pieces(found[2] or ""):
+        key, _, value = (part.strip() for part in piece.partition("="))
+        if not key.isidentifier() or not value or key in settings or (key == "of" and of is not None):
+            raise InputError(f"weighting scheme {text!r}: its setting {piece.strip()!r} cannot be read; {_VALID}")
+        if key == "of":
+            of = parse_scheme(value).text
+            continue
+        try:
+            settings[key] = float(value)
+        except ValueError:
+            raise InputError(f"weighting scheme {text!r}: {key} must be a number, got {value!r}") from None
+    return SchemeName(found[1], settings, of)
+
+
+def _pieces(inner: str) -> Iterator[str]:
+    """What stands between the commas that no inner parentheses hold."""
+    depth, start = 0, 0
+    for place, letter in enumerate(inner):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            yield inner[start:place]
+            start = place + 1
+    if inner.strip():
+        yield inner[start:]

@@ -1,6 +1,7 @@
 """Weights by the name of a scheme, as study files and sweeps give it."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,31 +11,84 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.weights.adjust import risk_weights, warn_if_flat
-from riskweighted.weights.families import FAMILIES, family_alpha
+from riskweighted.weights.families import FAMILIES, family_alpha, family_settings
 from riskweighted.weights.kway import kway_alpha
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED, SchemeName, parse_scheme
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["scheme_alpha", "scheme_weights"]
+__all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights"]
+
+_REWEIGHTED_OF = "marginal"
 
 
-def scheme_alpha(world: World, scheme: str) -> pd.Series:
-    """`scheme_weights` of checked data."""
-    if scheme == UNWEIGHTED:
+def scheme_alpha(world: World, scheme: str, fit: "Fit | None" = None) -> pd.Series:
+    """Weights of a scheme as text, from checked data; `fit`: that of `scheme_source`, if there is one."""
+    named = _check_scheme(parse_scheme(scheme))
+    if named.name in FAMILIES:
+        return warn_if_flat(family_alpha(world, named.name, fit, named.settings))
+    if named.name == UNWEIGHTED:
         return pd.Series(1.0, world.confidential.index, name="alpha")
-    if scheme == "marginal":
+    if named.name == "marginal":
         return risk_weights(confidential_risk(world))
-    if scheme == "pairwise":
-        return kway_alpha(world, 2)
-    match = re.fullmatch(r"([1-9]\d{0,999})-way", str(scheme))
-    if match is None:
-        raise InputError(f"unknown weighting scheme {scheme!r}; valid are 'unweighted', 'marginal', 'pairwise', '3-way', '4-way', ...")
-    k, records = int(match[1]), len(world.confidential)
+    k, records = _tuple_size(named.name), len(world.confidential)
     if k > max(records, 2):
         raise InputError(f"scheme {scheme!r} needs {k} records, and there are {records}; choose a smaller k")
     return kway_alpha(world, k)
+
+
+def scheme_source(scheme: str) -> str | None:
+    """The scheme of whose fit a scheme's weights are made; None where they need no fit."""
+    named = _check_scheme(parse_scheme(scheme))
+    kind = FAMILIES[named.name].fit if named.name in FAMILIES else None
+    return {None: None, "unweighted": UNWEIGHTED, "weighted": named.of or _REWEIGHTED_OF}[kind]
+
+
+def in_order(schemes: Sequence[str]) -> list[str]:
+    """The schemes, each after the one of whose fit it is made.
+
+    Raises
+    ------
+    InputError
+        If a scheme is not known, or that one is not among them.
+    """
+    sources = {scheme: scheme_source(scheme) for scheme in schemes}
+    for scheme, source in sources.items():
+        if source is not None and source not in sources:
+            raise InputError(f"scheme {scheme!r} is made of the fit of {source!r}: name {source!r} in weights.schemes too")
+    ready: list[str] = []
+    while len(ready) < len(sources):  # ends: a text holds the text of its source, so there is no circle
+        ready += [scheme for scheme, source in sources.items() if scheme not in ready and (source is None or source in ready)]
+    return ready
+
+
+def _check_scheme(named: SchemeName) -> SchemeName:
+    """Refuse a scheme that is not known, or has other settings than it takes."""
+    if named.name in FAMILIES:
+        family_settings(named.name, named.settings)
+        if named.of is not None and FAMILIES[named.name].fit != "weighted":
+            raise InputError(f"scheme {named.name!r} has no setting 'of', which is that of 'reweighted'")
+        return named
+    if named.name not in (UNWEIGHTED, "marginal"):
+        _tuple_size(named.name)
+    if named.settings or named.of:
+        setting = next(iter(named.settings), "of")
+        raise InputError(f"scheme {named.name!r} has no setting {setting!r}; schemes with settings are {', '.join(FAMILIES)}")
+    return named
+
+
+def _tuple_size(name: str) -> int:
+    """k of "pairwise", "3-way", ..."""
+    if name == "pairwise":
+        return 2
+    match = re.fullmatch(r"([1-9]\d{0,999})-way", name)
+    if match is None:
+        raise InputError(
+            f"unknown weighting scheme {name!r}; valid are 'unweighted', 'marginal', 'pairwise', '3-way', '4-way', ..., and with settings "
+            f"{', '.join(FAMILIES)}"
+        )
+    return int(match[1])
 
 
 def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fit: "Fit | None" = None, **settings: float) -> pd.Series:
@@ -51,6 +105,7 @@ def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fi
     Parameters
     ----------
     name : str
+        The settings may stand in it: "uniform(c=0.1)".
     confidential : DataFrame, n rows
     scenario : Scenario
     fit : Fit, optional
@@ -68,9 +123,10 @@ def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fi
         If the scheme is unknown, lacks a setting or a fit or has one that it does not know, or needs more records than there are; or as
         for `kway_weights`.
     """
-    world = make_world(confidential, scenario)
-    if name in FAMILIES:
-        return warn_if_flat(family_alpha(world, name, fit, settings))
+    world, named = make_world(confidential, scenario), parse_scheme(str(name))
+    if settings and named.settings:
+        raise InputError(f"scheme {name!r} has its settings in its text: give none beside it, got {', '.join(settings)}")
     if settings:
-        raise InputError(f"scheme {name!r} has no setting {next(iter(settings))!r}; schemes with settings are {', '.join(FAMILIES)}")
-    return scheme_alpha(world, name)
+        named = _check_scheme(named._replace(settings=settings))
+        return warn_if_flat(family_alpha(world, named.name, fit, settings))
+    return scheme_alpha(world, named.text, fit)

@@ -16,7 +16,8 @@ from riskweighted.runs.study import WeightSettings
 from riskweighted.weights import kway as weights
 from riskweighted.weights.adjust import adjust_weights, equalize_weights, risk_weights
 from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights
-from riskweighted.weights.schemes import scheme_weights
+from riskweighted.weights.names import parse_scheme, scheme_text
+from riskweighted.weights.schemes import in_order, scheme_weights
 
 pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")]  # toy data are small
 
@@ -239,11 +240,57 @@ def test_schemes_go_by_name():
         np.testing.assert_allclose(scheme_weights(scheme, data, INCOME), kway_weights(data, INCOME, k=k), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("scheme", ["", "Pairwise", "0-way", "03-way", "3way", "3-way ", "-1-way", "x3-way"])
+@pytest.mark.parametrize("scheme", ["Pairwise", "0-way", "03-way", "3way", "-1-way", "x3-way", "uniform2"])
 def test_an_unknown_scheme_is_refused(scheme):
     with pytest.raises(InputError) as caught:
         scheme_weights(scheme, betty(), INCOME)
     assert_clear(caught, repr(scheme), "'unweighted'", "'marginal'", "'pairwise'", "'3-way'")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "told"),
+    [
+        ("", "cannot be read"),
+        ("3-way ", "cannot be read"),
+        ("uniform(c)", "'c' cannot be read"),
+        ("uniform(c=)", "'c=' cannot be read"),
+        ("uniform(c=0.1", "cannot be read"),
+        ("uniform(c=0.1, c=0.2)", "'c=0.2' cannot be read"),
+        ("uniform(c=much)", "c must be a number, got 'much'"),
+        ("uniform(c=nan)", "c of scheme 'uniform' must be"),
+        ("uniform(c=1.5)", "at most 1"),
+        ("uniform", "needs its setting c, as in 'uniform(c=0.5)'"),
+        ("uniform(q=0.1)", "has no setting 'q'; valid are c"),
+        ("marginal(c=0.1)", "has no setting 'c'; schemes with settings are uniform"),
+        ("uniform(c=0.1, of=marginal)", "has no setting 'of'"),
+        ("lipschitz", "is made of a fit of the unweighted model"),
+        ("reweighted(of=nope)", "is made of a fit of the weighted model"),
+    ],
+)
+def test_a_scheme_that_cannot_be_made_is_refused(scheme, told):
+    with pytest.raises(InputError) as caught:
+        scheme_weights(scheme, betty(), INCOME)
+    assert_clear(caught, told)
+
+
+def test_a_scheme_has_one_text():
+    assert parse_scheme("uniform( c = .10 )").text == "uniform(c=0.1)"
+    assert parse_scheme("lipschitz(g=0.2,c=1)").text == "lipschitz(c=1, g=0.2)"
+    assert parse_scheme("reweighted(c=0.9, of=mix( t=.5))") == ("reweighted", {"c": 0.9}, "mix(t=0.5)")
+    assert scheme_text("marginal") == parse_scheme("marginal()").text == "marginal"
+    given = scheme_weights("mix(t=0.25)", betty(), INCOME)
+    pd.testing.assert_series_equal(given, scheme_weights("mix", betty(), INCOME, t=0.25))
+    with pytest.raises(InputError, match="give none beside it"):
+        scheme_weights("mix(t=0.25)", betty(), INCOME, t=0.25)
+
+
+def test_schemes_come_after_those_they_are_made_of():
+    given = ["reweighted(of=mix(t=0.5))", "lipschitz-target(D=3)", "mix(t=0.5)", "unweighted"]
+    assert in_order(given) == ["mix(t=0.5)", "unweighted", "reweighted(of=mix(t=0.5))", "lipschitz-target(D=3)"]
+    with pytest.raises(InputError, match="made of the fit of 'unweighted': name 'unweighted'"):
+        in_order(["lipschitz", "marginal"])
+    with pytest.raises(InputError, match="made of the fit of 'marginal'"):
+        in_order(["reweighted", "unweighted"])
 
 
 INDEX = pd.Index(["p", "q", "r"])
