@@ -19,9 +19,10 @@ from riskweighted.synthesis.contract import Draw
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["ExpectedRisk", "expected_identification_risk", "expected_risk", "own_masses"]
+__all__ = ["ExpectedRisk", "expected_identification_risk", "expected_risk", "isolated_records", "own_masses", "top_values"]
 
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
+_ISOLATED, _TOP = 0.05, 0.01  # shares of the records (METHODS section 2.6)
 _REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 
 
@@ -136,6 +137,21 @@ def own_masses(fit: Fit, world: World, places: list[tuple[int, int]]) -> np.ndar
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
     balls = _balls(fit, world)
     return np.array([mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper) for place in places]).T
+
+
+def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
+    """Which records are isolated: the ceil(.05 n) of largest IR^c, with every tie at the cut; boolean (n,)."""
+    return _largest(confidential_risk, _ISOLATED)
+
+
+def top_values(values: np.ndarray) -> np.ndarray:
+    """Which records have the ceil(.01 n) largest values of the sensitive variable, with every tie at the cut; boolean (n,)."""
+    return _largest(values, _TOP)
+
+
+def _largest(values: np.ndarray, share: float) -> np.ndarray:
+    count = int(np.ceil(share * len(values)))
+    return np.asarray(values >= np.partition(values, -count)[-count])
 
 
 def _check_target(fit: Fit, world: World) -> None:

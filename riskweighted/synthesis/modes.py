@@ -5,11 +5,13 @@ It stands in for the posterior while settings of weights are compared; what is r
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytensor
-from pytensor.tensor import constant
+import pytensor.tensor as pt
 import xarray as xr
 
 from riskweighted.common.errors import InputError
@@ -97,18 +99,29 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
         raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
     if blueprint.density is not None:
         shapes = free_shapes(blueprint.model)
-        density, parameters = blueprint.density, lambda vector: _split(vector, shapes)
-        vector_of = lambda theta: np.concatenate([np.ravel(theta[name]) for name in shapes])  # noqa: E731
+        density = blueprint.density
+        parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = partial(_split, shapes=shapes)
+        vectors = [np.concatenate([np.ravel(theta[name]) for name in shapes]) for theta in _spread(fit)]
     else:
         # The coordinates are held: a vector then says the same under every alpha.
         held = {} if blueprint.geometry is None else blueprint.geometry(np.ones(len(model.confidential)))
-        density = lambda alpha: graph_density(model.compiled.with_data(**blueprint.weigh(alpha), **held))  # noqa: E731
-        parameters, vector_of = graph_parameters(model.compiled.with_data(**held)), _unconstrained(blueprint, held)
+        compiled = model.compiled.with_data(**held)
+        density, parameters = partial(_weighted, compiled, blueprint.weigh), graph_parameters(compiled)
+        vectors = _unconstrained(blueprint, held, _spread(fit))
+    unweighted = density(np.ones(len(model.confidential)))
+    return Modes(fit, density, parameters, max(vectors, key=lambda vector: unweighted(vector)[0]))
+
+
+def _spread(fit: Fit) -> list[dict[str, np.ndarray]]:
+    """Some draws of a fit."""
     sizes = fit.posterior.sizes
     places = spread_draws(sizes["chain"], sizes["draw"], min(_STARTS, sizes["chain"] * sizes["draw"]))
-    starts = [vector_of(fit.draw(*place)) for place in places]
-    unweighted = density(np.ones(len(model.confidential)))
-    return Modes(fit, density, parameters, max(starts, key=lambda vector: unweighted(vector)[0]))
+    return [fit.draw(*place) for place in places]
+
+
+def _weighted(compiled: Any, weigh: Callable[[np.ndarray], dict[str, np.ndarray]], alpha: np.ndarray) -> Density:
+    """The density of a compiled PyMC model under weights alpha (n,)."""
+    return graph_density(compiled.with_data(**weigh(alpha)))
 
 
 def _split(vector: np.ndarray, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
@@ -118,18 +131,16 @@ def _split(vector: np.ndarray, shapes: dict[str, tuple[int, ...]]) -> dict[str, 
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
-def _unconstrained(blueprint: Blueprint, held: Draw) -> Callable[[Draw], np.ndarray]:
-    """From a draw of a PyMC model to its unconstrained vector, in the coordinates of `held`."""
-    model = blueprint.model
-    transforms = [model.rvs_to_transforms[variable] for variable in model.free_RVs]
-    outputs = [
-        variable if transform is None else transform.forward(variable, *variable.owner.inputs)
-        for variable, transform in zip(model.free_RVs, transforms, strict=True)
-    ]
-    givens = {variable: constant(held[variable.name]) for variable in model.data_vars if variable.name in held}
+def _unconstrained(blueprint: Blueprint, held: Draw, thetas: list[dict[str, np.ndarray]]) -> list[np.ndarray]:
+    """Draws of a PyMC model as its unconstrained vectors, in the coordinates of `held`."""
+    model, outputs = blueprint.model, []
+    for variable in model.free_RVs:
+        transform = model.rvs_to_transforms[variable]
+        outputs.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
+    givens = {variable: pt.constant(held[variable.name]) for variable in model.data_vars if variable.name in held}
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
             model.free_RVs, outputs, givens=givens, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
         )
     names = [str(variable.name) for variable in model.free_RVs]
-    return lambda theta: np.concatenate([np.ravel(part) for part in function(*(theta[name] for name in names))])
+    return [np.concatenate([np.ravel(part) for part in function(*(theta[name] for name in names))]) for theta in thetas]
