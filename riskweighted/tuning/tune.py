@@ -35,8 +35,9 @@ from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["Tuning", "tune", "tune_model"]
 
-_AIM = 0.985  # of the target: what is sampled then ends a hair below it rather than above
-_CLOSE = 0.96  # of the target: a fit between this and the target is not corrected
+_AIM = 0.975  # of the target, for the first fit: the mode is off by a few hundredths, and a fit shall end below rather than above
+_CLOSE = 0.95  # of the target: a fit between this and the target is not corrected
+_HAIR = 0.01  # of the target, by which a corrected fit ends below it
 _REFERENCES: tuple[tuple[str, Mapping[str, float]], ...] = (
     ("marginal", {}),
     ("pairwise", {}),
@@ -311,7 +312,7 @@ class _Search:
         stronger = point.target.value * scale < _CLOSE * at_most  # than is needed: a step of the family, or it costs less
         if meets(first.target, at_most) and (stronger or first.target.value >= _CLOSE * at_most):
             return [first]
-        aim = at_most - max((1 - _AIM) * at_most, np.nan_to_num(first.target.error))
+        aim = at_most - max(_HAIR * at_most, np.nan_to_num(first.target.error))
         corrected = scan.meet(aim * point.target.value / first.target.value)
         if corrected is None or corrected.setting == point.setting:
             return [first]
