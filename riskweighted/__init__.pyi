@@ -144,6 +144,7 @@ from .utility.intervals import (
 from .utility.propensity import propensity_distance as propensity_distance
 from .weights.adjust import (
     adjust_weights as adjust_weights,
+    cluster_weights as cluster_weights,
     equalize_weights as equalize_weights,
     risk_weights as risk_weights,
 )

@@ -83,7 +83,7 @@ def _run(
             "records": f"{plan.records:,}",
             "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
             "predictor columns": f"{plan.predictors}",
-            "schemes": ", ".join(f"{scheme} (mean weight {mean:.3f})" for scheme, mean in plan.mean_weight.items()),
+            "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
             "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
             "synthetic datasets": f"{plan.datasets} per scheme",
             "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
@@ -119,6 +119,10 @@ def _run(
         errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
     if len(failed) or (strict and finished.fits is False):
         raise typer.Exit(_UNFIT)
+
+
+def _scheme_line(scheme: str, mean: float | None) -> str:
+    return f"{scheme} (made of a fit)" if mean is None else f"{scheme} (mean weight {mean:.3f})"
 
 
 def _named(study: "Study") -> tuple["Study", str]:

@@ -25,7 +25,13 @@ def weights(
         float, typer.Option("--radius", help="Half-width of the ball: a share of the value, or with --absolute in its units.")
     ] = 0.2,
     absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
-    scheme: Annotated[str, typer.Option("--scheme", help="marginal, pairwise, or 3-way, 4-way, ...")] = "pairwise",
+    scheme: Annotated[
+        str, typer.Option("--scheme", help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'delete(q=0.05)', ...")
+    ] = "pairwise",
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="COLUMN", help="Records get the smallest weight of their cluster (a household)."),
+    ] = None,
     min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
     allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
     boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
@@ -42,13 +48,18 @@ def weights(
     if out.is_dir() or real_path(out) == real_path(data):
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
     refuse_inside_result(out)
+    from riskweighted.common.frames import require_columns
     from riskweighted.data.io import read_table, write_table
-    from riskweighted.weights.adjust import adjust_weights
+    from riskweighted.weights.adjust import adjust_weights, cluster_weights
     from riskweighted.weights.schemes import scheme_weights
 
     scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons)
     with whole_file(out, private=True, replace=force) as unfinished:
-        alpha = adjust_weights(scheme_weights(scheme, read_table(data), scenario), scale, shift)
+        confidential = read_table(data)
+        alpha = adjust_weights(scheme_weights(scheme, confidential, scenario), scale, shift)
+        if cluster is not None:
+            require_columns(confidential, [cluster], "confidential data (--cluster)")
+            alpha = cluster_weights(alpha, confidential[cluster])
         write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True, private=True)
         _print_distribution(alpha, scheme)  # before the file is there: where nothing can be printed, nothing is left
     output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.evaluation.expected import chance_rows, check_fits, expected_rows, find_expected, groups_of, influence_rows
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
@@ -16,12 +18,16 @@ from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
+
+if TYPE_CHECKING:  # at run time it would load xarray
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["Evaluation", "evaluate", "evaluate_world"]
 
@@ -39,7 +45,9 @@ class Evaluation:
     utility : DataFrame
         One row per (label, variable, measure): value, interval, the rule that made it, its overlap with the confidential one.
     records : DataFrame (n, labels)
-        Identification risk of every record. Confidential.
+        Identification risk of every record in these datasets (S003 eq. 1). Confidential.
+    expected : DataFrame (n, labels)
+        Expected identification risk of every record, of the labels whose fits were given; no columns without any. Confidential.
 
     `risk` and `utility` have the columns of `riskweighted.evaluation.tables.COLUMNS`, as `Assessment.measures` has.
     """
@@ -47,6 +55,7 @@ class Evaluation:
     risk: pd.DataFrame
     utility: pd.DataFrame
     records: pd.DataFrame = field(repr=False)
+    expected: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     def summary(self) -> pd.DataFrame:
         """The main table: one row per label, the risk and utility figures side by side."""
@@ -71,10 +80,16 @@ def evaluate(
     level: float = EvaluationSettings.level,
     threshold: float = EvaluationSettings.threshold,
     increase: float = EvaluationSettings.increase,
+    fits: Mapping[str, "Fit"] | None = None,
+    risk_draws: int | None = EvaluationSettings.risk_draws,
+    cluster: str | None = EvaluationSettings.cluster,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Score synthetic datasets on identification risk and utility (METHODS sections 2 and 6).
+
+    At L = 20 a maximum or a count of records over datasets is mostly chance. Give the `fits` too, and the risk of the mechanism stands
+    before that of these datasets: expected risk with its Monte Carlo error, the counts that chance makes likely, and influence.
 
     Parameters
     ----------
@@ -86,10 +101,12 @@ def evaluate(
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
     baseline_risk : Series (n,), optional
         Risk of every record under it, where `synthetic` does not hold it.
-    quantiles, regression, coefficient, resamples, level, threshold, increase
+    quantiles, regression, coefficient, resamples, level, threshold, increase, risk_draws, cluster
         See `EvaluationSettings`.
+    fits : mapping of label to Fit, optional
+        The fits that labels of `synthetic` were drawn from.
     random_seed : int, optional
-        For the bootstrap.
+        For the bootstrap and the expected risk.
     progress : callable, optional
         Called with (labels done, labels in all).
 
@@ -100,7 +117,8 @@ def evaluate(
     Raises
     ------
     InputError
-        If a frame does not pair with the confidential data, the baseline is no label, or a setting is not valid.
+        If a frame does not pair with the confidential data, the baseline or that of a fit is no label, a fit has fewer draws than
+        `risk_draws`, or a setting is not valid.
     """
     settings = EvaluationSettings(
         quantiles=quantiles,
@@ -110,14 +128,21 @@ def evaluate(
         level=level,
         threshold=threshold,
         increase=increase,
+        risk_draws=risk_draws,
+        cluster=cluster,
     )
+    if cluster is not None:
+        require_columns(confidential, [cluster], "confidential data")
+    check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
+    check_fits(fits or {}, list(synthetic), confidential)
     return evaluate_world(
         world,
         synthetic,
         settings,
         analysis,
+        expected=None if fits is None else find_expected(fits, world, settings, random_seed),
         baseline=baseline,
         baseline_risk=baseline_risk,
         random_seed=random_seed,
@@ -131,12 +156,13 @@ def evaluate_world(
     settings: EvaluationSettings,
     analysis: Regression | None,
     *,
+    expected: Mapping[str, ExpectedRisk] | None = None,
     baseline: str | None = None,
     baseline_risk: pd.Series | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """`evaluate` of checked confidential data and a checked regression."""
+    """`evaluate` of checked confidential data and a checked regression; `expected` risks by label, that of the baseline too."""
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
     check_seed(random_seed)
@@ -152,11 +178,38 @@ def evaluate_world(
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
     risk: list[dict[str, Any]] = []
+    lengths = {label: len(frames) for label, frames in every.items()}
     for label in records:
+        if expected is not None:
+            risk += _mechanism_rows(label, world, settings, records[CONFIDENTIAL].to_numpy(), expected, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
-    return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records)
+    chosen = {label: expected[label].risk for label in labelled if label in expected} if expected else {}
+    by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
+    return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records, by_record)
+
+
+def _mechanism_rows(
+    label: str,
+    world: World,
+    settings: EvaluationSettings,
+    confidential_risk: np.ndarray,
+    expected: Mapping[str, ExpectedRisk],
+    datasets: int,
+    baseline: str | None,
+) -> Iterator[dict[str, Any]]:
+    """Expected risk, what chance makes of it in so many datasets, and influence; nothing of a label without expected risk."""
+    if label != CONFIDENTIAL and label not in expected:
+        return
+    groups = groups_of(world, confidential_risk)
+    if label == CONFIDENTIAL:
+        yield from expected_rows(label, confidential_risk, groups, settings.threshold)
+        return
+    against = (baseline, expected[baseline]) if baseline is not None and baseline in expected and label != baseline else None
+    yield from expected_rows(label, expected[label], groups, settings.threshold, against)
+    yield from chance_rows(label, expected[label], datasets, settings, against)
+    yield from influence_rows(label, expected[label], groups, world.confidential, settings.cluster)
 
 
 def _check_labels(labelled: Mapping[str, Frames], baseline: str | None, baseline_risk: pd.Series | None, n: int) -> None:

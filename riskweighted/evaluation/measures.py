@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["CONFIDENTIAL_RISK", "MEASURES", "SYNTHETIC_RISK", "Disclosure", "Measure"]
+__all__ = ["CONFIDENTIAL_RISK", "EXPECTED_RISK", "MEASURES", "OF_MECHANISM", "SYNTHETIC_RISK", "Disclosure", "Measure"]
 
 Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
 Kind = (
@@ -75,7 +75,8 @@ class Measure:
         return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
 
 
-SYNTHETIC_RISK = "IR, S003 eq. 1 averaged over datasets"
+SYNTHETIC_RISK = "IR in these L datasets, S003 eq. 1 averaged over them"
+EXPECTED_RISK = "E[IR], the expectation of S003 eq. 1 over {draws} posterior draws and all datasets that each could give"
 CONFIDENTIAL_RISK = "IR^c, S003 eq. 2"
 
 _IR = "S003 eq. 1; of the confidential data eq. 2"
@@ -138,6 +139,187 @@ _RISK = (
         "A rise of exactly the limit is counted.",
     ),
     Measure("largest-rise", "largest rise", "maximum over records of {rise}", _TWO, "riskier", "extreme", _D.LEFT_OUT),
+)
+# The mechanism's risk: that of no datasets in particular.
+_EXPECTED = "METHODS section 2.4"
+_ISOLATED, _CHANCE = "METHODS section 2.6", "METHODS section 2.5"
+_ISOLATED_RECORDS = "isolated records, the 5 % of largest IR^c with all ties at the cut"
+_MECHANISM = (
+    Measure(
+        "expected-isolated-risk",
+        "expected risk of isolated records",
+        f"mean over the {_ISOLATED_RECORDS}, of {{risk}}",
+        _ISOLATED,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+    ),
+    Measure(
+        "expected-top-risk",
+        "expected risk of the top 1 %",
+        "mean over the records of the largest 1 % of values, with all ties at the cut, of {risk}",
+        _ISOLATED,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+    ),
+    Measure("expected-mean-risk", "expected mean risk", "mean over records of {risk}", _EXPECTED, "riskier", "mean", _D.THREE_DECIMALS),
+    Measure(
+        "expected-maximum-risk", "expected maximum risk", "maximum over records of {risk}", _EXPECTED, "riskier", "extreme", _D.LEFT_OUT
+    ),
+    Measure(
+        "expected-records-over",
+        "expected risk over {parameter:g}",
+        "records with {risk} > {parameter:g}",
+        _EXPECTED,
+        "riskier",
+        "count",
+        _D.COUNT,
+        "threshold",
+        "A record at the threshold itself is not counted.",
+    ),
+    Measure("isolated-records", "isolated records", f"number of {_ISOLATED_RECORDS}", _ISOLATED, "neither", "count", _D.COUNT),
+    Measure(
+        "expected-rises",
+        "expected rises of {parameter:g}",
+        "records with {rise} >= {parameter:g}",
+        _CHANCE,
+        "riskier",
+        "count",
+        _D.COUNT,
+        "increase",
+        "A rise of exactly the limit is counted.",
+    ),
+    Measure(
+        "expected-falls",
+        "expected falls of {parameter:g}",
+        "records with {rise} <= -{parameter:g}",
+        _CHANCE,
+        "safer",
+        "count",
+        _D.COUNT,
+        "increase",
+        "A fall of exactly the limit is counted.",
+    ),
+    Measure(
+        "chance-records-over",
+        "by chance over {parameter:g}",
+        "records whose IR over {datasets} datasets exceeds {parameter:g} that the expected risks make likely: a binomial sum",
+        _CHANCE,
+        "neither",
+        "count",
+        _D.COUNT,
+        "threshold",
+    ),
+    Measure(
+        "chance-whack-a-mole",
+        "by chance whack-a-mole",
+        "records whose IR over {datasets} datasets rises by {parameter:g} or more over as many of the unweighted fit that the expected "
+        "risks of both fits make likely: a double binomial sum",
+        _CHANCE,
+        "neither",
+        "count",
+        _D.COUNT,
+        "increase",
+    ),
+)
+# How far one record moves the pseudo posterior: empirical, never a guarantee.
+_INFLUENCES = "METHODS section 9.1"
+_TERM = "alpha_i log p(y_i | theta_s), s over {draws} posterior draws, log density on the scale of the model"
+_SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
+_NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
+_INFLUENCE = (
+    Measure(
+        "influence-lipschitz",
+        "Delta",
+        f"largest |{_TERM}|, over records and draws (arXiv 1909.11796); {_NO_GUARANTEE}",
+        _INFLUENCES,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+    ),
+    Measure(
+        "influence-range",
+        "range of influence",
+        f"largest over records of max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
+        _INFLUENCES,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+    ),
+    Measure(
+        "influence-information",
+        "information",
+        f"sum over records of half the variance over s of {_TERM}",
+        _INFLUENCES,
+        "riskier",
+        "sum",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "p-eff",
+        "effective parameters",
+        f"p_eff, sum over records of the variance over s of {_TERM}",
+        _INFLUENCES,
+        "neither",
+        "sum",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "attributable-mean",
+        "attributable ball probability",
+        "mean over records of the probability that their synthetic value lies in their ball, less the same without the record: importance "
+        "weights of {draws} posterior draws",
+        _INFLUENCES,
+        "riskier",
+        "estimate",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "attributable-top",
+        "attributable ball probability of the top 1 %",
+        "the same, mean over the records of the largest 1 % of values; importance weights of {draws} posterior draws",
+        _INFLUENCES,
+        "riskier",
+        "estimate",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "attributable-unreliable",
+        "unreliable attributions",
+        "records whose importance weights over {draws} posterior draws have a Pareto k above 0.7, so that they are not to be relied on",
+        _INFLUENCES,
+        "worse",
+        "count",
+        _D.COUNT,
+    ),
+    Measure(
+        "cluster-lipschitz",
+        "Delta of a cluster",
+        f"the largest {_SUMMED} |{_TERM}|; {_NO_GUARANTEE}",
+        _INFLUENCES,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+    ),
+    Measure(
+        "cluster-range",
+        "range of influence of a cluster",
+        f"the largest {_SUMMED} max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
+        _INFLUENCES,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+    ),
+    Measure(
+        "cluster-information",
+        "information of clusters",
+        f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}",
+        _INFLUENCES,
+        "riskier",
+        "sum",
+        _D.THREE_DIGITS,
+    ),
 )
 # What an intruder has who knows every released unaltered column.
 _ALL = "where the intruder knows every released unaltered column"
@@ -432,5 +614,6 @@ _ASSESSED = (
     ),
 )
 MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {measure.key: measure for measure in (*_RISK, *_RELEASED, *_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
+    {measure.key: measure for measure in (*_RISK, *_MECHANISM, *_INFLUENCE, *_RELEASED, *_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
 )
+OF_MECHANISM = frozenset(measure.key for measure in _MECHANISM)

@@ -27,6 +27,10 @@ class EvaluationSettings:
         Probability of every interval.
     threshold, increase : float
         Risk over which a record is counted, and rise over the baseline at which it is flagged.
+    risk_draws : int, optional
+        Posterior draws over which expected risk and influence are measured, at most as many as a fit has. Default: 100, or all there are.
+    cluster : str, optional
+        A column whose equal values make a cluster of records, such as a household, whose influence is measured too.
     """
 
     quantiles: Sequence[float] = (0.5, 0.9)
@@ -36,6 +40,8 @@ class EvaluationSettings:
     level: float = 0.95
     threshold: float = 0.5
     increase: float = 0.25
+    risk_draws: int | None = None
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantiles", check_sequence(self.quantiles, "quantiles"))
@@ -47,5 +53,7 @@ class EvaluationSettings:
             raise InputError(f"quantiles must each be named once, got {list(self.quantiles)}")
         if (self.regression is None) != (self.coefficient is None):
             raise InputError("regression and coefficient go together: give both, or neither")
-        for name in ("regression", "coefficient"):
+        if self.risk_draws is not None:
+            check_count(self.risk_draws, "risk_draws")
+        for name in ("regression", "coefficient", "cluster"):
             check_text(getattr(self, name), name, optional=True)

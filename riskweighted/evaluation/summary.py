@@ -20,7 +20,11 @@ __all__ = [
     "summary_columns",
 ]
 
-_RISK = ("mean-risk", "maximum-risk", "records-over", "whack-a-mole")  # of the risk table, in the order shown
+_RISK = (  # of the risk table, in the order shown
+    *("expected-isolated-risk", "expected-top-risk", "expected-mean-risk", "expected-maximum-risk", "expected-rises", "expected-falls"),
+    *("influence-lipschitz", "influence-range", "p-eff"),
+    *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
+)
 _OVERLAP = ": overlap"
 
 

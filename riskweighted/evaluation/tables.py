@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.evaluation.measures import CONFIDENTIAL_RISK, MEASURES, SYNTHETIC_RISK, Measure
+from riskweighted.evaluation.measures import CONFIDENTIAL_RISK, EXPECTED_RISK, MEASURES, OF_MECHANISM, SYNTHETIC_RISK, Measure
 
 __all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_table", "by_label", "distinct", "measured", "rows_of", "statistics_of"]
 
@@ -23,6 +23,7 @@ COLUMNS = (
     "parameter",  # threshold, quantile or increase
     "term",  # of a regression
     "value",
+    "error",  # Monte Carlo standard error of the value
     "lower",
     "upper",
     "overlap",  # of the interval with the confidential one
@@ -30,7 +31,7 @@ COLUMNS = (
     "higher_is",
     "definition",
 )
-_NUMBERS = ("parameter", "value", "lower", "upper", "overlap")
+_NUMBERS = ("parameter", "value", "error", "lower", "upper", "overlap")
 _MEDIAN = 0.5
 
 
@@ -68,13 +69,21 @@ class Statistic(NamedTuple):
         return self.label if self.variable is None else f"{self.label} of {self.variable}"
 
     def define(self, **context: str) -> str:
-        """The measure's definition; `context` fills what differs between labels and studies (``risk``, ``rise``, ``formula``)."""
-        return self.measure.definition.format(parameter=self.parameter, term=self.term, **context)
+        """The measure's definition; `context` fills what differs between labels and studies (``risk``, ``rise``, ``formula``, ...)."""
+        counts = {"draws": "S", "datasets": "L", "cluster": "cluster"}
+        return self.measure.definition.format(**{"parameter": self.parameter, "term": self.term, **counts, **context})
 
     def define_risk(self, label: str, baseline: str | None = None) -> str:
         """The definition of a measure of the records' risk under a label, of its rise over that under `baseline` if there is one."""
+        if self.key in OF_MECHANISM:
+            return self.define_expected(label, None, baseline)
         risk = CONFIDENTIAL_RISK if label == CONFIDENTIAL else SYNTHETIC_RISK
         return self.define(risk=risk, rise=f"IR({label}) - IR({baseline})")
+
+    def define_expected(self, label: str, draws: int | None, baseline: str | None = None) -> str:
+        """The definition of a measure of the records' expected risk, estimated from so many posterior draws."""
+        risk = CONFIDENTIAL_RISK if label == CONFIDENTIAL else EXPECTED_RISK.format(draws=draws or "S")
+        return self.define(risk=risk, rise=f"E[IR]({label}) - E[IR]({baseline})")
 
 
 def measured(
@@ -83,6 +92,7 @@ def measured(
     value: float,
     definition: str,
     *,
+    error: float = np.nan,
     interval: tuple[float, float] = (np.nan, np.nan),
     rule: str | None = None,
 ) -> dict[str, Any]:
@@ -92,6 +102,7 @@ def measured(
         "label": label,
         "measure": statistic.label,
         "value": value,
+        "error": error,
         "lower": lower,
         "upper": upper,
         "rule": rule,

@@ -5,8 +5,10 @@ probability p_i that its own value lands in its ball, times the share of the pat
 posterior draws leaves out the chance that dominates a maximum, or a count of risen records, over L = 20 datasets.
 """
 
+import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,12 +19,15 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.synthesis.contract import Draw
 from riskweighted.synthesis.drawing import spread_draws
-from riskweighted.synthesis.posterior import Fit
+
+if TYPE_CHECKING:  # at run time it would load xarray
+    from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["ExpectedRisk", "expected_identification_risk", "expected_risk", "isolated_records", "own_masses", "top_values"]
 
+_DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
-_ISOLATED, _TOP = 0.05, 0.01  # shares of the records (METHODS section 2.6)
+_ISOLATED, _TOP = 0.05, 0.01  # shares of the records
 _REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 
 
@@ -38,16 +43,27 @@ class ExpectedRisk:
         Draws in each.
     own_mass : array (n,)
         Probability that a record's synthetic value lies in its ball.
-    others : array (n,)
-        Expected number of synthetic values in its ball, its own counted as inside.
+    outside : array (n,)
+        Expected share of its pattern whose synthetic values lie outside its ball, given that its own lies inside.
+    terms : array (n, S) or None
+        alpha_i log p(y_i | theta_s), from which influence is measured; None where they were not asked for, or nothing is estimated.
+    masses : array (n, S) or None
+        p_i given theta_s, likewise.
     """
 
     blocks: np.ndarray = field(repr=False)
     sizes: np.ndarray
     own_mass: np.ndarray = field(repr=False)
-    others: np.ndarray = field(repr=False)
+    outside: np.ndarray = field(repr=False)
+    terms: np.ndarray | None = field(default=None, repr=False)
+    masses: np.ndarray | None = field(default=None, repr=False)
 
     @property
+    def draws(self) -> int:
+        """S."""
+        return int(self.sizes.sum())
+
+    @cached_property
     def risk(self) -> np.ndarray:
         """E[IR_i], (n,)."""
         return np.asarray(np.average(self.blocks, axis=0, weights=self.sizes))
@@ -63,8 +79,8 @@ class ExpectedRisk:
 
     def without(self, block: int) -> np.ndarray:
         """The risk from all blocks but one, (n,)."""
-        rest = np.delete(np.arange(len(self.sizes)), block)
-        return np.asarray(np.average(self.blocks[rest], axis=0, weights=self.sizes[rest]))
+        size = self.sizes[block]
+        return np.asarray((self.draws * self.risk - size * self.blocks[block]) / (self.draws - size))
 
 
 class _Balls(NamedTuple):
@@ -74,7 +90,7 @@ class _Balls(NamedTuple):
     upper: np.ndarray
 
 
-def expected_identification_risk(fit: Fit, scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
+def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
     """Expected identification risk of each record under a fit (METHODS section 2).
 
     E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)], with p_i = P(y*_i in B_i | x_i, theta) from the synthesizer's ``mass`` and c_-i the
@@ -105,31 +121,57 @@ def expected_identification_risk(fit: Fit, scenario: Scenario, draws: int = 100,
     return pd.DataFrame({"risk": found.risk, "se": found.error, "own_mass": found.own_mass}, fit.confidential.index)
 
 
-def expected_risk(fit: Fit, world: World, draws: int = 100, random_seed: int | None = None) -> ExpectedRisk:
-    """`expected_identification_risk` of checked data, block by block."""
+def expected_risk(
+    fit: "Fit", world: World, draws: int | None = None, random_seed: int | None = None, *, influence: bool = False
+) -> ExpectedRisk:
+    """`expected_identification_risk` of checked data, block by block; with `influence` also what that is measured from, in the same walk.
+
+    `draws`: without it 100, or as many as the fit has.
+    """
     _check_target(fit, world)
     check_seed(random_seed)
     blocks = _blocks(fit, draws)
-    balls, n = _balls(fit, world), len(world.confidential)
+    count, balls, n = sum(map(len, blocks)), _balls(fit, world), len(world.confidential)
     in_pattern = world.patterns.in_pattern
     protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
-    found, own, others = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
-    rng = np.random.default_rng(random_seed)
+    found, share = np.zeros((len(blocks), n)), np.zeros(n)
+    masses, terms = np.empty((n, count)), np.empty((n, count)) if influence and fit.estimates else None
+    rng, done = np.random.default_rng(random_seed), 0
     for place, block in enumerate(blocks):
         for chain, draw in block:
             theta = fit.draw(chain, draw)
             frame = fit.released(theta, rng)
             neighbours = world.find(frame)
-            inside = 1 + neighbours.within - neighbours.own_inside
-            mass = _own_mass(fit, theta, balls, rng, frame)
-            found[place] += mass * np.where(protected, 1.0, 1 - inside / in_pattern)
-            own += mass
-            others += inside
+            outside = np.where(protected, 1.0, 1 - (1 + neighbours.within - neighbours.own_inside) / in_pattern)
+            masses[:, done] = _own_mass(fit, theta, balls, rng, frame)
+            found[place] += masses[:, done] * outside
+            share += outside
+            if terms is not None:
+                terms[:, done] = fit.contributions(theta)
+            done += 1
         found[place] /= len(block)
-    return ExpectedRisk(found, np.array([len(block) for block in blocks]), own / draws, others / draws)
+    sizes = np.array([len(block) for block in blocks])
+    kept = masses if terms is not None and callable(getattr(fit.synthesizer, "mass", None)) else None
+    return ExpectedRisk(found, sizes, masses.mean(axis=1), share / count, terms, kept)
 
 
-def own_masses(fit: Fit, world: World, places: list[tuple[int, int]]) -> np.ndarray:
+def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
+    """Which of n records are isolated: the ceil(.05 n) of largest IR^c, with all ties at the cut (METHODS section 2.6); booleans (n,)."""
+    return _largest(confidential_risk, _ISOLATED)
+
+
+def top_values(values: np.ndarray) -> np.ndarray:
+    """Which of n records hold the largest hundredth of the values, with all ties at the cut (METHODS section 2.6); booleans (n,)."""
+    return _largest(values, _TOP)
+
+
+def _largest(values: np.ndarray, share: float) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    count = math.ceil(round(share * len(values), 9))
+    return np.asarray(values >= np.partition(values, -count)[-count])
+
+
+def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]]) -> np.ndarray:
     """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S)."""
     _check_target(fit, world)
     mass = getattr(fit.synthesizer, "mass", None)
@@ -139,42 +181,30 @@ def own_masses(fit: Fit, world: World, places: list[tuple[int, int]]) -> np.ndar
     return np.array([mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper) for place in places]).T
 
 
-def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
-    """Which records are isolated: the ceil(.05 n) of largest IR^c, with every tie at the cut; boolean (n,)."""
-    return _largest(confidential_risk, _ISOLATED)
-
-
-def top_values(values: np.ndarray) -> np.ndarray:
-    """Which records have the ceil(.01 n) largest values of the sensitive variable, with every tie at the cut; boolean (n,)."""
-    return _largest(values, _TOP)
-
-
-def _largest(values: np.ndarray, share: float) -> np.ndarray:
-    count = int(np.ceil(share * len(values)))
-    return np.asarray(values >= np.partition(values, -count)[-count])
-
-
-def _check_target(fit: Fit, world: World) -> None:
+def _check_target(fit: "Fit", world: World) -> None:
     target = fit.synthesizer.target
     if world.scenario.synthetic != (target,):
         raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
 
 
-def _blocks(fit: Fit, draws: int) -> list[list[tuple[int, int]]]:
+def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
     """Places (chain, draw) of the draws, in stretches of neighbours within a chain."""
-    chains, length = (fit.posterior.sizes[name] for name in ("chain", "draw")) if fit.estimates else (1, draws)
-    if check_count(draws, "draws") > chains * length:
-        raise InputError(f"draws must be at most the {chains * length} that the fit has, got {draws}")
-    places = spread_draws(chains, length, draws)
+    if not fit.estimates:
+        return [[(0, 0)] for _ in range(_BLOCKS)]
+    chains, length = (fit.posterior.sizes[name] for name in ("chain", "draw"))
+    count = min(_DRAWS, chains * length) if draws is None else check_count(draws, "draws")
+    if count > chains * length:
+        raise InputError(f"draws must be at most the {chains * length} that the fit has, got {count}")
+    places = spread_draws(chains, length, count)
     blocks: list[list[tuple[int, int]]] = []
-    for chain in range(min(chains, draws)):
-        own = [place if fit.estimates else (0, 0) for place in places if place[0] == chain]
+    for chain in range(min(chains, count)):
+        own = [place for place in places if place[0] == chain]
         pieces = np.array_split(np.arange(len(own)), min(max(_BLOCKS // chains, 1), len(own)))
         blocks += [[own[at] for at in piece] for piece in pieces]
     return blocks
 
 
-def _balls(fit: Fit, world: World) -> _Balls:
+def _balls(fit: "Fit", world: World) -> _Balls:
     """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
     target = fit.synthesizer.target
     values = world.confidential[target].to_numpy(dtype=float)
@@ -187,13 +217,13 @@ def _balls(fit: Fit, world: World) -> _Balls:
     return _Balls((first - 0.5) * precision, (last + 0.5) * precision)
 
 
-def _own_mass(fit: Fit, theta: Draw, balls: _Balls, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-    """P(y*_i in B_i | theta), (n,)."""
+def _own_mass(fit: "Fit", theta: Draw, balls: _Balls, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
+    """P(y*_i in B_i | theta), (n,); without ``mass`` a share of more draws, where nothing is estimated of the one that each turn makes."""
     mass = getattr(fit.synthesizer, "mass", None)
     if callable(mass):
         return np.asarray(mass(theta, fit.prepared, balls.lower, balls.upper))
-    inside = np.zeros(len(frame))
-    for _ in range(_REPEATS):
+    inside, repeats = np.zeros(len(frame)), _REPEATS if fit.estimates else 1
+    for _ in range(repeats):
         values = fit.released(theta, rng)[fit.synthesizer.target].to_numpy(dtype=float)
         inside += (values >= balls.lower) & (values <= balls.upper)
-    return inside / _REPEATS
+    return inside / repeats

@@ -17,7 +17,7 @@ from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.loo import importance_weights
 from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["influence"]
+__all__ = ["cluster_terms", "influence", "influence_of"]
 
 
 def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None = None, cluster: str | None = None) -> pd.DataFrame:
@@ -63,24 +63,31 @@ def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None =
     available = sizes["chain"] * sizes["draw"]
     count = available if draws is None else check_count(draws, "draws", most=available)
     places = spread_draws(sizes["chain"], sizes["draw"], count)
-    terms = np.array([fit.alpha.to_numpy() * _log_likelihood(fit, place) for place in places]).T  # (n, S)
+    terms = np.array([fit.contributions(fit.draw(*place)) for place in places]).T  # (n, S)
     index = fit.confidential.index
     if cluster is not None:
-        require_columns(fit.confidential, [cluster], "confidential data")
-        codes, index = pd.factorize(fit.confidential[cluster], use_na_sentinel=False)
-        summed = np.zeros((len(index), count))
-        np.add.at(summed, codes, terms)
-        terms = summed
+        terms, index = cluster_terms(terms, fit.confidential, cluster)
+    masses = own_masses(fit, make_world(fit.confidential, scenario), places) if scenario is not None else None
+    return influence_of(terms, index, masses)
+
+
+def cluster_terms(terms: np.ndarray, confidential: pd.DataFrame, cluster: str) -> tuple[np.ndarray, pd.Index]:
+    """Contributions (n, S) of records, summed over the members of each cluster (m, S); the clusters, a missing one being one."""
+    require_columns(confidential, [cluster], "confidential data")
+    codes, index = pd.factorize(confidential[cluster], use_na_sentinel=False)
+    summed = np.zeros((len(index), terms.shape[1]))
+    np.add.at(summed, codes, terms)
+    return summed, pd.Index(index)
+
+
+def influence_of(terms: np.ndarray, index: pd.Index, masses: np.ndarray | None = None) -> pd.DataFrame:
+    """`influence` from contributions to the log posterior (n, S), and from ball probabilities (n, S) where there are any."""
+    count = terms.shape[1]
     variance = terms.var(axis=1, ddof=1) if count > 1 else np.full(len(terms), np.nan)
     columns = {"lipschitz": np.abs(terms).max(axis=1), "range": np.ptp(terms, axis=1), "information": variance / 2}
-    if scenario is not None:
-        masses = own_masses(fit, make_world(fit.confidential, scenario), places)
+    if masses is not None:
         weights, columns["pareto_k"] = importance_weights(terms)
         columns["attributable"] = masses.mean(axis=1) - (weights * masses).sum(axis=1)
     found = pd.DataFrame(columns, index)
     found.attrs = {"draws": count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
     return found
-
-
-def _log_likelihood(fit: Fit, place: tuple[int, int]) -> np.ndarray:
-    return np.asarray(fit.synthesizer.log_likelihood(fit.draw(*place), fit.prepared), dtype=float)

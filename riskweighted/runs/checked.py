@@ -17,13 +17,13 @@ from riskweighted.runs.study import Study
 from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
-from riskweighted.synthesis.posterior import PreparedModel, prepare_model
+from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.utility.regression import Regression, checked_regression
-from riskweighted.weights.adjust import adjust_weights
+from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import scheme_alpha
+from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
 
-__all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_weights"]
+__all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
 
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
 
@@ -42,6 +42,7 @@ class CheckedStudy:
     analysis : Regression or None
         The regression that the evaluation reports.
     weights : mapping of scheme to Series (n,)
+        Of the schemes that are made of the data alone; those that are made of a fit come with it (`alpha_of`).
     sparse_levels : mapping of scheme to names
         The levels of the predictors whose weights sum to less than 5.
     """
@@ -54,10 +55,17 @@ class CheckedStudy:
     weights: Mapping[str, pd.Series] = field(repr=False)
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def alpha_of(self, scheme: str, fits: Mapping[str, Fit]) -> pd.Series:
+        """The weights of a scheme, (n,), where the fit that they are made of, if any, is among `fits`."""
+        if scheme in self.weights:
+            return self.weights[scheme]
+        source = scheme_source(scheme)
+        return study_alpha(self.study, self.world.under(self.study.weighting_scenario()), scheme, fits[str(source)])
+
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study would do, found without sampling."""
+    """What a study would do, found without sampling; ``mean_weight`` of the schemes that are made of the data alone."""
 
     records: int
     patterns: int
@@ -88,12 +96,15 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     if world.scenario.singletons == "error":
         confidential_risk(world)
     require_columns(confidential, study.release.columns, "confidential data (release.columns)")
+    for setting, cluster in (("weights.cluster", study.weights.cluster), ("evaluation.cluster", study.evaluation.cluster)):
+        require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
     refuse_copies(confidential, study.target, study.unaltered(confidential))
     if not _hits_points(synthesizer, confidential):
         warn_of_unscored(confidential, world.scenario)
     analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     if analysis is not None:
         analysis.fit(confidential)
+    in_order(study.weights.schemes)
     model = prepare_model(synthesizer, confidential)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)
@@ -125,17 +136,26 @@ def _hits_points(synthesizer: Synthesizer, confidential: pd.DataFrame) -> bool:
 
 
 def study_weights(study: Study, world: World) -> dict[str, pd.Series]:
-    """Weights of the study's schemes; all but the unweighted one are adjusted by its scale and shift."""
-    weighting, weights = world.under(study.weighting_scenario()), {}
-    for scheme in study.weights.schemes:
-        alpha = scheme_alpha(weighting, scheme)
-        adjusted = scheme != UNWEIGHTED
-        weights[scheme] = adjust_weights(alpha, study.weights.scale, study.weights.shift) if adjusted else alpha
-        if not (weights[scheme] > 0).any():
-            raise InputError(
-                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
-            )
-    return weights
+    """Weights of those of the study's schemes that are made of the data alone."""
+    weighting = world.under(study.weighting_scenario())
+    return {scheme: study_alpha(study, weighting, scheme) for scheme in study.weights.schemes if scheme_source(scheme) is None}
+
+
+def study_alpha(study: Study, weighting: World, scheme: str, fit: Fit | None = None) -> pd.Series:
+    """Weights of one scheme under the study's `weighting_scenario`; all but the unweighted are adjusted by its scale and shift.
+
+    `fit`: that of `scheme_source`, if there is one.
+    """
+    alpha = scheme_alpha(weighting, scheme, fit)
+    if scheme != UNWEIGHTED:
+        alpha = adjust_weights(alpha, study.weights.scale, study.weights.shift)
+        if study.weights.cluster is not None:
+            alpha = cluster_weights(alpha, weighting.confidential[study.weights.cluster])
+    if not (alpha > 0).any():
+        raise InputError(
+            f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
+        )
+    return alpha
 
 
 def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
@@ -145,7 +165,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     """
     checked = check_study(study, study.read_data() if confidential is None else confidential)
     blueprint, sampling = checked.model.build(), study.sampling
-    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(checked.weights)
+    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(study.weights.schemes)
     gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
     return Plan(
         records=len(checked.world.confidential),
@@ -153,7 +173,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         singletons=checked.world.patterns.singletons,
         predictors=build_design(study.synthesizer.formula, checked.world.confidential).centred.shape[1],
         datasets=study.release.L,
-        schemes=tuple(checked.weights),
+        schemes=tuple(study.weights.schemes),
         mean_weight={scheme: float(alpha.mean()) for scheme, alpha in checked.weights.items()},
         seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
         sparse_levels=dict(checked.sparse_levels),

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
 TABLES = ("summary", "risk", "utility", "convergence", "fit_check")
-_RECORDS, _WEIGHTS = "confidential/identification_risk.csv", "confidential/weights.csv"
+_RECORDS, _EXPECTED = "confidential/identification_risk.csv", "confidential/expected_risk.csv"
+_WEIGHTS = "confidential/weights.csv"
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class FinishedRun:
         The weighting schemes, in the study's order.
     synthetic : dict of str to list of L DataFrames
         By scheme; n rows each.
-    records, weights : DataFrame (n, labels)
-        Identification risk and weight of every record. Confidential.
+    records, expected, weights : DataFrame (n, labels)
+        Identification risk in these datasets, expected identification risk, and weight of every record. Confidential.
     posteriors : dict of str to xr.Dataset
         Posterior draws by scheme. Confidential.
     """
@@ -91,6 +92,11 @@ class FinishedRun:
     def records(self) -> pd.DataFrame:
         labels = [str(label) for label in self.tables["summary"]["label"]]
         return check_records(read_table(self.folder / _RECORDS), _RECORDS, labels, self._count)
+
+    @cached_property
+    def expected(self) -> pd.DataFrame:
+        labels = [str(label) for label in self.tables["summary"]["label"]]
+        return check_records(read_table(self.folder / _EXPECTED), _EXPECTED, labels, self._count)
 
     @cached_property
     def weights(self) -> pd.DataFrame:
@@ -174,7 +180,7 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     if outside:
         raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
     posteriors = [f"confidential/posterior/{scheme}.nc" for scheme in settings["weights"]["schemes"]]
-    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _WEIGHTS, FILE, *posteriors]
+    needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _EXPECTED, _WEIGHTS, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:
         raise InputError(f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}")

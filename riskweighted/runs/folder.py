@@ -59,12 +59,12 @@ def write_results(
     fits: "Mapping[str, Fit]",
     frames: Mapping[str, list[pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
-    records: pd.DataFrame,
+    records: Mapping[str, pd.DataFrame],
     streams: Streams,
     result: Path,
     study_file: str | None = None,
 ) -> None:
-    """Write the folder `result`, which is empty: `tables` by name, `records` the risk of every record.
+    """Write the folder `result`, which is empty: `tables` by name, `records` (identification risk, expected risk) by name.
 
     `study_file`: text of a study file with the model that was chosen.
     """
@@ -80,8 +80,10 @@ def write_results(
             write_table(frame[columns], result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
-    write_table(pd.DataFrame(dict(checked.weights)).rename_axis("row"), secret / "weights.csv", index=True, private=True)
-    write_table(records.rename_axis("row"), secret / "identification_risk.csv", index=True, private=True)
+    weights = pd.DataFrame({scheme: fits[scheme].alpha for scheme in study.weights.schemes})
+    write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
+    for name, table in records.items():
+        write_table(table.rename_axis("row"), secret / f"{name}.csv", index=True, private=True)
     make_folder(secret / "posterior", private=True)
     for label, fitted in fits.items():
         if len(fitted.diagnostics):

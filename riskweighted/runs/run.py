@@ -19,9 +19,11 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.evaluation.expected import find_expected
 from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
 from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import FIT_COLUMNS
+from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
@@ -31,6 +33,7 @@ from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import in_order
 
 __all__ = ["Run", "run_study"]
 
@@ -116,14 +119,21 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
                 study.release.L, random_seed=streams.seed_for("synthesize", label), precision=study.release.precision
             )
             advance(done + 1, len(fits))
+    seed = streams.seed_for("evaluate", "")
+    expected: dict[str, ExpectedRisk] = {}
+    with reporter.step("estimating expected risk and influence") as advance:
+        for done, (label, fitted) in enumerate(fits.items()):
+            expected |= find_expected({label: fitted}, checked.world, study.evaluation.measures, seed)
+            advance(done + 1, len(fits))
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(
             checked.world,
             frames,
             study.evaluation.measures,
             checked.analysis,
+            expected=expected,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
-            random_seed=streams.seed_for("evaluate", ""),
+            random_seed=seed,
             progress=advance,
         )
     released = study.unaltered(checked.world.confidential)
@@ -132,7 +142,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
     with reporter.step("comparing the fits with the data") as advance:
         fit_check = _check_fits(checked, fits, streams, advance)
-    summary = _summary(result, fits, checked.weights, fit_check)
+    summary = _summary(result, fits, fit_check)
     tables = {
         "summary": summary.rename_axis("label").reset_index(),
         "risk": risk,
@@ -143,16 +153,26 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     study_file = None
     if choice is not None:
         tables["choice"], study_file = choice.table, study_text(study, working.out / "confidential")
-    write_results(checked, fits, frames, tables, result.records, streams, working.result, study_file)
+    write_results(
+        checked,
+        fits,
+        frames,
+        tables,
+        {"identification_risk": result.records, "expected_risk": result.expected},
+        streams,
+        working.result,
+        study_file,
+    )
     return Run(working.out, result, convergence, summary, fit_check, choice)
 
 
 def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: Reporter) -> dict[str, Fit]:
     """Fit every scheme with one compiled model, keeping each posterior on disk as soon as it is sampled."""
-    study, weights = checked.study, checked.weights
+    study, schemes = checked.study, checked.study.weights.schemes
     compiled: CompiledModel | None = None
     fits: dict[str, Fit] = {}
-    for number, (scheme, alpha) in enumerate(weights.items()):
+    for number, scheme in enumerate(in_order(schemes)):
+        alpha = checked.alpha_of(scheme, fits)
         seed = streams.seed_for("fit", scheme)
         made_for = _fingerprint(checked, alpha, seed)
         kept = partial / f"{made_for}.nc"
@@ -163,11 +183,13 @@ def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: R
         if compiled is None:
             with reporter.step(f"compiling {study.synthesizer.name}"):
                 compiled = compile_prepared(checked.model)
-        with reporter.step(f"fitting {scheme} ({number + 1} of {len(weights)})") as advance:
+        with reporter.step(f"fitting {scheme} ({number + 1} of {len(schemes)})") as advance:
             fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
         keep_entropy(streams, partial)
         keep(kept, fits[scheme].to_bytes(), made_for)
-    return fits | {label: compile_prepared(model).sample(None) for label, model in checked.baselines.items()}
+    return {scheme: fits[scheme] for scheme in schemes} | {
+        label: compile_prepared(model).sample(None) for label, model in checked.baselines.items()
+    }
 
 
 def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
@@ -197,14 +219,14 @@ def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 
 
-def _summary(result: Evaluation, fits: Mapping[str, Fit], weights: Mapping[str, pd.Series], fit_check: pd.DataFrame) -> pd.DataFrame:
+def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFrame) -> pd.DataFrame:
     """The main table, led by the model's verdict, how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
     judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict != COST}
     worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
-    kept = pd.Series({scheme: alpha.mean() for scheme, alpha in weights.items()})
+    kept = pd.Series({label: fitted.alpha.mean() for label, fitted in fits.items() if len(fitted.diagnostics)})
     columns = (pd.Series(judged, dtype=object), kept, pd.Series(worst, dtype=float), pd.Series(passed, dtype=object))
     for place, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
         table.insert(place, column.name, values)

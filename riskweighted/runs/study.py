@@ -31,6 +31,7 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.sampling import Sampling
+from riskweighted.weights.names import parse_scheme
 
 __all__ = [
     "AUTO",
@@ -102,16 +103,21 @@ class SynthesizerSettings:
 class WeightSettings:
     """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the unweighted one.
 
-    The radius of the weights is the scenario's unless given here.
+    A scheme with settings has them in its text: "uniform(c=0.1)" (`riskweighted.weights.schemes.scheme_weights`).
+    The radius of the weights is the scenario's unless given here. ``cluster``: a column such as a household's number; every record then
+    has the smallest weight of its cluster.
     """
 
     schemes: Sequence[str] = ("unweighted", "marginal", "pairwise")
     scale: float = 1.0
     shift: float = 0.0
     radius: Radius | None = None
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "schemes", check_names(self.schemes, "schemes"))
+        check_text(self.cluster, "cluster", optional=True)
+        named = tuple(parse_scheme(scheme).text for scheme in check_names(self.schemes, "schemes"))
+        object.__setattr__(self, "schemes", check_names(named, "schemes"))
         if not self.schemes:
             raise InputError("schemes names none; name at least one weighting scheme")
         check_number(self.scale, "scale", least=0)

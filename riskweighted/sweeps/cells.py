@@ -26,10 +26,13 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import evaluate_world
+from riskweighted.evaluation.expected import find_expected
+from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import World, make_world
+from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.risk.identification import identification_risks
-from riskweighted.runs.checked import study_weights
+from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import DataSettings, Study
 from riskweighted.sweeps.grid import Point
 from riskweighted.synthesis.convergence import no_diagnostics
@@ -37,6 +40,7 @@ from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.posterior import Fit, prepare_model
 from riskweighted.utility.regression import checked_regression
 from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_source
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 
@@ -52,6 +56,8 @@ class Cell:
         Key of the fit; cells of the confidential data share one without sampling.
     baseline : str or None
         Key of the unweighted fit that whack-a-mole is measured against.
+    source : str or None
+        Key of the fit that its weights are made of.
     model : str
         Key of what is compiled.
     data : str
@@ -61,21 +67,28 @@ class Cell:
     key: str
     fit: str
     baseline: str | None
+    source: str | None
     model: str
     data: str
     label: str
     study: Study
+
+    @property
+    def needed(self) -> set[str]:
+        """Keys of the fits that must be there first."""
+        return {key for key in (self.baseline, self.source) if key is not None}
 
 
 class Group(NamedTuple):
     """Cells that share a fit and a baseline.
 
     ``first``: any of them, all agree in what decides the fit. ``cells``: those to evaluate, none where only the
-    posterior is needed. ``cores``: chains sampled at once.
+    posterior is needed. ``posterior``: whether others need it. ``cores``: chains sampled at once.
     """
 
     first: Cell
     cells: tuple[Cell, ...]
+    posterior: bool = False
     cores: int = 1
 
 
@@ -89,8 +102,7 @@ class Result(NamedTuple):
 class Outcome(NamedTuple):
     """What became of a group. Confidential: it may hold a posterior.
 
-    ``results`` and ``errors`` by cell key; ``posterior`` of an unweighted fit, which others need as their baseline;
-    ``failure``: why there is no fit.
+    ``results`` and ``errors`` by cell key; ``posterior`` of a fit that others need; ``failure``: why there is no fit.
     """
 
     results: dict[str, Result]
@@ -113,21 +125,29 @@ def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mo
     label, study = point.label, point.study
     common: dict[str, Any] = {"data": data, "versions": dict(versions)}
     model = common | {"synthesizer": to_table(study.synthesizer)}
-    sampled = model | {"sampling": to_table(study.sampling), "seed": study.seed}
+    source = None
     if label == CONFIDENTIAL:
         fit = common | {"label": label, "seed": study.seed}
     elif label in study.baselines:
         fit = common | {"label": label, "variable": study.target, "settings": to_table(study.baselines[label])}
-    elif label == UNWEIGHTED:
-        fit = sampled | {"label": label}
     else:
-        weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
-        fit = sampled | {"label": label, "weights": weights}
-    baseline = _digest(sampled | {"label": UNWEIGHTED}) if whack_a_mole and label not in (CONFIDENTIAL, UNWEIGHTED) else None
+        fit, made_of = _fit_of(study, label, model), scheme_source(label)
+        source = None if made_of is None else _digest(_fit_of(study, made_of, model))
+    baseline = _digest(_fit_of(study, UNWEIGHTED, model)) if whack_a_mole and label not in (CONFIDENTIAL, UNWEIGHTED) else None
     evaluation = {"scenario": asdict(study.evaluating_scenario()), "measures": to_table(study.evaluation.measures), "seed": study.seed}
     datasets = None if label == CONFIDENTIAL else [study.release.L, study.release.precision]
     key = _digest({"fit": fit, "baseline": baseline, "evaluation": evaluation, "datasets": datasets})
-    return Cell(key, _digest(fit), baseline, _digest(model), data, label, study)
+    return Cell(key, _digest(fit), baseline, source, _digest(model), data, label, study)
+
+
+def _fit_of(study: Study, scheme: str, model: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that decides the fit of a scheme."""
+    sampled = {**model, "sampling": to_table(study.sampling), "seed": study.seed, "label": scheme}
+    if scheme == UNWEIGHTED:
+        return sampled
+    weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
+    weights |= {"cluster": study.weights.cluster}
+    return sampled | {"weights": weights}
 
 
 def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
@@ -135,14 +155,15 @@ def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
     groups: dict[tuple[str, str | None], dict[str, Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.fit, cell.baseline), {}).setdefault(cell.key, cell)
-    needed = {cell.baseline for cell in cells if cell.key not in finished}
+    needed: set[str] = set().union(*(cell.needed for cell in cells if cell.key not in finished))
+    needed |= set().union(*(cell.needed for cell in cells if cell.fit in needed))
     left = []
     for (fit, _), members in groups.items():
         missing = tuple(cell for key, cell in members.items() if key not in finished)
         if missing or fit in needed:
-            left.append(Group(next(iter(members.values())), missing))
+            left.append(Group(next(iter(members.values())), missing, fit in needed))
     models = {cell.model: place for place, cell in reversed(list(enumerate(cells)))}
-    return sorted(left, key=lambda group: (models[group.first.model], group.first.study.seed, group.first.baseline is not None))
+    return sorted(left, key=lambda group: (models[group.first.model], group.first.study.seed, len(group.first.needed)))
 
 
 def describe(error: BaseException) -> str:
@@ -156,7 +177,7 @@ def describe(error: BaseException) -> str:
 _one_at_a_time = threading.Lock()  # compiled models, warnings and thread limits belong to the process
 
 
-def run_group(given: pd.DataFrame | None, group: Group, baseline: xr.Dataset | None) -> Outcome:
+def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, xr.Dataset | None]) -> Outcome:
     """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a worker raises.
 
     Parameters
@@ -164,14 +185,20 @@ def run_group(given: pd.DataFrame | None, group: Group, baseline: xr.Dataset | N
     given : DataFrame or None
         The confidential data; None: read from the path in the study.
     group : Group
-    baseline : Dataset or None
-        Posterior of the unweighted fit, where the group has a baseline.
+    posteriors : mapping of key to Dataset
+        Of the fits that the group needs.
     """
     with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
         try:
             confidential = _read(group.first.study.data, group.first.data) if given is None else given
-            work = _Work(confidential, *_fit(group, confidential), _baseline(group, confidential, baseline))
+            fitted = _fit(group, confidential, posteriors)
+            work = _Work(
+                group.first.label,
+                confidential,
+                *fitted,
+                _again(group, UNWEIGHTED, confidential, posteriors.get(group.first.baseline or "")),
+            )
         except Exception as error:
             return Outcome.failed(group, describe(error))
         results, errors = {}, {}
@@ -180,7 +207,7 @@ def run_group(given: pd.DataFrame | None, group: Group, baseline: xr.Dataset | N
                 results[cell.key] = work.evaluate(cell)
             except Exception as error:
                 errors[cell.key] = describe(error)
-    return Outcome(results, errors, work.fit.posterior if work.fit is not None and group.first.label == UNWEIGHTED else None)
+    return Outcome(results, errors, work.fit.posterior if work.fit is not None and group.posterior else None)
 
 
 @lru_cache(maxsize=2)
@@ -192,34 +219,38 @@ def _read(source: DataSettings, expected: str) -> pd.DataFrame:
     return data
 
 
-def _fit(group: Group, confidential: pd.DataFrame) -> tuple[Fit | None, float]:
+def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, xr.Dataset | None]) -> tuple[Fit | None, float]:
     """The group's fit and the mean of its weights; none for the confidential data."""
     label, study = group.first.label, group.first.study
     if label == CONFIDENTIAL:
         return None, np.nan
     if label in study.baselines:
         return compile_prepared(prepare_model(study.make_baseline(label), confidential)).sample(None), np.nan
-    alpha = study_weights(study, make_world(confidential, study.weighting_scenario()))[label]
+    source = scheme_source(label)
+    made_of = None if source is None else _again(group, source, confidential, posteriors[str(group.first.source)])
+    alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), label, made_of)
     sampling = replace(study.sampling, cores=group.cores)
     compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential))
     return compiled.sample(alpha, random_seed=seed_for(study.seed, "fit", label), sampling=sampling), float(alpha.mean())
 
 
-def _baseline(group: Group, confidential: pd.DataFrame, posterior: xr.Dataset | None) -> Fit | None:
-    """The unweighted fit again, from its posterior."""
+def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: xr.Dataset | None) -> Fit | None:
+    """A fit of the group's study under a scheme again, from its posterior."""
     if posterior is None:
         return None
-    model = prepare_model(group.first.study.make_synthesizer(), confidential)
-    alpha = pd.Series(1.0, confidential.index, name="alpha")
+    study = group.first.study
+    model = prepare_model(study.make_synthesizer(), confidential)
+    alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), scheme)
     return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared)
 
 
 class _Work:
     """Evaluates the cells of one group; what several cells need is made once."""
 
-    def __init__(self, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
-        self.confidential, self.fit, self.mean_weight, self.baseline = confidential, fit, mean_weight, baseline
+    def __init__(self, label: str, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
+        self.label, self.confidential, self.fit, self.mean_weight, self.baseline = label, confidential, fit, mean_weight, baseline
         self._checked: World | None = None
+        self._risks: dict[tuple[str, int | None, int], dict[str, ExpectedRisk]] = {}
         self._datasets: dict[tuple[str, int, int, float | None], list[pd.DataFrame]] = {}
 
     def evaluate(self, cell: Cell) -> Result:
@@ -234,7 +265,8 @@ class _Work:
         if self.baseline is not None:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
-        result = evaluate_world(world, {name: frames}, settings, analysis, random_seed=seed, **against)
+        expected = self._expected(world, settings, study, seed)
+        result = evaluate_world(world, {name: frames}, settings, analysis, expected=expected, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
         return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 
@@ -243,6 +275,16 @@ class _Work:
         scenario = study.evaluating_scenario()
         self._checked = make_world(self.confidential, scenario) if self._checked is None else self._checked.under(scenario)
         return self._checked
+
+    def _expected(self, world: World, settings: EvaluationSettings, study: Study, seed: int) -> dict[str, ExpectedRisk]:
+        """Expected risks of the fit and of its baseline, once for all cells of the same scenario."""
+        if self.fit is None:
+            return {}
+        key = (json.dumps(asdict(world.scenario), sort_keys=True, default=str), settings.risk_draws, seed)
+        if key not in self._risks:
+            fits = {self.label: self.fit} | ({UNWEIGHTED: self.baseline} if self.baseline is not None else {})
+            self._risks[key] = find_expected(fits, world, settings, seed)
+        return self._risks[key]
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study, once for all cells of the same L and precision."""

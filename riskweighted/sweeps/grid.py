@@ -13,6 +13,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_toml, to_table
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.runs.study import Study, load_study, make_study, names_of_settings
+from riskweighted.weights.names import parse_scheme
 
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
 
@@ -65,7 +66,7 @@ class Sweep:
     @property
     def schemes(self) -> list[str]:
         """The weighting schemes that are run."""
-        return list(self.grid.get(SCHEMES, self.study.weights.schemes))
+        return [parse_scheme(scheme).text for scheme in self.grid.get(SCHEMES, self.study.weights.schemes)]
 
 
 def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:

@@ -91,7 +91,7 @@ def _cell_path(partial: Path, key: str) -> Path:
     return partial / "cells" / f"{key}.json"
 
 
-_MEASURE = ["variable", "key", "measure", "parameter", "term", "value", "lower", "upper", "overlap"]
+_MEASURE = ["variable", "key", "measure", "parameter", "term", "value", "error", "lower", "upper", "overlap"]
 _FIT = ["mean_weight", "largest_r_hat", "smallest_ess_bulk", "divergences", "converged"]
 _DEFINITION = ["label", "variable", "key", "measure", "parameter", "term", "higher_is", "rule", "definition"]
 

@@ -19,6 +19,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
+from riskweighted.common.frames import require_columns
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
@@ -32,7 +33,7 @@ from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
 from riskweighted.synthesis.posterior import prepare_model
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import scheme_alpha
+from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
 
 __all__ = ["SweepResult", "sweep"]
 
@@ -111,6 +112,7 @@ def _sweep_in(
 ) -> SweepResult:
     """Check, compute and write, in a working folder that keeps finished cells."""
     with reporter.step("checking every cell") as advance:
+        in_order(plan.schemes)
         points = expand_grid(plan)
         fingerprints = _check_points(points, confidential, advance)
     inputs = sweep_inputs(plan, fingerprints)
@@ -155,7 +157,11 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
         yield f"study {common} {study.evaluation!r}", lambda: check_study(unweighted, data)
     else:
         scenario = study.weighting_scenario()
-        yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_alpha(make_world(data, scenario), label)
+        if scheme_source(label) is None:
+            yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_alpha(make_world(data, scenario), label)
+        cluster = study.weights.cluster
+        if cluster is not None:
+            yield f"cluster {study.data!r} {cluster}", lambda: require_columns(data, [cluster], "confidential data (weights.cluster)")
 
 
 def _at_point(check: Callable[[], object], point: Point) -> None:
@@ -208,28 +214,32 @@ def _pool(
 
 
 def run_groups(pool: Pool, groups: Sequence[Group]) -> Iterator[Outcome]:
-    """Run groups as workers are free, each after its baseline, whose posterior is kept while others need it."""
+    """Run groups as workers are free, each after the fits that it needs, whose posteriors are kept while others need them."""
     waiting = dict(enumerate(groups))
     running: dict[Future[Outcome], Group] = {}
-    baselines: dict[str, Outcome] = {}
-    dependents = Counter(group.first.baseline for group in groups)
+    fits: dict[str, Outcome] = {}
+    dependents = Counter(key for group in groups for key in group.first.needed)
     while waiting or running:
-        ready = (place for place, group in waiting.items() if group.first.baseline is None or group.first.baseline in baselines)
+        ready = (place for place, group in waiting.items() if group.first.needed <= set(fits))
         for place in list(islice(ready, max(pool.width() - len(running), 0))):
             group = waiting.pop(place)
-            needed = baselines.get(group.first.baseline or "")
-            if needed is not None and needed.failure is not None:
-                yield Outcome.failed(group, f"the unweighted fit that it is compared with failed: {needed.failure}")
+            failed = next((fits[key] for key in group.first.needed if fits[key].failure is not None), None)
+            if failed is not None:
+                outcome = Outcome.failed(group, f"a fit that it needs failed: {failed.failure}")
+                if dependents[group.first.fit]:
+                    fits[group.first.fit] = outcome
+                yield outcome
                 continue
-            running[pool.submit(run_group, group, needed.posterior if needed is not None else None)] = group
+            posteriors = {key: fits[key].posterior for key in group.first.needed}
+            running[pool.submit(run_group, group, posteriors)] = group
         for done in wait(running, return_when=FIRST_COMPLETED).done if running else ():
             group, outcome = running.pop(done), result_of(done)
             if isinstance(outcome, Exception):
                 outcome = Outcome.failed(group, describe(outcome))
             if dependents[group.first.fit]:
-                baselines[group.first.fit] = outcome
-            if group.first.baseline is not None:
-                dependents[group.first.baseline] -= 1
-                if not dependents[group.first.baseline]:
-                    del baselines[group.first.baseline]
+                fits[group.first.fit] = outcome
+            for key in group.first.needed:
+                dependents[key] -= 1
+                if not dependents[key]:
+                    del fits[key]
             yield outcome

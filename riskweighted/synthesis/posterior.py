@@ -77,6 +77,12 @@ class Fit:
         """One posterior draw: parameter name -> value."""
         return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
 
+    def contributions(self, theta: Draw) -> np.ndarray:
+        """alpha_i log p(y_i | theta), what each record adds to the log posterior, on the scale of the model, (n,)."""
+        alpha = self.alpha.to_numpy()
+        terms = np.asarray(self.synthesizer.log_likelihood(theta, self.prepared), dtype=float)
+        return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
+
     def synthesize(
         self,
         L: int = 20,  # noqa: N803

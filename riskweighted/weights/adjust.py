@@ -9,7 +9,7 @@ from riskweighted.common.checks import check_number
 from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.common.frames import check_weights
 
-__all__ = ["adjust_weights", "equalize_weights", "risk_weights", "warn_if_flat"]
+__all__ = ["adjust_weights", "cluster_weights", "equalize_weights", "risk_weights", "warn_if_flat"]
 
 
 def risk_weights(risk: pd.Series) -> pd.Series:
@@ -43,6 +43,28 @@ def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.S
     """clip(scale * alpha + shift, 0, 1), scale >= 0: the authors' two adjustments towards utility or towards privacy."""
     scale, shift = check_number(scale, "scale", least=0), check_number(shift, "shift")
     return warn_if_flat((scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha"))
+
+
+def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
+    """Every record's weight becomes the smallest of its cluster, such as a household (METHODS section 9.2).
+
+    Parameters
+    ----------
+    alpha : Series (n,)
+    clusters : Series (n,) on the same index
+        Records of equal value make a cluster; all missing ones do.
+
+    Raises
+    ------
+    InputError
+        If the two have other indices.
+    """
+    alpha = _as_series(alpha)
+    if not alpha.index.equals(clusters.index):
+        raise InputError(f"clusters must stand on the index of the {len(alpha)} weights, got {len(clusters)} on another index")
+    codes, _ = pd.factorize(clusters, use_na_sentinel=False)
+    smallest = alpha.groupby(codes).transform("min")
+    return warn_if_flat(pd.Series(smallest.to_numpy(), alpha.index, name="alpha"))
 
 
 def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:

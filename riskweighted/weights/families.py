@@ -112,7 +112,7 @@ def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[s
 
 def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
     if fit is None:
-        raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit")
+        raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit, or name it in the schemes of a study")
     if not fit.confidential.index.equals(world.confidential.index):
         raise InputError(f"scheme {name!r}: the fit is of other records than the confidential data")
     if kind == "unweighted" and not (fit.alpha == 1).all():

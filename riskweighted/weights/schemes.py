@@ -42,7 +42,12 @@ def scheme_source(scheme: str) -> str | None:
     """The scheme of whose fit a scheme's weights are made; None where they need no fit."""
     named = _check_scheme(parse_scheme(scheme))
     kind = FAMILIES[named.name].fit if named.name in FAMILIES else None
-    return {None: None, "unweighted": UNWEIGHTED, "weighted": named.of or _REWEIGHTED_OF}[kind]
+    if kind != "weighted":
+        return UNWEIGHTED if kind == "unweighted" else None
+    source = named.of or _REWEIGHTED_OF
+    if scheme_source(source) is not None:
+        raise InputError(f"scheme {scheme!r}: {source!r} is made of a fit itself; valid is a scheme that is not, such as 'pairwise'")
+    return source
 
 
 def in_order(schemes: Sequence[str]) -> list[str]:
@@ -57,10 +62,7 @@ def in_order(schemes: Sequence[str]) -> list[str]:
     for scheme, source in sources.items():
         if source is not None and source not in sources:
             raise InputError(f"scheme {scheme!r} is made of the fit of {source!r}: name {source!r} in weights.schemes too")
-    ready: list[str] = []
-    while len(ready) < len(sources):  # ends: a text holds the text of its source, so there is no circle
-        ready += [scheme for scheme, source in sources.items() if scheme not in ready and (source is None or source in ready)]
-    return ready
+    return sorted(sources, key=lambda scheme: sources[scheme] is not None)
 
 
 def _check_scheme(named: SchemeName) -> SchemeName:

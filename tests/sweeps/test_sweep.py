@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -249,14 +249,43 @@ def test_groups_wait_for_their_baseline_whatever_finishes_first():
 
     with ThreadPoolExecutor(3) as executor:
 
-        def submit(function, group, baseline):
-            submitted.append((group.first.label, group.first.study.seed, baseline))
+        def submit(function, group, posteriors):
+            submitted.append((group.first.label, group.first.study.seed, set(posteriors.values())))
             return executor.submit(slow, group, rng.uniform(0, 0.02))
 
         outcomes = list(run_groups(Pool(submit, lambda: 3), group_cells(cells, set())))
     assert len(outcomes) == len(submitted) == len(cells)
-    for label, seed, baseline in submitted:
-        assert baseline == (None if label == "unweighted" else f"posterior {seed}")
+    for label, seed, posteriors in submitted:
+        assert posteriors == (set() if label == "unweighted" else {f"posterior {seed}"})
+
+
+def test_a_group_waits_for_the_fit_that_its_weights_are_made_of():
+    cells = [cell_at(label) for label in ("reweighted(of=pairwise)", "pairwise", "unweighted")]
+    submitted = []
+
+    def submit(function, group, posteriors):
+        submitted.append(group.first.label)
+        done = Future()
+        done.set_result(Outcome({}, {}, group.first.label if group.posterior else None))
+        assert set(posteriors.values()) == {"unweighted", "pairwise"} & set(submitted[:-1])
+        return done
+
+    assert len(list(run_groups(Pool(submit, lambda: 3), group_cells(cells, set())))) == 3
+    assert submitted == ["unweighted", "pairwise", "reweighted(of=pairwise)"]
+    finished = {cells[1].key}  # whose posterior is needed again
+    submitted.clear()
+    list(run_groups(Pool(submit, lambda: 3), group_cells(cells, finished)))
+    assert submitted == ["unweighted", "pairwise", "reweighted(of=pairwise)"]
+    failing = [Outcome.failed(group, "no") for group in group_cells(cells, set())]
+    found = list(run_groups(Pool(lambda *_: _done(failing[0]), lambda: 3), group_cells(cells, set())))
+    assert found[0].failure == "no"
+    assert all("a fit that it needs failed" in outcome.failure for outcome in found[1:])
+
+
+def _done(outcome):
+    done = Future()
+    done.set_result(outcome)
+    return done
 
 
 # -- results
@@ -280,6 +309,22 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius)
     for label in ("confidential", "unweighted"):
         row = ours[(ours["label"] == label) & (ours["measure"] == "mean")].iloc[0]
         assert (row["value"], row["lower"]) == (mean.loc[label, "value"], mean.loc[label, "lower"])
+
+
+@pytest.mark.filterwarnings("ignore:LinearRegression did not converge")
+def test_schemes_made_of_a_fit_are_what_run_gives(tmp_path, confidential):
+    schemes = ["reweighted(of=marginal)", "unweighted", "marginal", "lipschitz-target(D=2)", "uniform(c=.5)"]
+    study = make_study(SETTINGS | {"weights": {"schemes": schemes}, "reproducible": True})
+    run = run_study(study, tmp_path / "run", confidential=confidential)
+    assert list(run.summary.index) == ["confidential", *schemes[:-1], "uniform(c=0.5)"]
+    assert run.summary.loc["uniform(c=0.5)", "mean weight"] == 0.5
+    assert run.summary.loc["lipschitz-target(D=2)", "mean weight"] < 1
+    done = sweep(Sweep(study, {"release.L": [3]}), tmp_path / "sweep", confidential=confidential, workers=1)
+    assert not len(done.failures)
+    risk = done.results[done.results["variable"].isna()].set_index(["label", "measure"])["value"]
+    assert risk.to_dict() == run.evaluation.risk.set_index(["label", "measure"])["value"].to_dict()
+    with pytest.raises(InputError, match="made of the fit of 'marginal': name 'marginal'"):
+        sweep(Sweep(study, {"weights.schemes": ["reweighted", "unweighted"]}), tmp_path / "no", confidential=confidential, workers=1)
 
 
 def test_the_table_is_tidy(whole):
@@ -391,14 +436,14 @@ def test_one_failing_cell_stops_no_other(tmp_path, confidential, whole):
 
 
 def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential, monkeypatch):
-    def fails(study, world):
+    def fails(study, world, scheme, fit=None):
         raise ValueError(f"income {world.confidential['income'].iloc[0]}")
 
-    monkeypatch.setattr(cells_module, "study_weights", fails)
+    monkeypatch.setattr(cells_module, "study_alpha", fails)
     done = sweep(Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)
     assert done.failures["label"].tolist() == ["unweighted", "marginal", "pairwise"]
     assert done.failures["error"].iloc[0].startswith("ValueError in test_sweep.py:")
-    assert done.failures["error"].iloc[1].startswith("the unweighted fit that it is compared with failed: ValueError")
+    assert done.failures["error"].iloc[1].startswith("a fit that it needs failed: ValueError")
     assert set(done.results["label"]) == {"confidential"}
     assert b"91827" not in b"".join(content(tmp_path / "out").values())
 

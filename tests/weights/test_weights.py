@@ -8,6 +8,7 @@ import pytest
 from brute import SECRET, assert_clear
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
+import riskweighted as rw
 from riskweighted.common.errors import FlatWeightsWarning, InputError, SingletonWarning
 from riskweighted.common.frames import check_weights
 from riskweighted.intruder.scenario import Scenario
@@ -264,7 +265,7 @@ def test_an_unknown_scheme_is_refused(scheme):
         ("marginal(c=0.1)", "has no setting 'c'; schemes with settings are uniform"),
         ("uniform(c=0.1, of=marginal)", "has no setting 'of'"),
         ("lipschitz", "is made of a fit of the unweighted model"),
-        ("reweighted(of=nope)", "is made of a fit of the weighted model"),
+        ("reweighted", "is made of a fit of the weighted model"),
     ],
 )
 def test_a_scheme_that_cannot_be_made_is_refused(scheme, told):
@@ -289,8 +290,20 @@ def test_schemes_come_after_those_they_are_made_of():
     assert in_order(given) == ["mix(t=0.5)", "unweighted", "reweighted(of=mix(t=0.5))", "lipschitz-target(D=3)"]
     with pytest.raises(InputError, match="made of the fit of 'unweighted': name 'unweighted'"):
         in_order(["lipschitz", "marginal"])
+    with pytest.raises(InputError, match="'lipschitz' is made of a fit itself"):
+        in_order(["reweighted(of=lipschitz)", "lipschitz", "unweighted"])
+    with pytest.raises(InputError, match="unknown weighting scheme 'nope'"):
+        in_order(["reweighted(of=nope)"])
     with pytest.raises(InputError, match="made of the fit of 'marginal'"):
         in_order(["reweighted", "unweighted"])
+
+
+def test_a_cluster_has_the_smallest_weight_of_its_members():
+    alpha = pd.Series([0.9, 0.2, 0.5, 0.7, 0.4], list("abcde"), name="alpha")
+    houses = pd.Series([1, 2, 1, np.nan, np.nan], list("abcde"))
+    assert rw.cluster_weights(alpha, houses).tolist() == [0.5, 0.2, 0.5, 0.4, 0.4]
+    with pytest.raises(InputError, match="on the index of the 5 weights, got 5 on another index"):
+        rw.cluster_weights(alpha, houses.reset_index(drop=True))
 
 
 INDEX = pd.Index(["p", "q", "r"])

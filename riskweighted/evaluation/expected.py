@@ -1,0 +1,165 @@
+"""Rows of the mechanism's risk and of influence, beside those of the L datasets at hand (METHODS sections 2.4 to 2.6 and 9.1)."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, measured
+from riskweighted.intruder.world import World
+from riskweighted.risk.chance import expected_over, expected_whacked
+from riskweighted.risk.expected import ExpectedRisk, expected_risk, isolated_records, top_values
+
+if TYPE_CHECKING:  # at run time it would load xarray
+    from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["RISES", "Groups", "chance_rows", "check_fits", "expected_rows", "expected_seed", "find_expected", "groups_of", "influence_rows"]
+
+RISES = (0.05, 0.1, 0.25)  # over the unweighted fit, counted
+
+
+def expected_seed(random_seed: int | None, label: str) -> int | None:
+    """The seed of a label's expected risk: the same in whatever company the label stands."""
+    return None if random_seed is None else int(np.random.SeedSequence([random_seed, zlib.crc32(label.encode())]).generate_state(1)[0])
+
+
+def find_expected(
+    fits: Mapping[str, "Fit"], world: World, settings: EvaluationSettings, random_seed: int | None
+) -> dict[str, ExpectedRisk]:
+    """Expected risk of each fit, and what influence is measured from, in one walk over its draws."""
+    return {
+        label: expected_risk(fit, world, settings.risk_draws, expected_seed(random_seed, label), influence=True)
+        for label, fit in fits.items()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Which of the n records are isolated, and which hold the top 1 % of values (none where the variable is no number)."""
+
+    isolated: np.ndarray = field(repr=False)
+    top: np.ndarray | None = field(repr=False)
+
+
+def groups_of(world: World, confidential_risk: np.ndarray) -> Groups:
+    """The groups of records whose mean risk is reported."""
+    values = world.confidential[world.numeric[0]].to_numpy(dtype=float) if len(world.numeric) == 1 else None
+    return Groups(isolated_records(confidential_risk), None if values is None else top_values(values))
+
+
+class _Estimate(NamedTuple):
+    value: float
+    error: float  # Monte Carlo standard error
+
+
+def _jackknife(statistic: Callable[[np.ndarray], float], risk: ExpectedRisk) -> _Estimate:
+    """A statistic of the records' risk (n,), its error from leaving out each block of draws."""
+    value, blocks = statistic(risk.risk), len(risk.sizes)
+    if blocks == 1:
+        return _Estimate(value, np.nan)
+    without = np.array([statistic(risk.without(block)) for block in range(blocks)])
+    return _Estimate(value, float(np.sqrt((blocks - 1) / blocks * ((without - without.mean()) ** 2).sum())))
+
+
+def _jackknife_rise(statistic: Callable[[np.ndarray], float], risk: ExpectedRisk, baseline: ExpectedRisk) -> _Estimate:
+    """The same of its rise over another fit, which errs independently."""
+    own = _jackknife(lambda values: statistic(values - baseline.risk), risk)
+    other = _jackknife(lambda values: statistic(risk.risk - values), baseline)
+    return _Estimate(own.value, float(np.hypot(own.error, other.error)))
+
+
+def expected_rows(
+    label: str, risk: ExpectedRisk | np.ndarray, groups: Groups, threshold: float, baseline: tuple[str, ExpectedRisk] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Summaries of the expected risk under one label; of the confidential data, whose `risk` is IR^c (n,), the same without error.
+
+    `baseline`: its label and expected risk, over which rises and falls are counted.
+    """
+    over = Statistic("expected-records-over", parameter=float(threshold))
+    summaries: dict[Statistic, Callable[[np.ndarray], float]] = {
+        Statistic("expected-mean-risk"): np.mean,
+        Statistic("expected-isolated-risk"): lambda values: float(values[groups.isolated].mean()),
+        Statistic("expected-maximum-risk"): np.max,
+        over: lambda values: float((values > threshold).sum()),
+    }
+    if groups.top is not None:
+        top = groups.top
+        summaries[Statistic("expected-top-risk")] = lambda values: float(values[top].mean())
+    for statistic, summarise in summaries.items():
+        found = _jackknife(summarise, risk) if isinstance(risk, ExpectedRisk) else _Estimate(float(summarise(risk)), np.nan)
+        yield _row(label, statistic, found, risk)
+    if label == CONFIDENTIAL:
+        yield _row(label, Statistic("isolated-records"), _Estimate(float(groups.isolated.sum()), np.nan), risk)
+    if baseline is None or not isinstance(risk, ExpectedRisk):
+        return
+    for limit in RISES:
+        counts = (
+            ("expected-rises", lambda rise, limit=limit: float((rise >= limit).sum())),
+            ("expected-falls", lambda rise, limit=limit: float((rise <= -limit).sum())),
+        )
+        for key, count in counts:
+            yield _row(label, Statistic(key, parameter=limit), _jackknife_rise(count, risk, baseline[1]), risk, baseline[0])
+
+
+def chance_rows(
+    label: str, risk: ExpectedRisk, datasets: int, settings: EvaluationSettings, baseline: tuple[str, ExpectedRisk] | None = None
+) -> Iterator[dict[str, Any]]:
+    """The counts that L datasets would give by chance, from the expected risks."""
+    counts = {Statistic("chance-records-over", parameter=settings.threshold): expected_over(risk, datasets, settings.threshold)}
+    if baseline is not None:
+        whacked = expected_whacked(risk, baseline[1], datasets, settings.increase)
+        counts[Statistic("chance-whack-a-mole", parameter=settings.increase)] = whacked
+    for statistic, value in counts.items():
+        yield measured(label, statistic, value, statistic.define(datasets=str(datasets)))
+
+
+def _row(
+    label: str, statistic: Statistic, found: _Estimate, risk: ExpectedRisk | np.ndarray, baseline: str | None = None
+) -> dict[str, Any]:
+    draws = risk.draws if isinstance(risk, ExpectedRisk) else None
+    return measured(label, statistic, found.value, statistic.define_expected(label, draws, baseline), error=found.error)
+
+
+def influence_rows(
+    label: str, risk: ExpectedRisk, groups: Groups, confidential: pd.DataFrame, cluster: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """How far one record, or one cluster of records, can move the pseudo posterior of one label."""
+    if risk.terms is None:
+        return
+    from riskweighted.risk.influence import cluster_terms, influence_of  # loads ArviZ, for which who gives no fits need not wait
+    from riskweighted.synthesis.loo import K_LIMIT
+
+    found = influence_of(risk.terms, confidential.index, risk.masses)
+    values = {
+        "influence-lipschitz": found["lipschitz"].max(),
+        "influence-range": found["range"].max(),
+        "influence-information": found["information"].sum(),
+        "p-eff": found.attrs["p_eff"],
+    }
+    if risk.masses is not None:
+        attributable = found["attributable"].to_numpy()
+        values["attributable-mean"] = attributable.mean()
+        if groups.top is not None:
+            values["attributable-top"] = attributable[groups.top].mean()
+        values["attributable-unreliable"] = float((found["pareto_k"] > K_LIMIT).sum())
+    if cluster is not None:
+        clusters = influence_of(*cluster_terms(risk.terms, confidential, cluster))
+        values |= {"cluster-lipschitz": clusters["lipschitz"].max(), "cluster-range": clusters["range"].max()}
+        values["cluster-information"] = clusters["information"].sum()
+    for key, value in values.items():
+        yield measured(label, Statistic(key), float(value), Statistic(key).define(draws=str(risk.draws), cluster=str(cluster)))
+
+
+def check_fits(fits: Mapping[str, "Fit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:
+    """Refuse fits of labels that the synthetic data does not have, or of other records."""
+    unknown = [label for label in fits if label not in labels]
+    if unknown:
+        raise InputError(f"fits names {listing(unknown)}, which the synthetic data does not hold; valid are {listing(labels)}")
+    for label, fit in fits.items():
+        if not fit.confidential.index.equals(confidential.index):
+            raise InputError(f"the fit of {label!r} is of other records than the confidential data")

@@ -1,0 +1,39 @@
+"""What a count over L datasets would be by chance, from each record's probability of landing in its ball (METHODS section 2.5)."""
+
+import numpy as np
+from scipy.stats import binom
+
+from riskweighted.risk.expected import ExpectedRisk
+
+__all__ = ["expected_over", "expected_whacked"]
+
+_CHUNK = 65_536  # records at a time
+_SLACK = 1e-9  # the same risk, reached by another sum
+
+
+def expected_over(risk: ExpectedRisk, datasets: int, threshold: float) -> float:
+    """How many records are to be expected whose IR over `datasets` datasets exceeds a threshold.
+
+    With N_i ~ Bin(L, p_i) of its own values in the ball, IR_i = (N_i / L) outside_i.
+    """
+    with np.errstate(divide="ignore"):
+        least = np.floor(threshold * datasets / risk.outside + _SLACK)
+    return float(binom.sf(np.minimum(least, datasets), datasets, risk.own_mass).sum())
+
+
+def expected_whacked(risk: ExpectedRisk, baseline: ExpectedRisk, datasets: int, increase: float) -> float:
+    """How many records are to be expected whose IR rises by `increase` or more, each fit with L = `datasets` datasets of its own.
+
+    A double binomial sum: N_i ~ Bin(L, p_i) under either fit, independent.
+    """
+    total = 0.0
+    for start in range(0, len(risk.own_mass), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        for landed in range(datasets + 1):
+            before = landed / datasets * baseline.outside[part]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                least = np.ceil((before + increase) * datasets / risk.outside[part] - _SLACK)
+            least = np.where(np.isfinite(least), np.minimum(least, datasets + 1), datasets + 1)
+            at_least = binom.sf(least - 1, datasets, risk.own_mass[part])
+            total += float((binom.pmf(landed, datasets, baseline.own_mass[part]) * at_least).sum())
+    return total

@@ -1,0 +1,136 @@
+"""The rows of the mechanism's risk: each is what its definition says of the records, and its error is that of repetitions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from handmade import given_fit
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.expected import RISES
+from riskweighted.risk.expected import isolated_records, top_values
+
+N = 90
+SCENARIO = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2)
+
+
+@pytest.fixture(scope="module")
+def confidential():
+    rng = np.random.default_rng(1)
+    jobs = rng.negative_binomial(5, 5 / 55, N)
+    return pd.DataFrame({"jobs": jobs, "area": rng.choice(["a", "b"], N), "house": np.arange(N) // 3}, [f"r{i}" for i in range(N)])
+
+
+@pytest.fixture(scope="module")
+def fits(confidential):
+    alpha = np.where(confidential["jobs"] > 80, 0.2, 1.0)
+    return {"unweighted": given_fit(confidential), "weighted": given_fit(confidential, alpha, spread=0.8)}
+
+
+@pytest.fixture(scope="module")
+def result(confidential, fits):
+    return scored(confidential, fits)
+
+
+def scored(confidential, fits, seed=0, **settings):
+    synthetic = {label: fit.synthesize(4, random_seed=1) for label, fit in fits.items()}
+    return rw.evaluate(
+        confidential, synthetic, SCENARIO, baseline="unweighted", fits=fits, resamples=10, increase=0.1, random_seed=seed, **settings
+    )
+
+
+def value(result, label, key, column="value", parameter=None):
+    rows = result.risk[(result.risk["label"] == label) & (result.risk["key"] == key)]
+    (found,) = rows.loc[rows["parameter"] == parameter, column] if parameter is not None else rows[column]
+    return found
+
+
+def test_isolated_and_top_records_are_the_largest_with_all_ties():
+    assert isolated_records(np.arange(100.0)).sum() == 5
+    assert isolated_records(np.arange(101.0)).sum() == 6
+    assert isolated_records(np.r_[np.zeros(90), np.ones(10)]).sum() == 10
+    assert isolated_records(np.array([0.5])).all()
+    assert np.flatnonzero(top_values(np.arange(200.0)[::-1])).tolist() == [0, 1]
+
+
+def test_rows_summarise_the_expected_risk_of_the_records(confidential, fits, result):
+    own = rw.identification_risk(confidential, scenario=SCENARIO).to_numpy()
+    isolated, top = isolated_records(own), top_values(confidential["jobs"].to_numpy())
+    expected = result.expected
+    assert list(expected) == ["confidential", "unweighted", "weighted"]
+    np.testing.assert_array_equal(expected["confidential"], own)
+    for label in expected:
+        risk = expected[label].to_numpy()
+        assert value(result, label, "expected-mean-risk") == pytest.approx(risk.mean())
+        assert value(result, label, "expected-maximum-risk") == risk.max()
+        assert value(result, label, "expected-isolated-risk") == pytest.approx(risk[isolated].mean())
+        assert value(result, label, "expected-top-risk") == pytest.approx(risk[top].mean())
+        assert value(result, label, "expected-records-over") == (risk > 0.5).sum()
+    assert value(result, "confidential", "isolated-records") == isolated.sum()
+    rise = (expected["weighted"] - expected["unweighted"]).to_numpy()
+    for limit in RISES:
+        assert value(result, "weighted", "expected-rises", parameter=limit) == (rise >= limit).sum()
+        assert value(result, "weighted", "expected-falls", parameter=limit) == (rise <= -limit).sum()
+    assert (rise <= -0.05).sum() > 0
+    assert "expected-rises" not in set(result.risk.loc[result.risk["label"] == "unweighted", "key"])
+    alone = rw.expected_identification_risk(fits["weighted"], SCENARIO, draws=100, random_seed=5)
+    assert abs(alone["risk"] - expected["weighted"]).mean() < 0.01
+
+
+def test_the_errors_are_those_of_repetitions(confidential, fits):
+    """Other posterior draws of the same posterior, other synthetic values."""
+    keys = ("expected-mean-risk", "expected-isolated-risk", "expected-maximum-risk")
+    found = {key: [] for key in keys}
+    for seed in range(16):
+        again = {"unweighted": given_fit(confidential, spread=0.3, seed=seed)}
+        result = scored(confidential, again, seed=seed)
+        for key in keys:
+            found[key].append((value(result, "unweighted", key), value(result, "unweighted", key, "error")))
+    for key, pairs in found.items():
+        values, errors = np.array(pairs).T
+        assert 0.5 < errors.mean() / values.std(ddof=1) < 2, key
+
+
+def test_influence_stands_in_the_table(confidential, fits):
+    result = scored(confidential, fits, cluster="house", risk_draws=120)
+    table = rw.influence(fits["weighted"], SCENARIO)
+    top = top_values(confidential["jobs"].to_numpy())
+    assert value(result, "weighted", "influence-lipschitz") == pytest.approx(table["lipschitz"].max())
+    assert value(result, "weighted", "influence-range") == pytest.approx(table["range"].max())
+    assert value(result, "weighted", "influence-information") == pytest.approx(table["information"].sum())
+    assert value(result, "weighted", "p-eff") == pytest.approx(table.attrs["p_eff"])
+    assert value(result, "weighted", "attributable-mean") == pytest.approx(table["attributable"].mean())
+    assert value(result, "weighted", "attributable-top") == pytest.approx(table["attributable"][top].mean())
+    houses = rw.influence(fits["weighted"], cluster="house")
+    assert value(result, "weighted", "cluster-lipschitz") == pytest.approx(houses["lipschitz"].max())
+    assert value(result, "weighted", "cluster-range") == pytest.approx(houses["range"].max())
+    definition = value(result, "weighted", "cluster-range", "definition")
+    assert "same house" in definition
+    assert "120 posterior draws" in definition
+    assert "no guarantee" in definition
+
+
+def test_without_fits_the_table_is_that_of_the_datasets(confidential, fits):
+    synthetic = {"unweighted": fits["unweighted"].synthesize(3, random_seed=1)}
+    plain = rw.evaluate(confidential, synthetic, SCENARIO, resamples=10, random_seed=0)
+    assert not any("expected" in key or "chance" in key for key in plain.risk["key"])
+    assert plain.expected.shape == (N, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"fits": {"other": None}}, "fits names 'other', which the synthetic data does not hold; valid are 'unweighted'"),
+        ({"risk_draws": 121}, "draws must be at most the 120 that the fit has, got 121"),
+        ({"risk_draws": 0}, "risk_draws must be"),
+        ({"cluster": "flat"}, "confidential data lacks 'flat'|'flat'"),
+        ({"fits": "shorter"}, "the fit of 'unweighted' is of other records"),
+    ],
+)
+def test_wrong_fits_are_refused(confidential, fits, change, message):
+    synthetic = {"unweighted": fits["unweighted"].synthesize(3, random_seed=1)}
+    given = {"fits": {"unweighted": fits["unweighted"]}} | change
+    if given["fits"] == "shorter":
+        given["fits"] = {"unweighted": given_fit(confidential.iloc[:50])}
+    with pytest.raises(InputError, match=message):
+        rw.evaluate(confidential, synthetic, SCENARIO, resamples=10, **given)
