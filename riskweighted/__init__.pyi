@@ -25,6 +25,7 @@ from .evaluation.fit_check import (
 )
 from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
+from .plots.frontier import plot_frontier as plot_frontier
 from .plots.reidentification import plot_reidentification as plot_reidentification
 from .plots.risk import (
     plot_risk_violins as plot_risk_violins,
@@ -128,6 +129,10 @@ from .synthesis.formulas import response_name as response_name
 from .synthesis.posterior import Fit as Fit, load_fit as load_fit
 from .synthesis.sampling import Sampling as Sampling
 from .synthesis.transforms import Transform as Transform
+from .tuning.tune import (
+    Tuning as Tuning,
+    tune as tune,
+)
 from .utility.bootstrap import pooled_bootstrap as pooled_bootstrap
 from .utility.ecdf import ecdf_distance as ecdf_distance
 from .utility.intervals import (

@@ -4,6 +4,7 @@ With ``minimum_count`` a figure of records becomes one of counts that show no re
 """
 
 from riskweighted.plots.convergence import plot_convergence
+from riskweighted.plots.frontier import plot_frontier
 from riskweighted.plots.reidentification import plot_reidentification
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import plot_risk_utility
@@ -15,6 +16,7 @@ __all__ = [
     "plot_convergence",
     "plot_density",
     "plot_ecdf",
+    "plot_frontier",
     "plot_intervals",
     "plot_reidentification",
     "plot_risk_utility",

@@ -1,5 +1,6 @@
 """The chains: the one file that drives nutpie."""
 
+import ctypes
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ with warnings.catch_warnings():
     import nutpie
     import nutpie.compiled_pyfunc
 
-__all__ = ["Progress", "run_chains", "run_density"]
+__all__ = ["Progress", "graph_density", "graph_parameters", "run_chains", "run_density"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
@@ -27,6 +28,7 @@ _TARGET = 0.8  # acceptance
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 _SHORTER = 0.3  # of what a target lacks to 1, for a density whose chains diverged
 _TRIES = 3
+_POINTER = ctypes.POINTER(ctypes.c_double)
 
 
 def run_chains(
@@ -119,6 +121,31 @@ def _density_model(coordinates: Coordinates, shapes: Mapping[str, tuple[int, ...
         list(shapes),
         make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, len(coordinates.centre)),
     )
+
+
+def graph_density(compiled: Any) -> Density:
+    """What was compiled of a PyMC model for the sampler: from its unconstrained vector (d,) to the log density and its gradient (d,)."""
+    call = compiled.compiled_logp_func.ctypes
+
+    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        held, height, slope = np.ascontiguousarray(vector, dtype=float), np.zeros(1), np.zeros(len(vector))
+        arrays = (array.ctypes.data_as(_POINTER) for array in (held, slope, height))
+        failed = call(len(held), *arrays, compiled.user_data.ctypes.data)
+        return (-np.inf if failed else float(height[0])), slope
+
+    return density
+
+
+def graph_parameters(compiled: Any) -> Callable[[np.ndarray], dict[str, np.ndarray]]:
+    """From the unconstrained vector (d,) of a compiled PyMC model to what a fit holds of it: its variables by name."""
+    call, layout = compiled.compiled_expand_func.ctypes, list(zip(*compiled.shape_info, strict=True))
+
+    def parameters(vector: np.ndarray) -> dict[str, np.ndarray]:
+        held, found = np.ascontiguousarray(vector, dtype=float), np.zeros(compiled.n_expanded)
+        call(len(held), len(found), held.ctypes.data_as(_POINTER), found.ctypes.data_as(_POINTER), compiled.user_data.ctypes.data)
+        return {name: found[place].reshape(shape) for name, place, shape in layout if not name.endswith("__")}
+
+    return parameters
 
 
 def _wait(sampler: Any, raised: list[BaseException]) -> Any:

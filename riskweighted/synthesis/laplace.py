@@ -13,7 +13,7 @@ from scipy import linalg, optimize
 
 from riskweighted.synthesis.contract import Density
 
-__all__ = ["Coordinates", "Independent", "Scaled", "mode_of", "round_coordinates"]
+__all__ = ["Coordinates", "Independent", "Scaled", "laplace_draws", "mode_of", "round_coordinates"]
 
 _DIFFERENCE = 1e-4  # step of the differences of gradients
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
@@ -86,6 +86,12 @@ class _Stretched:
         vector[scaled] = v[scaled] * np.exp(self._log_stretch(v))
         return vector
 
+    def stretched(self, vector: np.ndarray) -> np.ndarray:
+        """v (d,) of the parameters."""
+        scaled, v = self.of.scaled, vector.copy()
+        v[scaled] = vector[scaled] / np.exp(self._log_stretch(vector))
+        return v
+
     def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of v and its gradient (d,)."""
         scaled, vector, log_stretch = self.of.scaled, self.vector(v), self._log_stretch(v)
@@ -120,7 +126,7 @@ class Coordinates:
         return height, self.turn.T @ slope
 
 
-def mode_of(density: Density, size: int) -> np.ndarray:
+def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.ndarray:
     """Where a log density of a vector (d,) has its mode, (d,): if `Scaled`, that of the parameters over their scale.
 
     Parameters
@@ -129,13 +135,16 @@ def mode_of(density: Density, size: int) -> np.ndarray:
         From a vector (d,) to the log density there and its gradient (d,).
     size : int
         d.
+    start : array (d,), optional
+        Where the search begins, such as the mode under other weights; default 0.
     """
+    place = np.zeros(size) if start is None else start
     if isinstance(density, Independent):
-        return np.concatenate([mode_of(part, width) for width, part in density.parts])
+        starts = np.split(place, np.cumsum([width for width, _ in density.parts])[:-1])
+        return np.concatenate([mode_of(part, width, own) for (width, part), own in zip(density.parts, starts, strict=True)])
     if isinstance(density, Scaled):
         whole = _Stretched(density, 0.0, np.ones(len(density.unit)))
-        return whole.vector(mode_of(whole, size))
-    place = np.zeros(size)
+        return whole.vector(mode_of(whole, size, whole.stretched(place)))
     for _ in range(_TURNS):
         turn = _root_of_inverse(_curvature(density, place))
         if np.abs(turn.T @ density(place)[1]).max() < _NEAR:
@@ -144,15 +153,34 @@ def mode_of(density: Density, size: int) -> np.ndarray:
     return place
 
 
-def round_coordinates(density: Density, size: int) -> Coordinates:
+def laplace_draws(density: Density, size: int, count: int, rng: np.random.Generator, start: np.ndarray | None = None) -> np.ndarray:
+    """Draws (count, d) from the normal approximation at the mode, in `round_coordinates`; independent parts each from its own.
+
+    Parameters
+    ----------
+    density, size, start
+        See `mode_of`.
+    count : int
+    rng : Generator
+    """
+    place = np.zeros(size) if start is None else start
+    if isinstance(density, Independent):
+        starts = np.split(place, np.cumsum([width for width, _ in density.parts])[:-1])
+        parts = [laplace_draws(part, width, count, rng, own) for (width, part), own in zip(density.parts, starts, strict=True)]
+        return np.concatenate(parts, axis=1)
+    coordinates = round_coordinates(density, size, place)
+    return np.array([coordinates.vector(w) for w in rng.standard_normal((count, size))])
+
+
+def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates:
     """Those of the Hessian at the mode; what is `Scaled` is stretched by its scale as far as the prior holds it there.
 
     Parameters
     ----------
-    density, size
+    density, size, start
         See `mode_of`; not `Independent` parts, of which each has its own.
     """
-    mode = mode_of(density, size)
+    mode = mode_of(density, size, start)
     curvature = _curvature(density, mode)
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, _root_of_inverse(curvature))

@@ -1,0 +1,160 @@
+"""Families scanned at the mode of the pseudo posterior, and the setting of each at which a target is met."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import World
+from riskweighted.synthesis.modes import Modes
+from riskweighted.tuning.losses import Loss
+from riskweighted.tuning.paths import Path, rounded
+from riskweighted.tuning.targets import Measured, Subject, Target
+
+__all__ = ["DATASETS", "Point", "Scan", "Scorer", "scan_path"]
+
+DATASETS = 40  # synthetic datasets per setting, over which the loss is averaged
+_RISK_DRAWS = 10  # of y* at a mode: the Monte Carlo error of the isolated risk is about 1e-4
+_LAPLACE_DRAWS = 200  # of parameters around a mode, for influence
+_STEPS = 10
+_NEAR = 0.004  # share of the target within which a search ends
+_WOBBLE = 0.02  # share of a target by which it may rise along a path and count as falling: noise of few draws
+
+
+class Point(NamedTuple):
+    """A setting of weights scored at the mode. ``target`` and ``loss`` as found there; ``mode`` (d,) is confidential."""
+
+    setting: float
+    target: Measured
+    loss: Measured
+    mode: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What scores weights: the mode they lead to, a target, a loss. The same noise every time, so that differences are of the weights."""
+
+    modes: Modes = field(repr=False)
+    subject: Subject = field(repr=False)
+    target: Target
+    loss: Loss
+    seed: int = field(repr=False)
+    found: dict[bytes, Point] = field(default_factory=dict, repr=False)
+
+    def score(self, setting: float, alpha: np.ndarray, near: np.ndarray | None = None) -> Point:
+        """Target and loss under weights alpha (n,), the mode searched from one that is `near`; the same weights are scored once."""
+        key = alpha.tobytes()
+        if key not in self.found:
+            self.found[key] = self._scored(setting, alpha, near)
+        return self.found[key]._replace(setting=setting)
+
+    def _scored(self, setting: float, alpha: np.ndarray, near: np.ndarray | None) -> Point:
+        with threadpool_limits(1):
+            mode = self.modes.find(alpha, near)
+            fixed = self.modes.plug_in(alpha, mode, _RISK_DRAWS)
+            around = self.modes.laplace(alpha, mode, _LAPLACE_DRAWS, self._rng()) if self.target.influence else fixed
+            target = self.target.measure(around, self.subject, _RISK_DRAWS, self.seed)
+            rng, theta = self._rng(), fixed.draw(0, 0)
+            return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode)
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """A path scored at its points, which later searches add to. ``score``: from a setting and a mode near it to a point."""
+
+    path: Path
+    points: tuple[Point, ...] = field(repr=False)
+    score: Callable[[float, np.ndarray], Point] = field(repr=False)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the target falls all along the path, but for noise."""
+        return self.rise is None
+
+    @property
+    def rise(self) -> float | None:
+        """The first setting at which the target is higher than at a weaker one, by more than noise."""
+        least = np.inf
+        for point in self.points:
+            if point.target.value > least * (1 + _WOBBLE):
+                return point.setting
+            least = min(least, point.target.value)
+        return None
+
+    def reach(self) -> tuple[float, float]:
+        """The least and the largest target along the path."""
+        values = [point.target.value for point in self.points]
+        return min(values), max(values)
+
+    def meet(self, aim: float) -> Point | None:
+        """The point of least loss with a target of at most `aim`: where the path first crosses it, found by bisection.
+
+        A scanned point beyond is taken where it costs less by more than chance, or where the target does not fall all along the path.
+        None: it is nowhere met.
+        """
+        met = [place for place, point in enumerate(self.points) if point.target.value <= aim]
+        if not met:
+            return None
+        first = met[0]
+        crossing = self.points[0] if first == 0 else self._bisected(self.points[first - 1], self.points[first], aim)
+        beyond = [self.points[place] for place in met if not self.monotone or self._cheaper(self.points[place], crossing)]
+        return min([crossing, *beyond], key=lambda point: point.loss.value)
+
+    @staticmethod
+    def _cheaper(point: Point, other: Point) -> bool:
+        return bool(other.loss.value - point.loss.value > 2 * np.hypot(point.loss.error, other.loss.error))
+
+    def _bisected(self, weak: Point, strong: Point, aim: float) -> Point:
+        """Between a point above `aim` and one at most there, the weakest found that is at most there."""
+        for _ in range(_STEPS):
+            if strong.target.value >= aim * (1 - _NEAR):
+                break
+            setting = rounded(_between(weak, strong, aim))
+            if setting in (weak.setting, strong.setting):
+                break
+            point = self.score(setting, strong.mode)
+            weak, strong = (weak, point) if point.target.value <= aim else (point, strong)
+        return strong
+
+
+def _between(weak: Point, strong: Point, aim: float) -> float:
+    """A setting inside two, where a target whose logarithm is straight between them is just below `aim`; away from either end."""
+    high, low = np.log(weak.target.value), np.log(max(strong.target.value, np.finfo(float).tiny))
+    share = (high - np.log(aim * (1 - _NEAR / 2))) / (high - low)
+    return float(weak.setting + np.clip(share, 0.1, 0.9) * (strong.setting - weak.setting))
+
+
+def scan_path(path: Path, scorer: Scorer, weighting: World, advance: Callable[[], None]) -> Scan:
+    """Score a path at its points, from the weakest; it ends early where no weight is left or no mode is found.
+
+    Parameters
+    ----------
+    path : Path
+    scorer : Scorer
+    weighting : World
+        Checked data under the scenario that weights are made with.
+    advance : callable
+        Called after every point.
+    """
+
+    def score(setting: float, near: np.ndarray | None) -> Point:
+        return scorer.score(setting, path.alpha(weighting, scorer.modes.fit, setting).to_numpy(), near)
+
+    points: list[Point] = []
+    for setting in path.points:
+        if not (path.alpha(weighting, scorer.modes.fit, setting) > 0).any():
+            break
+        try:
+            points.append(score(setting, points[-1].mode if points else None))
+        except InputError:
+            if len(points) < 2:
+                raise
+            break
+        advance()
+    return Scan(path, tuple(points), score)

@@ -1,0 +1,42 @@
+"""What is asked of a search, checked before anything is sampled."""
+
+from dataclasses import dataclass
+
+from riskweighted.common.checks import check_choice, check_count, check_number
+from riskweighted.common.errors import InputError
+from riskweighted.tuning.losses import LOSSES
+from riskweighted.tuning.targets import TARGETS, check_family, check_target
+from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.names import UNWEIGHTED
+
+__all__ = ["TuningSettings"]
+
+_WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
+
+
+@dataclass(frozen=True)
+class TuningSettings:
+    """What is asked of a search: a target, a family or None for all along which it falls, a loss.
+
+    ``risk_draws``: posterior draws on which the expected risk of a fit is measured. Names as in `tune`.
+    """
+
+    target: str
+    at_most: float
+    family: str | None = None
+    loss: str = "U_m"
+    risk_draws: int = 200
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+        if check_number(self.at_most, "at_most", least=0) == 0:
+            raise InputError("at_most must be a number > 0, got 0")
+        if self.family is not None:
+            check_family(self.family, self.target, FAMILIES, _WITHOUT)
+        check_choice(self.loss, LOSSES, "loss")
+        check_count(self.risk_draws, "risk_draws")
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """The families that are searched."""
+        return TARGETS[self.target].families if self.family is None else (self.family,)

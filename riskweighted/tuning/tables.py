@@ -1,0 +1,136 @@
+"""What a search found, as tables and in words."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.tuning.losses import Loss
+from riskweighted.tuning.scan import Point, Scan
+from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.targets import TARGETS, Measured
+from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.names import UNWEIGHTED, scheme_text
+
+__all__ = ["Sampled", "explained", "families_table", "frontier_table", "meets", "unreachable"]
+
+
+class Sampled(NamedTuple):
+    """A setting that was sampled, and what was measured on it."""
+
+    scheme: str
+    setting: float
+    fit: Fit
+    target: Measured
+    loss: Measured
+
+
+def meets(target: Measured, at_most: float) -> bool:
+    """Whether a fit meets a target, but for its Monte Carlo error."""
+    return bool(target.value <= at_most + np.nan_to_num(target.error))
+
+
+def unreachable(settings: TuningSettings, scans: list[Scan], scale: float) -> str:
+    """What can be reached along each family."""
+    ends = [tuple(f"{scale * value:.3g}" for value in scan.reach()) for scan in scans]
+    told = "; ".join(f"along {scan.path.family!r} from about {low} to {high}" for scan, (low, high) in zip(scans, ends, strict=True))
+    return f"target {settings.target!r} cannot be brought to at most {settings.at_most:g}: it goes {told}"
+
+
+def families_table(
+    scans: list[Scan], found: Mapping[str, Point], scale: float, settings: TuningSettings, chosen: str | None
+) -> pd.DataFrame:
+    """See `Tuning.families`."""
+    rows = []
+    for scan in scans:
+        family, point = scan.path.family, found.get(scan.path.family)
+        least, largest = (scale * value for value in scan.reach())
+        rows.append(
+            {
+                "family": family,
+                "scheme": "" if point is None else scan.path.text(point.setting),
+                "setting": np.nan if point is None else point.setting,
+                "loss": np.nan if point is None else point.loss.value,
+                "loss_error": np.nan if point is None else point.loss.error,
+                "least": least,
+                "largest": largest,
+                "monotone": scan.monotone,
+                "result": _result(scan, point, chosen, settings, found),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _result(scan: Scan, point: Point | None, chosen: str | None, settings: TuningSettings, found: Mapping[str, Point]) -> str:
+    """A family's fate in words."""
+    if chosen is None:
+        return "not needed: the unweighted synthesizer meets the target"
+    if point is None:
+        return f"does not reach {settings.at_most:g}"
+    turn = (
+        "" if scan.rise is None else f"; rises again at {scan.path.setting} = {scan.rise:g}, so of the settings that meet it the cheapest"
+    )
+    if scan.path.family == chosen:
+        return f"chosen{turn}"
+    best = found[chosen].loss
+    unclear = point.loss.value - best.value <= 2 * np.hypot(best.error, point.loss.error)
+    return f"{'costs as much within error' if unclear else 'costs more'}{turn}"
+
+
+def frontier_table(
+    scans: list[Scan],
+    found: Mapping[str, Point],
+    scale: float,
+    references: Mapping[tuple[str, float], Point],
+    sampled: list[Sampled],
+    best: Sampled,
+    at_most: float,
+) -> pd.DataFrame:
+    """See `Tuning.frontier`."""
+    rows: list[dict[str, Any]] = []
+
+    def add(scheme: str, family: str, setting: float, target: Measured, loss: Measured, kind: str, **flags: bool) -> None:
+        met = target.value <= at_most if kind == "plug-in" else meets(target, at_most)
+        numbers = {"target": target.value, "target_error": target.error, "loss": loss.value, "loss_error": loss.error}
+        of = {"scheme": scheme, "family": family, "setting": setting}
+        rows.append({**of, **numbers, "kind": kind, "feasible": met, "reference": False, "chosen": False, **flags})
+
+    def scaled(target: Measured) -> Measured:
+        return Measured(scale * target.value, scale * target.error)
+
+    for scan in scans:
+        path, extra = scan.path, found.get(scan.path.family)
+        points = {point.setting: point for point in (*scan.points, *([extra] if extra else []))}
+        order = sorted(points.values(), key=lambda point: point.setting, reverse=path.points[0] > path.points[-1])
+        for point in order:
+            add(path.text(point.setting), path.family, point.setting, scaled(point.target), point.loss, "plug-in")
+    for (name, setting), point in references.items():
+        settings = {} if np.isnan(setting) else dict.fromkeys(FAMILIES[name].settings, setting)
+        add(scheme_text(name, settings), name, setting, scaled(point.target), point.loss, "plug-in", reference=True)
+    for one in sampled:
+        family = one.scheme.partition("(")[0]
+        add(one.scheme, family, one.setting, one.target, one.loss, "sampled", chosen=one is best, reference=family == UNWEIGHTED)
+    return pd.DataFrame(rows)
+
+
+def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, loss: Loss) -> str:
+    """What was chosen and why."""
+    label = TARGETS[settings.target].label
+    measured = f"{label} {best.target.value:.3g} (Monte Carlo error {best.target.error:.1g}), {loss.label} {best.loss.value:.3g}"
+    if best.scheme == UNWEIGHTED:
+        return f"The unweighted synthesizer meets the target as it is: {measured}."
+    chosen = families["result"].str.startswith("chosen")
+    (own,) = families[chosen].itertuples()
+    told = [
+        f"{row.family} {row.result}" + (f" ({row.loss:.3g})" if np.isfinite(row.loss) else "") for row in families[~chosen].itertuples()
+    ]
+    sentences = [
+        f"{best.scheme}: of the settings that bring the {label} to at most {settings.at_most:g} the one of least {loss.label} at the mode "
+        f"({own.loss:.3g}){', where ' if told else ''}{', '.join(told)}.",
+        "" if own.monotone else f"Along {own.family} the target {own.result.partition('; ')[2]} was taken.",
+        f"Measured on its fit: {measured}.",
+        "" if meets(best.target, settings.at_most) else f"That exceeds {settings.at_most:g} by more than its error.",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -1,0 +1,358 @@
+"""`tune`: the setting of a family of weights that meets a target at the least loss of utility (METHODS section 11).
+
+Settings are compared at the mode of the pseudo posterior, which takes a fraction of a second. What they come to is sampled, measured, and
+corrected once by how far the mode was off.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_seed
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
+from riskweighted.synthesis.contract import Synthesizer
+from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.synthesis.modes import modes_of
+from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.sampling import Sampling
+from riskweighted.tuning.losses import Loss, loss_of
+from riskweighted.tuning.paths import Path, path_of
+from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, scan_path
+from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.tables import Sampled, explained, families_table, frontier_table, meets, unreachable
+from riskweighted.tuning.targets import TARGETS, Measured, Subject
+from riskweighted.utility.regression import Regression, checked_regression
+from riskweighted.weights.families import FAMILIES, family_alpha
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha
+
+__all__ = ["Tuning", "tune", "tune_model"]
+
+_AIM = 0.975  # of the target, for the first fit: the mode is off by a few hundredths, and a fit shall end below rather than above
+_CLOSE = 0.95  # of the target: a fit between this and the target is not corrected
+_HAIR = 0.01  # of the target, by which a corrected fit ends below it
+_REFERENCES: tuple[tuple[str, Mapping[str, float]], ...] = (
+    ("marginal", {}),
+    ("pairwise", {}),
+    ("delete", {"q": 0.05}),
+    ("uniform", {"c": 0.1}),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """A setting of the weights that was chosen, and how. Confidential: it carries data.
+
+    Attributes
+    ----------
+    target : str
+    at_most : float
+    family : str
+    settings : mapping
+        Of the family; empty where the unweighted synthesizer meets the target as it is.
+    scheme : str
+        Both as study files name them: "mix(t=0.62)".
+    alpha : Series (n,)
+    fit : Fit
+        Sampled with these weights.
+    unweighted : Fit
+        The unweighted one, from which the search began.
+    reached, error : float
+        The target as measured on the fit, and its Monte Carlo standard error.
+    loss, loss_error : float
+        The loss of datasets drawn from the fit, and its Monte Carlo standard error.
+    fits : int
+        Weighted fits that were sampled: 0, 1 or 2.
+    frontier : DataFrame
+        One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
+        ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with) and
+        ``chosen``. Targets of kind "plug-in" are scaled to agree with the unweighted fit.
+    families : DataFrame
+        One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
+        target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
+    why : str
+        What was chosen and why, in words.
+    """
+
+    target: str
+    at_most: float
+    family: str
+    settings: Mapping[str, float]
+    scheme: str
+    alpha: pd.Series = field(repr=False)
+    fit: Fit = field(repr=False)
+    unweighted: Fit = field(repr=False)
+    reached: float
+    error: float
+    loss: float
+    loss_error: float
+    fits: int
+    frontier: pd.DataFrame = field(repr=False)
+    families: pd.DataFrame = field(repr=False)
+    why: str
+
+    @property
+    def met(self) -> bool:
+        """Whether the fit meets the target, but for its Monte Carlo error."""
+        return meets(Measured(self.reached, self.error), self.at_most)
+
+
+def tune(
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    scenario: Scenario,
+    *,
+    target: str,
+    at_most: float,
+    family: str | None = None,
+    loss: str = "U_m",
+    regression: str | None = None,
+    coefficient: str | None = None,
+    fit: Fit | None = None,
+    draws: int = 500,
+    tune: int = 500,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float | None = None,
+    risk_draws: int = 200,
+    random_seed: int | None = None,
+    reporter: Reporter | None = None,
+) -> Tuning:
+    """Choose a setting of the weights that meets a target at the least loss of utility (METHODS section 11).
+
+    Each family is scanned and bisected at the mode of the pseudo posterior. The one of least loss at the target is sampled and measured;
+    where it is off, the search is corrected by the ratio found and a second fit is sampled, and the better of the two is kept. The choice
+    looks at the data, so it lies outside any epsilon.
+
+    Parameters
+    ----------
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    scenario : Scenario
+    target : str
+        "isolated-risk" (mean expected identification risk of the 5 % of the records with the largest IR^c) or "top-1-percent-risk" (of the
+        largest 1 % of the values), along "mix", "power" and "delete"; "lipschitz" (Delta), "range" (largest) or "information" (sum), along
+        these and "uniform", the first two along "lipschitz-target" too.
+    at_most : float
+        What the target shall not exceed.
+    family : str, optional
+        One family instead of all.
+    loss : {"U_m", "overlap"}
+        The largest ECDF distance, or 1 less the overlap of the intervals of a regression coefficient.
+    regression, coefficient : str, optional
+        For "overlap", as in `evaluate`.
+    fit : Fit, optional
+        The unweighted fit of this synthesizer to these data, which is then not sampled again.
+    draws, tune, chains, cores, target_accept
+        See `fit`.
+    risk_draws : int
+        Posterior draws on which the expected risk of a fit is measured; at most draws x chains.
+    random_seed : int, optional
+    reporter : Reporter, optional
+        Shows progress.
+
+    Returns
+    -------
+    Tuning
+
+    Raises
+    ------
+    InputError
+        If the target is none that weights can be chosen by, the family has no parameter or is not one along which the target falls, no
+        family reaches it (the message says what can be reached), or the data or a setting are not valid.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a fit did not converge.
+    """
+    settings = TuningSettings(target, at_most, family, loss, risk_draws)
+    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
+    check_seed(random_seed)
+    world = make_world(confidential, scenario)
+    analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
+    streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
+    model = prepare_model(synthesizer, confidential)
+    return tune_model(model, world, world, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
+
+
+def tune_model(
+    model: PreparedModel,
+    world: World,
+    weighting: World,
+    settings: TuningSettings,
+    sampling: Sampling,
+    streams: Streams,
+    *,
+    analysis: Regression | None = None,
+    unweighted: Fit | None = None,
+    reporter: Reporter | None = None,
+) -> Tuning:
+    """`tune` of checked data: risk under one scenario (`world`), weights under another (`weighting`).
+
+    Fits are sampled with the seeds ``streams.seed_for("fit", scheme)``, as a run samples them.
+    """
+    reporter = reporter or Quiet()
+    loss = loss_of(settings.loss, world, analysis)
+    _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
+    if unweighted is not None:
+        _check_unweighted(unweighted, model)
+    with reporter.step(f"compiling {type(model.synthesizer).__name__}"):
+        compiled = compile_prepared(model)
+    if compiled.blueprint is None:
+        raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
+    if unweighted is None:
+        unweighted = _sample(compiled, None, UNWEIGHTED, sampling, streams, reporter)
+    search = _Search(compiled, Subject(world), weighting, settings, sampling, streams, unweighted, loss, reporter)
+    return search.run()
+
+
+def _check_draws(asked: int, of: Sampling | Fit) -> None:
+    sizes = of.posterior.sizes if isinstance(of, Fit) else {"chain": of.chains, "draw": of.draws}
+    if asked > sizes["chain"] * sizes["draw"]:
+        raise InputError(f"risk_draws must be at most the {sizes['chain'] * sizes['draw']} draws that a fit has, got {asked}")
+
+
+def _check_unweighted(fit: Fit, model: PreparedModel) -> None:
+    """Refuse a fit that is not the unweighted one of this model."""
+    if fit.synthesizer != model.synthesizer or not fit.confidential.equals(model.confidential):
+        raise InputError("fit is of another synthesizer or of other data: give the unweighted fit of these, or leave it out")
+    if not (fit.alpha == 1).all():
+        raise InputError("fit is a weighted one: give the unweighted fit, or leave it out")
+
+
+def _sample(compiled: CompiledModel, alpha: pd.Series | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter) -> Fit:
+    with reporter.step(f"fitting {scheme}") as advance:
+        return compiled.sample(alpha, random_seed=streams.seed_for("fit", scheme), sampling=sampling, progress=advance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Everything that a search needs; see `tune_model`."""
+
+    compiled: CompiledModel
+    subject: Subject
+    weighting: World
+    settings: TuningSettings
+    sampling: Sampling
+    streams: Streams
+    unweighted: Fit
+    loss: Loss
+    reporter: Reporter
+
+    def run(self) -> Tuning:
+        """Scan, choose, sample, correct."""
+        target = TARGETS[self.settings.target]
+        scorer = Scorer(modes_of(self.compiled, self.unweighted), self.subject, target, self.loss, self._seed("plug-in"))
+        with self.reporter.step("measuring the unweighted fit"):
+            start = self._measured(UNWEIGHTED, np.nan, self.unweighted)
+        scans = self._scan([path_of(family, self.unweighted) for family in self.settings.tried], scorer)
+        scale = start.target.value / scans[0].points[0].target.value  # of the plug-in target, from the fit that is there
+        references = self._references(scorer, scans[0].points[0].mode)
+        if start.target.value <= self.settings.at_most:
+            return self._tuning(None, start, [start], scans, {}, scale, references)
+        with self.reporter.step("finding where each family meets the target"):
+            met = {scan.path.family: scan.meet(self.settings.at_most * _AIM / scale) for scan in scans}
+        found = {family: point for family, point in met.items() if point is not None}
+        if not found:
+            raise InputError(unreachable(self.settings, scans, scale))
+        chosen = min(found, key=lambda family: found[family].loss.value)
+        scan = next(one for one in scans if one.path.family == chosen)
+        sampled = self._sampled(scan, found[chosen], scale)
+        best = min(sampled, key=lambda one: (not meets(one.target, self.settings.at_most), abs(one.target.value - self.settings.at_most)))
+        return self._tuning(scan.path, best, [start, *sampled], scans, found, scale, references)
+
+    def _seed(self, purpose: str) -> int:
+        return self.streams.seed_for("tune", purpose)
+
+    def _measured(self, scheme: str, setting: float, fit: Fit) -> Sampled:
+        """Target and loss of a fit."""
+        target = TARGETS[self.settings.target].measure(fit, self.subject, self.settings.risk_draws, self._seed("measure"))
+        sizes = fit.posterior.sizes
+        frames = fit.synthesize(min(DATASETS, sizes["chain"] * sizes["draw"]), random_seed=self._seed("synthesize"))
+        return Sampled(scheme, setting, fit, target, self.loss.measure(frames))
+
+    def _scan(self, paths: list[Path], scorer: Scorer) -> list[Scan]:
+        """Every path at its points."""
+        total, done, scans = sum(len(path.points) for path in paths), 0, []
+        with self.reporter.step(f"scanning {', '.join(path.family for path in paths)}") as advance:
+
+            def count() -> None:
+                nonlocal done
+                done += 1
+                advance(done, total)
+
+            for path in paths:
+                scans.append(scan_path(path, scorer, self.weighting, count))
+        return scans
+
+    def _references(self, scorer: Scorer, near: np.ndarray) -> dict[tuple[str, float], Point]:
+        """Schemes to compare with, by family and setting."""
+        found = {}
+        with self.reporter.step("scoring references"):
+            for name, settings in _REFERENCES:
+                family = name in FAMILIES
+                alpha = family_alpha(self.weighting, name, None, settings) if family else scheme_alpha(self.weighting, name)
+                if (alpha > 0).any():
+                    setting = next(iter(settings.values()), np.nan)
+                    found[name, setting] = scorer.score(setting, alpha.to_numpy(), near)
+        return found
+
+    def _sampled(self, scan: Scan, point: Point, scale: float) -> list[Sampled]:
+        """The fit at a point, and where it is off a second one at the corrected point."""
+        first = self._fitted(scan.path, point.setting)
+        at_most = self.settings.at_most
+        stronger = point.target.value * scale < _CLOSE * at_most  # than is needed: a step of the family, or it costs less
+        if meets(first.target, at_most) and (stronger or first.target.value >= _CLOSE * at_most):
+            return [first]
+        aim = at_most - max(_HAIR * at_most, np.nan_to_num(first.target.error))
+        corrected = scan.meet(aim * point.target.value / first.target.value)
+        if corrected is None or corrected.setting == point.setting:
+            return [first]
+        return [first, self._fitted(scan.path, corrected.setting)]
+
+    def _fitted(self, path: Path, setting: float) -> Sampled:
+        alpha, scheme = path.alpha(self.weighting, self.unweighted, setting), path.text(setting)
+        fit = _sample(self.compiled, alpha, scheme, self.sampling, self.streams, self.reporter)
+        with self.reporter.step(f"measuring {scheme}"):
+            return self._measured(scheme, setting, fit)
+
+    def _tuning(
+        self,
+        path: Path | None,
+        best: Sampled,
+        sampled: list[Sampled],
+        scans: list[Scan],
+        found: Mapping[str, Point],
+        scale: float,
+        references: Mapping[tuple[str, float], Point],
+    ) -> Tuning:
+        """The result of a search; `path` None where nothing needs to be weighted."""
+        families = families_table(scans, found, scale, self.settings, None if path is None else path.family)
+        frontier = frontier_table(scans, found, scale, references, sampled, best, self.settings.at_most)
+        frontier.attrs = {"target": TARGETS[self.settings.target].label, "loss": self.loss.label, "at_most": self.settings.at_most}
+        return Tuning(
+            target=self.settings.target,
+            at_most=self.settings.at_most,
+            family=UNWEIGHTED if path is None else path.family,
+            settings={} if path is None else {path.setting: best.setting},
+            scheme=best.scheme,
+            alpha=best.fit.alpha,
+            fit=best.fit,
+            unweighted=self.unweighted,
+            reached=best.target.value,
+            error=best.target.error,
+            loss=best.loss.value,
+            loss_error=best.loss.error,
+            fits=len(sampled) - 1,
+            frontier=frontier,
+            families=families,
+            why=explained(self.settings, best, families, self.loss),
+        )
