@@ -88,6 +88,7 @@ def _run(
             "predictor columns": f"{plan.predictors}",
             "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
             "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
+            **({"target": _target_line(study)} if study.weights.target else {}),
             "synthetic datasets": f"{plan.datasets} per scheme",
             "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
             "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
@@ -104,6 +105,11 @@ def _run(
         chosen = finished.choice
         settings = "".join(f", {name} = {value!r}" for name, value in chosen.settings.items())
         output.print(f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; confidential/study.toml names it).")
+    if finished.tuned is not None:
+        output.print(f"Scheme chosen: {finished.tuned.why}")
+        output.print(
+            "The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml)."
+        )
     for line in _verdict(finished):
         output.print(line)
     print_table(_with_errors(finished).T, "Risk and utility of each scheme")
@@ -141,6 +147,11 @@ def _with_errors(finished: "Run") -> "pd.DataFrame":
         for label, error in by_label(finished.evaluation.risk, column.statistic, "error").dropna().items():
             shown.loc[label, column.name] += f" ± {error:.1g}" if column.measure.kind != "count" else f" ± {error:.0f}"
     return shown
+
+
+def _target_line(study: "Study") -> str:
+    asked = study.weights.tuning
+    return f"{asked.target} at most {asked.at_most:g}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:

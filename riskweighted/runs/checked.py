@@ -105,6 +105,8 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     if analysis is not None:
         analysis.fit(confidential)
     in_order(study.weights.schemes)
+    if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
+        raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     model = prepare_model(synthesizer, confidential)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)

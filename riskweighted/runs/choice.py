@@ -6,7 +6,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
@@ -294,9 +294,9 @@ def _from_json(content: bytes) -> Choice:
     return Choice(**stored, table=table)
 
 
-def study_text(study: Study, folder: Path) -> str:
-    """A study as the text of a study file that lies in `folder`."""
+def study_text(study: Study, folder: Path, chosen: Sequence[str]) -> str:
+    """A study as the text of a study file that lies in `folder`, once a run has `chosen` something in it."""
     table = to_table(study)
     if study.data.path is not None:
         table["data"]["path"] = os.path.relpath(study.data.path, folder.absolute())
-    return f"# The model was chosen among {listing(synthesizer_names())}; see tables/choice.csv.\n" + as_toml(table)
+    return f"# What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing.\n" + as_toml(table)

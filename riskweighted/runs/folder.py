@@ -22,6 +22,7 @@ from riskweighted.runs.randomness import FILE, streams_bytes
 from riskweighted.synthesis.precision import find_precision, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
+    from riskweighted.runs.tuned import TunedScheme
     from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["check_replaceable", "write_results"]
@@ -63,10 +64,11 @@ def write_results(
     streams: Streams,
     result: Path,
     study_file: str | None = None,
+    tuned: "TunedScheme | None" = None,
 ) -> None:
     """Write the folder `result`, which is empty: `tables` by name, `records` (identification risk, expected risk) by name.
 
-    `study_file`: text of a study file with the model that was chosen.
+    `study_file`: text of a study file with what was chosen; `tuned`: the scheme among it.
     """
     study, secret = checked.study, result / "confidential"
     make_folder(secret, private=True)
@@ -101,6 +103,7 @@ def write_results(
         "settings": settings,
         "versions": versions(),
         "precision": {study.target: in_words(study.release.precision or find_precision(checked.world.confidential[study.target]))},
+        "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "scheme")},
         "input": {
             "records": len(checked.world.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,

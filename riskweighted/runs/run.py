@@ -4,20 +4,15 @@ Its results appear at once when the run is complete (`riskweighted.common.folder
 ``OUT.partial``, from which the same command goes on.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
-from riskweighted.common.atomic import keep, recall
-from riskweighted.common.fingerprints import versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
-from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_expected
 from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
@@ -26,14 +21,14 @@ from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
+from riskweighted.runs.fits import Fits
 from riskweighted.runs.folder import check_replaceable, write_results
-from riskweighted.runs.randomness import keep_entropy, run_streams
+from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.runs.tuned import TunedScheme, tune_study
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import in_order
 
 __all__ = ["Run", "run_study"]
 
@@ -44,7 +39,7 @@ class Run:
 
     ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
     model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
-    study left that to the run.
+    study left that to the run. ``tuned``: the scheme that its target led to, where it has one.
     """
 
     folder: Path
@@ -53,6 +48,7 @@ class Run:
     summary: pd.DataFrame
     fit_check: pd.DataFrame = field(repr=False)
     choice: Choice | None = field(default=None, repr=False)
+    tuned: TunedScheme | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -110,8 +106,9 @@ def run_study(
 
 def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
-    study = checked.study
-    fits = _fit_all(checked, streams, working.folder, reporter)
+    fitting = Fits(checked, streams, working.folder, reporter)
+    checked, tuned = tune_study(fitting)
+    study, fits = checked.study, replace(fitting, checked=checked).all()
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
@@ -150,9 +147,9 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         "convergence": convergence,
         "fit_check": fit_check,
     }
-    study_file = None
-    if choice is not None:
-        tables["choice"], study_file = choice.table, study_text(study, working.out / "confidential")
+    tables |= ({} if choice is None else {"choice": choice.table}) | ({} if tuned is None else dict(tuned.tables))
+    chosen = [*([] if choice is None else ["the model (tables/choice.csv)"]), *([] if tuned is None else ["a scheme (tables/tuning.csv)"])]
+    study_file = study_text(study, working.out / "confidential", chosen) if chosen else None
     write_results(
         checked,
         fits,
@@ -162,43 +159,9 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         streams,
         working.result,
         study_file,
+        tuned,
     )
-    return Run(working.out, result, convergence, summary, fit_check, choice)
-
-
-def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: Reporter) -> dict[str, Fit]:
-    """Fit every scheme with one compiled model, keeping each posterior on disk as soon as it is sampled."""
-    study, schemes = checked.study, checked.study.weights.schemes
-    compiled: CompiledModel | None = None
-    fits: dict[str, Fit] = {}
-    for number, scheme in enumerate(in_order(schemes)):
-        alpha = checked.alpha_of(scheme, fits)
-        seed = streams.seed_for("fit", scheme)
-        made_for = _fingerprint(checked, alpha, seed)
-        kept = partial / f"{made_for}.nc"
-        if recall(kept, made_for) is not None:
-            with reporter.step(f"reading the finished fit {scheme}"):
-                fits[scheme] = checked.model.load(kept, alpha, seed)
-            continue
-        if compiled is None:
-            with reporter.step(f"compiling {study.synthesizer.name}"):
-                compiled = compile_prepared(checked.model)
-        with reporter.step(f"fitting {scheme} ({number + 1} of {len(schemes)})") as advance:
-            fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
-        keep_entropy(streams, partial)
-        keep(kept, fits[scheme].to_bytes(), made_for)
-    return {scheme: fits[scheme] for scheme in schemes} | {
-        label: compile_prepared(model).sample(None) for label, model in checked.baselines.items()
-    }
-
-
-def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
-    """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
-    study = checked.study
-    parts = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), checked.model.fingerprint]
-    digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    digest.update(alpha.to_numpy().tobytes())
-    return digest.hexdigest()[:24]
+    return Run(working.out, result, convergence, summary, fit_check, choice, tuned)
 
 
 def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:

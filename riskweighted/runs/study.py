@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -31,7 +31,10 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.sampling import Sampling
-from riskweighted.weights.names import parse_scheme
+from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+
+if TYPE_CHECKING:
+    from riskweighted.tuning.settings import TuningSettings
 
 __all__ = [
     "AUTO",
@@ -106,6 +109,9 @@ class WeightSettings:
     A scheme with settings has them in its text: "uniform(c=0.1)" (`riskweighted.weights.schemes.scheme_weights`).
     The radius of the weights is the scenario's unless given here. ``cluster``: a column such as a household's number; every record then
     has the smallest weight of its cluster.
+
+    ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along one ``family`` or all
+    (`riskweighted.tuning.tune.tune`); that looks at the data.
     """
 
     schemes: Sequence[str] = ("unweighted", "marginal", "pairwise")
@@ -113,6 +119,10 @@ class WeightSettings:
     shift: float = 0.0
     radius: Radius | None = None
     cluster: str | None = None
+    target: str | None = None
+    at_most: float | None = None
+    family: str | None = None
+    loss: str = "U_m"
 
     def __post_init__(self) -> None:
         check_text(self.cluster, "cluster", optional=True)
@@ -122,6 +132,30 @@ class WeightSettings:
             raise InputError("schemes names none; name at least one weighting scheme")
         check_number(self.scale, "scale", least=0)
         check_number(self.shift, "shift")
+        self._check_target()
+
+    def _check_target(self) -> None:
+        for name in ("target", "family", "loss"):
+            check_text(getattr(self, name), name, optional=name != "loss")
+        if (self.target is None) != (self.at_most is None):
+            raise InputError("target and at_most go together: give both, or neither")
+        if self.target is None:
+            if self.family is not None:
+                raise InputError(f"family {self.family!r} is that of a target: give target and at_most too")
+            return
+        if self.scale != 1 or self.shift != 0 or self.cluster is not None:
+            raise InputError("a target is met by the weights of a family as they are: leave out scale, shift and cluster")
+        if UNWEIGHTED not in self.schemes:
+            raise InputError(f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes")
+
+    @property
+    def tuning(self) -> "TuningSettings | None":
+        """What is asked of the search for a scheme, checked; None without a target."""
+        if self.target is None or self.at_most is None:
+            return None
+        from riskweighted.tuning.settings import TuningSettings
+
+        return TuningSettings(self.target, self.at_most, self.family, self.loss)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from riskweighted.weights.names import parse_scheme
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
 
 SCHEMES = "weights.schemes"
+_TUNING = tuple(f"weights.{name}" for name in ("target", "at_most", "family", "loss"))
 _MOST_REPETITIONS, _MOST_CELLS = 10_000, 1_000_000
 
 
@@ -52,6 +53,8 @@ class Sweep:
         if not isinstance(self.study, Study):
             raise InputError(f"study must be a Study (see load_study), got {type(self.study).__name__}")
         check_count(self.repetitions, "repetitions", most=_MOST_REPETITIONS)
+        if self.study.weights.target is not None or any(name in _TUNING for name in self.grid):
+            raise InputError("a sweep goes over schemes that are named: `tune` for weights.target first, and name the scheme that it finds")
         if not isinstance(self.grid, Mapping) or not self.grid:
             raise InputError("the grid is empty: name at least one setting and its values, for example 'release.L' = [20, 5]")
         _check_names(self.study, self.grid)

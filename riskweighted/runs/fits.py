@@ -1,0 +1,76 @@
+"""The fits of a run, each kept in its working folder as soon as it is sampled."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from riskweighted.common.atomic import keep, recall
+from riskweighted.common.fingerprints import versions
+from riskweighted.common.progress import Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.common.settings import to_table
+from riskweighted.runs.checked import CheckedStudy
+from riskweighted.runs.randomness import keep_entropy
+from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.weights.schemes import in_order
+
+__all__ = ["Fits"]
+
+
+@dataclass
+class Fits:
+    """Fits the schemes of a study with one compiled model, or reads what an interrupted run had finished."""
+
+    checked: CheckedStudy = field(repr=False)
+    streams: Streams = field(repr=False)
+    partial: Path
+    reporter: Reporter = field(repr=False)
+    _compiled: CompiledModel | None = field(default=None, repr=False)
+
+    def all(self) -> dict[str, Fit]:
+        """Every scheme of the study, in its order, then the baselines."""
+        schemes, fits = self.checked.study.weights.schemes, dict[str, Fit]()
+        for number, scheme in enumerate(in_order(schemes), 1):
+            fits[scheme] = self.of(scheme, self.checked.alpha_of(scheme, fits), f" ({number} of {len(schemes)})")
+        baselines = {label: compile_prepared(model).sample(None) for label, model in self.checked.baselines.items()}
+        return {scheme: fits[scheme] for scheme in schemes} | baselines
+
+    def of(self, scheme: str, alpha: pd.Series, which: str = "") -> Fit:
+        """The fit of a scheme whose weights are alpha (n,)."""
+        seed = self.streams.seed_for("fit", scheme)
+        made_for = self._fingerprint(alpha, seed)
+        if recall(self._path(made_for), made_for) is not None:
+            with self.reporter.step(f"reading the finished fit {scheme}"):
+                return self.checked.model.load(self._path(made_for), alpha, seed)
+        if self._compiled is None:
+            with self.reporter.step(f"compiling {self.checked.study.synthesizer.name}"):
+                self._compiled = compile_prepared(self.checked.model)
+        with self.reporter.step(f"fitting {scheme}{which}") as advance:
+            fitted = self._compiled.sample(alpha, random_seed=seed, sampling=self.checked.study.sampling, progress=advance)
+        self.keep(fitted, seed)
+        return fitted
+
+    def keep(self, fitted: Fit, seed: int) -> None:
+        """Keep a fit that was sampled with this seed."""
+        made_for = self._fingerprint(fitted.alpha, seed)
+        keep_entropy(self.streams, self.partial)
+        keep(self._path(made_for), fitted.to_bytes(), made_for)
+
+    def fingerprint(self, fitted: Fit) -> str:
+        """Of everything that decides a fit of this study."""
+        return self._fingerprint(fitted.alpha, fitted.random_seed or 0)
+
+    def _path(self, made_for: str) -> Path:
+        return self.partial / f"{made_for}.nc"
+
+    def _fingerprint(self, alpha: pd.Series, seed: int) -> str:
+        """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
+        study = self.checked.study
+        parts = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), self.checked.model.fingerprint]
+        digest = hashlib.sha256(json.dumps(parts, default=str).encode())
+        digest.update(alpha.to_numpy().tobytes())
+        return digest.hexdigest()[:24]
