@@ -294,9 +294,10 @@ def _from_json(content: bytes) -> Choice:
     return Choice(**stored, table=table)
 
 
-def study_text(study: Study, folder: Path) -> str:
-    """A study as the text of a study file that lies in `folder`."""
+def study_text(study: Study, folder: Path, remark: str = "") -> str:
+    """A study as the text of a study file that lies in `folder`; `remark` is its first line, by default how the model was chosen."""
+    remark = remark or f"The model was chosen among {listing(synthesizer_names())}; see tables/choice.csv."
     table = to_table(study)
     if study.data.path is not None:
         table["data"]["path"] = os.path.relpath(study.data.path, folder.absolute())
-    return f"# The model was chosen among {listing(synthesizer_names())}; see tables/choice.csv.\n" + as_toml(table)
+    return f"# {remark}\n" + as_toml(table)
