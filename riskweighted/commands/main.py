@@ -20,6 +20,7 @@ from riskweighted.commands.summary import summary
 from riskweighted.commands.sweep import sweep
 from riskweighted.commands.synthesizers import synthesizers
 from riskweighted.commands.terminal import errors, output
+from riskweighted.commands.tune import tune
 from riskweighted.commands.weights import weights
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.interrupts import interrupts_kept
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
 )
-for command in (run, demo, sweep, weights, assess, reidentify, report, summary, release, synthesizers):
+for command in (run, demo, tune, sweep, weights, assess, reidentify, report, summary, release, synthesizers):
     app.command()(command)
 
 

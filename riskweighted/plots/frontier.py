@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError
@@ -63,6 +64,7 @@ def plot_frontier(
         draw(ax, table, order + 2)
     if limit is not None and limit > 0 and table["target"].max() > _FAR * limit:
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.set_xlim(left=max(table["target"].min(), limit / _BELOW) / 1.1)
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.xaxis.set_minor_formatter(lambda value, _: "")

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -294,9 +294,9 @@ def _from_json(content: bytes) -> Choice:
     return Choice(**stored, table=table)
 
 
-def study_text(study: Study, folder: Path, chosen: Sequence[str]) -> str:
-    """A study as the text of a study file that lies in `folder`, once a run has `chosen` something in it."""
+def study_text(study: Study, folder: Path, remark: str) -> str:
+    """A study as the text of a study file that lies in `folder`; `remark` is its first line."""
     table = to_table(study)
     if study.data.path is not None:
         table["data"]["path"] = os.path.relpath(study.data.path, folder.absolute())
-    return f"# What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing.\n" + as_toml(table)
+    return f"# {remark}\n" + as_toml(table)

@@ -22,7 +22,7 @@ from riskweighted.runs.randomness import FILE, streams_bytes
 from riskweighted.synthesis.precision import find_precision, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
-    from riskweighted.runs.tuned import TunedScheme
+    from riskweighted.runs.target import TunedScheme
     from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["check_replaceable", "write_results"]

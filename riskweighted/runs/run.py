@@ -25,7 +25,7 @@ from riskweighted.runs.fits import Fits
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
-from riskweighted.runs.tuned import TunedScheme, tune_study
+from riskweighted.runs.target import TunedScheme, meet_target
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.names import UNWEIGHTED
@@ -107,7 +107,7 @@ def run_study(
 def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     fitting = Fits(checked, streams, working.folder, reporter)
-    checked, tuned = tune_study(fitting)
+    checked, tuned = meet_target(fitting)
     study, fits = checked.study, replace(fitting, checked=checked).all()
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
@@ -149,7 +149,8 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     }
     tables |= ({} if choice is None else {"choice": choice.table}) | ({} if tuned is None else dict(tuned.tables))
     chosen = [*([] if choice is None else ["the model (tables/choice.csv)"]), *([] if tuned is None else ["a scheme (tables/tuning.csv)"])]
-    study_file = study_text(study, working.out / "confidential", chosen) if chosen else None
+    remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
+    study_file = study_text(study, working.out / "confidential", remark) if chosen else None
     write_results(
         checked,
         fits,

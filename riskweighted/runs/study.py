@@ -143,8 +143,6 @@ class WeightSettings:
             if self.family is not None:
                 raise InputError(f"family {self.family!r} is that of a target: give target and at_most too")
             return
-        if self.scale != 1 or self.shift != 0 or self.cluster is not None:
-            raise InputError("a target is met by the weights of a family as they are: leave out scale, shift and cluster")
         if UNWEIGHTED not in self.schemes:
             raise InputError(f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes")
 

@@ -1,81 +1,61 @@
-"""A study that asks for a target (`[weights] target`): the scheme that meets it, found once and named."""
+"""`tune` from a study: its data, scenarios, synthesizer, sampling and adjustments of weights; its list of schemes is not looked at."""
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from io import StringIO
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
-import pandas as pd
-
-from riskweighted.common.atomic import keep, recall
-from riskweighted.common.settings import to_table
-from riskweighted.runs.checked import CheckedStudy, study_weights
-from riskweighted.runs.fits import Fits
-from riskweighted.tuning.tune import tune_model
+from riskweighted.common.progress import Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.copies import refuse_copies
+from riskweighted.runs.checked import study_alpha
+from riskweighted.runs.study import Study
+from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.tune import Tuning, tune_model
+from riskweighted.utility.regression import checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["TunedScheme", "tune_study"]
+__all__ = ["tune_study", "tuned_study"]
 
 
-@dataclass(frozen=True)
-class TunedScheme:
-    """The scheme that a run's target led to.
+def tune_study(
+    study: Study, settings: TuningSettings, *, seed: int | None = None, cores: int | None = None, reporter: Reporter | None = None
+) -> Tuning:
+    """Tune the weights of a study (METHODS section 11).
 
-    ``target``, ``at_most``: what was asked; ``scheme``: what meets it, as its text; ``why``: in words; ``tables``: "tuning" (a row per
-    family) and "frontier" (a row per setting that was scored).
+    The search follows from the study's seed alone: no number of it enters released data.
+
+    Parameters
+    ----------
+    study : Study
+    settings : TuningSettings
+        The regression of its loss "overlap" is that of the study's evaluation.
+    seed : int, optional
+        Instead of the study's.
+    cores : int, optional
+        Chains sampled at once.
+    reporter : Reporter, optional
+
+    Raises
+    ------
+    InputError
+        As `tune`; or if the study names no model, or its data do not suit it.
     """
-
-    target: str
-    at_most: float
-    scheme: str
-    why: str
-    tables: Mapping[str, pd.DataFrame] = field(repr=False)
-
-
-def tune_study(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
-    """A checked study that names the scheme which meets its target, and how it was found; as it stands where it has no target.
-
-    Unweighted and tuned fit are sampled as the run samples them, and kept with the run's other fits.
-    """
-    checked, asked = fits.checked, fits.checked.study.weights
-    settings = asked.tuning
-    if settings is None:
-        return checked, None
-    unweighted = fits.of(UNWEIGHTED, checked.weights[UNWEIGHTED])
-    name = f"tuning {json.dumps(to_table(asked), default=str)} {fits.fingerprint(unweighted)}"
-    path = fits.partial / "tuning"
-    kept = recall(path, name)
-    if kept is not None:
-        found = _from_json(kept)
-    else:
-        tuning = tune_model(
-            checked.model,
-            checked.world,
-            checked.world.under(checked.study.weighting_scenario()),
-            settings,
-            checked.study.sampling,
-            fits.streams,
-            analysis=checked.analysis,
-            unweighted=unweighted,
-            reporter=fits.reporter,
-        )
-        tables = {"tuning": tuning.families, "frontier": tuning.frontier}
-        found = TunedScheme(settings.target, settings.at_most, tuning.scheme, tuning.why, tables)
-        if tuning.scheme != UNWEIGHTED:
-            fits.keep(tuning.fit, fits.streams.seed_for("fit", tuning.scheme))
-        keep(path, _as_json(found), name)
-    schemes = list(dict.fromkeys([*asked.schemes, found.scheme]))
-    study = replace(checked.study, weights=replace(asked, schemes=schemes, target=None, at_most=None, family=None))
-    return replace(checked, study=study, weights=study_weights(study, checked.world)), found
+    synthesizer, confidential = study.make_synthesizer(), study.read_data()
+    world = make_world(confidential, study.evaluating_scenario())
+    refuse_copies(confidential, study.target, study.unaltered(confidential))
+    analysis = None
+    if settings.loss == "overlap":
+        analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
+    weigh = partial(study_alpha, study, world.under(study.weighting_scenario()))
+    sampling = replace(study.sampling, cores=cores)
+    model = prepare_model(synthesizer, confidential)
+    return tune_model(
+        model, world, weigh, settings, sampling, Streams(study.seed if seed is None else seed), analysis=analysis, reporter=reporter
+    )
 
 
-def _as_json(found: TunedScheme) -> bytes:
-    tables = {name: table.to_csv(index=False) for name, table in found.tables.items()}
-    return json.dumps({**found.__dict__, "tables": tables}).encode()
-
-
-def _from_json(content: bytes) -> TunedScheme:
-    stored: dict[str, Any] = json.loads(content)
-    tables = {name: pd.read_csv(StringIO(text)) for name, text in stored.pop("tables").items()}
-    return TunedScheme(**stored, tables=tables)
+def tuned_study(study: Study, tuning: Tuning) -> Study:
+    """The study with the unweighted synthesizer and the scheme that was chosen."""
+    schemes = tuple(dict.fromkeys((UNWEIGHTED, tuning.scheme)))
+    return replace(study, weights=replace(study.weights, schemes=schemes, target=None, at_most=None, family=None))

@@ -68,6 +68,14 @@ class Fit:
         """How finely the sensitive column is recorded, see `find_precision`."""
         return find_precision(self.confidential[self.synthesizer.target])
 
+    @cached_property
+    def largest_terms(self) -> np.ndarray:
+        """max over the draws of abs(log p(y_i | theta_s)), (n,)."""
+        largest = np.zeros(len(self.confidential))
+        for place in np.ndindex(self.posterior.sizes["chain"], self.posterior.sizes["draw"]):
+            largest = np.maximum(largest, np.abs(self.synthesizer.log_likelihood(self.draw(*place), self.prepared)))
+        return largest
+
     @property
     def keeps_true_values(self) -> bool:
         """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""

@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from riskweighted.intruder.world import World
-from riskweighted.risk.influence import influence
 from riskweighted.synthesis.posterior import Fit
-from riskweighted.weights.families import FAMILIES, family_alpha
+from riskweighted.weights.families import FAMILIES
 from riskweighted.weights.names import scheme_text
 
 __all__ = ["Path", "path_of", "rounded"]
@@ -35,17 +32,13 @@ class Path(NamedTuple):
         """The scheme as it stands in a study file."""
         return scheme_text(self.family, {self.setting: value})
 
-    def alpha(self, world: World, fit: Fit, value: float) -> pd.Series:
-        """Its weights, (n,)."""
-        return family_alpha(world, self.family, fit, {self.setting: value})
-
 
 def path_of(family: str, fit: Fit) -> Path:
     """The path of a family; `fit` is the unweighted one, from which "lipschitz-target" starts."""
     (setting,) = FAMILIES[family].settings
     points = _POINTS[family]
     if family == "lipschitz-target":
-        largest = float(influence(fit)["lipschitz"].max())
+        largest = float(fit.largest_terms.max())
         points = tuple(rounded(share * largest) for share in points)
     return Path(family, setting, points)
 

@@ -1,20 +1,24 @@
 """Families scanned at the mode of the pseudo posterior, and the setting of each at which a target is met."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from riskweighted.common.errors import InputError
-from riskweighted.intruder.world import World
+from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.synthesis.modes import Modes
+from riskweighted.synthesis.posterior import Fit
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.paths import Path, rounded
 from riskweighted.tuning.targets import Measured, Subject, Target
 
-__all__ = ["DATASETS", "Point", "Scan", "Scorer", "scan_path"]
+__all__ = ["DATASETS", "Point", "Scan", "Scorer", "Weigh", "scan_path"]
+
+Weigh = Callable[[str, Fit], pd.Series]
 
 DATASETS = 40  # synthetic datasets per setting, over which the loss is averaged
 _RISK_DRAWS = 10  # of y* at a mode: the Monte Carlo error of the isolated risk is about 1e-4
@@ -35,17 +39,30 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """What scores weights: the mode they lead to, a target, a loss. The same noise every time, so that differences are of the weights."""
+    """What scores schemes: the mode their weights lead to, a target, a loss. The same noise every time, so differences are of the weights.
+
+    ``weigh``: from a scheme as text, and the unweighted fit, to its weights.
+    """
 
     modes: Modes = field(repr=False)
+    weigh: Weigh = field(repr=False)
     subject: Subject = field(repr=False)
     target: Target
     loss: Loss
     seed: int = field(repr=False)
     found: dict[bytes, Point] = field(default_factory=dict, repr=False)
 
-    def score(self, setting: float, alpha: np.ndarray, near: np.ndarray | None = None) -> Point:
-        """Target and loss under weights alpha (n,), the mode searched from one that is `near`; the same weights are scored once."""
+    def alpha(self, scheme: str) -> pd.Series:
+        """The weights of a scheme, (n,); at the weak end of a family all of them are 1, which is no cause for a warning."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FlatWeightsWarning)
+            return self.weigh(scheme, self.modes.fit)
+
+    def score(self, scheme: str, setting: float, near: np.ndarray | None = None) -> Point:
+        """Target and loss of a scheme, the mode searched from one that is `near`; the same weights are scored once."""
+        alpha = self.alpha(scheme).to_numpy()
+        if not (alpha > 0).any():
+            raise InputError(f"scheme {scheme!r} gives every record weight zero")
         key = alpha.tobytes()
         if key not in self.found:
             self.found[key] = self._scored(setting, alpha, near)
@@ -130,28 +147,26 @@ def _between(weak: Point, strong: Point, aim: float) -> float:
     return float(weak.setting + np.clip(share, 0.1, 0.9) * (strong.setting - weak.setting))
 
 
-def scan_path(path: Path, scorer: Scorer, weighting: World, advance: Callable[[], None]) -> Scan:
+def scan_path(path: Path, scorer: Scorer, start: np.ndarray, advance: Callable[[], None]) -> Scan:
     """Score a path at its points, from the weakest; it ends early where no weight is left or no mode is found.
 
     Parameters
     ----------
     path : Path
     scorer : Scorer
-    weighting : World
-        Checked data under the scenario that weights are made with.
+    start : array (d,)
+        The unweighted mode.
     advance : callable
         Called after every point.
     """
 
-    def score(setting: float, near: np.ndarray | None) -> Point:
-        return scorer.score(setting, path.alpha(weighting, scorer.modes.fit, setting).to_numpy(), near)
+    def score(setting: float, near: np.ndarray) -> Point:
+        return scorer.score(path.text(setting), setting, near)
 
     points: list[Point] = []
     for setting in path.points:
-        if not (path.alpha(weighting, scorer.modes.fit, setting) > 0).any():
-            break
         try:
-            points.append(score(setting, points[-1].mode if points else None))
+            points.append(score(setting, points[-1].mode if points else start))
         except InputError:
             if len(points) < 2:
                 raise

@@ -11,8 +11,7 @@ from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.targets import TARGETS, Measured
-from riskweighted.weights.families import FAMILIES
-from riskweighted.weights.names import UNWEIGHTED, scheme_text
+from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["Sampled", "explained", "families_table", "frontier_table", "meets", "unreachable"]
 
@@ -40,18 +39,20 @@ def unreachable(settings: TuningSettings, scans: list[Scan], scale: float) -> st
 
 
 def families_table(
-    scans: list[Scan], found: Mapping[str, Point], scale: float, settings: TuningSettings, chosen: str | None
+    scans: list[Scan], found: Mapping[str, Point], scale: float, settings: TuningSettings, best: Sampled | None
 ) -> pd.DataFrame:
-    """See `Tuning.families`."""
+    """See `Tuning.families`; `best` is what was chosen, None where nothing needs to be weighted."""
+    chosen = None if best is None else parse_scheme(best.scheme).name
     rows = []
     for scan in scans:
         family, point = scan.path.family, found.get(scan.path.family)
+        setting = best.setting if best is not None and family == chosen else np.nan if point is None else point.setting
         least, largest = (scale * value for value in scan.reach())
         rows.append(
             {
                 "family": family,
-                "scheme": "" if point is None else scan.path.text(point.setting),
-                "setting": np.nan if point is None else point.setting,
+                "scheme": "" if point is None else scan.path.text(setting),
+                "setting": setting,
                 "loss": np.nan if point is None else point.loss.value,
                 "loss_error": np.nan if point is None else point.loss.error,
                 "least": least,
@@ -69,9 +70,7 @@ def _result(scan: Scan, point: Point | None, chosen: str | None, settings: Tunin
         return "not needed: the unweighted synthesizer meets the target"
     if point is None:
         return f"does not reach {settings.at_most:g}"
-    turn = (
-        "" if scan.rise is None else f"; rises again at {scan.path.setting} = {scan.rise:g}, so of the settings that meet it the cheapest"
-    )
+    turn = "" if scan.rise is None else f"; rises again at {scan.path.setting} = {scan.rise:g}, so the cheapest setting that meets it"
     if scan.path.family == chosen:
         return f"chosen{turn}"
     best = found[chosen].loss
@@ -83,7 +82,7 @@ def frontier_table(
     scans: list[Scan],
     found: Mapping[str, Point],
     scale: float,
-    references: Mapping[tuple[str, float], Point],
+    references: Mapping[str, Point],
     sampled: list[Sampled],
     best: Sampled,
     at_most: float,
@@ -106,11 +105,12 @@ def frontier_table(
         order = sorted(points.values(), key=lambda point: point.setting, reverse=path.points[0] > path.points[-1])
         for point in order:
             add(path.text(point.setting), path.family, point.setting, scaled(point.target), point.loss, "plug-in")
-    for (name, setting), point in references.items():
-        settings = {} if np.isnan(setting) else dict.fromkeys(FAMILIES[name].settings, setting)
-        add(scheme_text(name, settings), name, setting, scaled(point.target), point.loss, "plug-in", reference=True)
+    for scheme, point in references.items():
+        named = parse_scheme(scheme)
+        setting = next(iter(named.settings.values()), np.nan)
+        add(scheme, named.name, setting, scaled(point.target), point.loss, "plug-in", reference=True)
     for one in sampled:
-        family = one.scheme.partition("(")[0]
+        family = parse_scheme(one.scheme).name
         add(one.scheme, family, one.setting, one.target, one.loss, "sampled", chosen=one is best, reference=family == UNWEIGHTED)
     return pd.DataFrame(rows)
 

@@ -88,9 +88,9 @@ _ALL = (*_SHAPING, "uniform")
 TARGETS: Mapping[str, Target] = {
     "isolated-risk": Target("mean expected risk of the isolated records", _SHAPING, _risk_of(lambda subject: subject.isolated), False),
     "top-1-percent-risk": Target("mean expected risk of the largest 1 % of values", _SHAPING, _risk_of(lambda subject: subject.top), False),
-    "lipschitz": Target("Delta, the largest alpha_i |log p_i|", (*_ALL, "lipschitz-target"), _influence("lipschitz", np.max), True),
-    "range": Target("the largest range of alpha_i log p_i", (*_ALL, "lipschitz-target"), _influence("range", np.max), True),
-    "information": Target("the sum of the records' information", _ALL, _influence("information", np.sum), True),
+    "lipschitz": Target("largest alpha_i |log p_i| (Delta)", (*_ALL, "lipschitz-target"), _influence("lipschitz", np.max), True),
+    "range": Target("largest range of alpha_i log p_i", (*_ALL, "lipschitz-target"), _influence("range", np.max), True),
+    "information": Target("sum of the records' information", _ALL, _influence("information", np.sum), True),
 }
 _REFUSED = {
     "mean-risk": "the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises "

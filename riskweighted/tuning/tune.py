@@ -6,7 +6,9 @@ corrected once by how far the mode was off.
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,12 +26,11 @@ from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
-from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, scan_path
+from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Sampled, explained, families_table, frontier_table, meets, unreachable
 from riskweighted.tuning.targets import TARGETS, Measured, Subject
 from riskweighted.utility.regression import Regression, checked_regression
-from riskweighted.weights.families import FAMILIES, family_alpha
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_alpha
 
@@ -38,12 +39,7 @@ __all__ = ["Tuning", "tune", "tune_model"]
 _AIM = 0.975  # of the target, for the first fit: the mode is off by a few hundredths, and a fit shall end below rather than above
 _CLOSE = 0.95  # of the target: a fit between this and the target is not corrected
 _HAIR = 0.01  # of the target, by which a corrected fit ends below it
-_REFERENCES: tuple[tuple[str, Mapping[str, float]], ...] = (
-    ("marginal", {}),
-    ("pairwise", {}),
-    ("delete", {"q": 0.05}),
-    ("uniform", {"c": 0.1}),
-)
+_REFERENCES = ("marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +176,14 @@ def tune(
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
     model = prepare_model(synthesizer, confidential)
-    return tune_model(model, world, world, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
+    weigh = partial(scheme_alpha, world)
+    return tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
 
 
 def tune_model(
     model: PreparedModel,
     world: World,
-    weighting: World,
+    weigh: Weigh,
     settings: TuningSettings,
     sampling: Sampling,
     streams: Streams,
@@ -195,7 +192,7 @@ def tune_model(
     unweighted: Fit | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
-    """`tune` of checked data: risk under one scenario (`world`), weights under another (`weighting`).
+    """`tune` of checked data: risk under the scenario of `world`, weights from `weigh`, of a scheme as text and the unweighted fit.
 
     Fits are sampled with the seeds ``streams.seed_for("fit", scheme)``, as a run samples them.
     """
@@ -210,7 +207,7 @@ def tune_model(
         raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
     if unweighted is None:
         unweighted = _sample(compiled, None, UNWEIGHTED, sampling, streams, reporter)
-    search = _Search(compiled, Subject(world), weighting, settings, sampling, streams, unweighted, loss, reporter)
+    search = _Search(compiled, Subject(world), weigh, settings, sampling, streams, unweighted, loss, reporter)
     return search.run()
 
 
@@ -239,7 +236,7 @@ class _Search:
 
     compiled: CompiledModel
     subject: Subject
-    weighting: World
+    weigh: Weigh
     settings: TuningSettings
     sampling: Sampling
     streams: Streams
@@ -250,12 +247,13 @@ class _Search:
     def run(self) -> Tuning:
         """Scan, choose, sample, correct."""
         target = TARGETS[self.settings.target]
-        scorer = Scorer(modes_of(self.compiled, self.unweighted), self.subject, target, self.loss, self._seed("plug-in"))
+        scorer = Scorer(modes_of(self.compiled, self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"))
         with self.reporter.step("measuring the unweighted fit"):
             start = self._measured(UNWEIGHTED, np.nan, self.unweighted)
-        scans = self._scan([path_of(family, self.unweighted) for family in self.settings.tried], scorer)
-        scale = start.target.value / scans[0].points[0].target.value  # of the plug-in target, from the fit that is there
-        references = self._references(scorer, scans[0].points[0].mode)
+            mode = scorer.score(UNWEIGHTED, np.nan)
+        scale = start.target.value / mode.target.value  # of the plug-in target, from the fit that is there
+        scans = self._scan([path_of(family, self.unweighted) for family in self.settings.tried], scorer, mode)
+        references = self._references(scorer, mode)
         if start.target.value <= self.settings.at_most:
             return self._tuning(None, start, [start], scans, {}, scale, references)
         with self.reporter.step("finding where each family meets the target"):
@@ -279,7 +277,7 @@ class _Search:
         frames = fit.synthesize(min(DATASETS, sizes["chain"] * sizes["draw"]), random_seed=self._seed("synthesize"))
         return Sampled(scheme, setting, fit, target, self.loss.measure(frames))
 
-    def _scan(self, paths: list[Path], scorer: Scorer) -> list[Scan]:
+    def _scan(self, paths: list[Path], scorer: Scorer, start: Point) -> list[Scan]:
         """Every path at its points."""
         total, done, scans = sum(len(path.points) for path in paths), 0, []
         with self.reporter.step(f"scanning {', '.join(path.family for path in paths)}") as advance:
@@ -290,19 +288,16 @@ class _Search:
                 advance(done, total)
 
             for path in paths:
-                scans.append(scan_path(path, scorer, self.weighting, count))
+                scans.append(scan_path(path, scorer, start.mode, count))
         return scans
 
-    def _references(self, scorer: Scorer, near: np.ndarray) -> dict[tuple[str, float], Point]:
-        """Schemes to compare with, by family and setting."""
+    def _references(self, scorer: Scorer, start: Point) -> dict[str, Point]:
+        """Schemes to compare with."""
         found = {}
         with self.reporter.step("scoring references"):
-            for name, settings in _REFERENCES:
-                family = name in FAMILIES
-                alpha = family_alpha(self.weighting, name, None, settings) if family else scheme_alpha(self.weighting, name)
-                if (alpha > 0).any():
-                    setting = next(iter(settings.values()), np.nan)
-                    found[name, setting] = scorer.score(setting, alpha.to_numpy(), near)
+            for scheme in _REFERENCES:
+                with suppress(InputError):  # such as weights that are all 0: nothing to compare with
+                    found[scheme] = scorer.score(scheme, np.nan, start.mode)
         return found
 
     def _sampled(self, scan: Scan, point: Point, scale: float) -> list[Sampled]:
@@ -319,7 +314,8 @@ class _Search:
         return [first, self._fitted(scan.path, corrected.setting)]
 
     def _fitted(self, path: Path, setting: float) -> Sampled:
-        alpha, scheme = path.alpha(self.weighting, self.unweighted, setting), path.text(setting)
+        scheme = path.text(setting)
+        alpha = self.weigh(scheme, self.unweighted)
         fit = _sample(self.compiled, alpha, scheme, self.sampling, self.streams, self.reporter)
         with self.reporter.step(f"measuring {scheme}"):
             return self._measured(scheme, setting, fit)
@@ -332,10 +328,10 @@ class _Search:
         scans: list[Scan],
         found: Mapping[str, Point],
         scale: float,
-        references: Mapping[tuple[str, float], Point],
+        references: Mapping[str, Point],
     ) -> Tuning:
         """The result of a search; `path` None where nothing needs to be weighted."""
-        families = families_table(scans, found, scale, self.settings, None if path is None else path.family)
+        families = families_table(scans, found, scale, self.settings, None if path is None else best)
         frontier = frontier_table(scans, found, scale, references, sampled, best, self.settings.at_most)
         frontier.attrs = {"target": TARGETS[self.settings.target].label, "loss": self.loss.label, "at_most": self.settings.at_most}
         return Tuning(

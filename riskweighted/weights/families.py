@@ -67,9 +67,7 @@ def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
 
 def _largest(fit: "Fit") -> np.ndarray:
     """max over the draws of alpha_i abs(log p(y_i | theta_s)), (n,)."""
-    from riskweighted.risk.influence import influence  # loads ArviZ, for which other weights need not wait
-
-    return np.asarray(influence(fit)["lipschitz"])
+    return np.asarray(fit.alpha.to_numpy() * fit.largest_terms)
 
 
 _ANY = (0.0, np.inf)

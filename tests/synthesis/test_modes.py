@@ -36,7 +36,7 @@ def test_a_draw_of_a_graph_and_its_vector_say_the_same(linear):
     theta = linear.parameters(linear.start)
     drawn = linear.fit.posterior["coefficient"].values.reshape(-1, 3)
     place = np.flatnonzero(np.isclose(drawn, theta["coefficient"], atol=1e-9).all(axis=1))
-    assert len(place) == 1
+    assert len(place) > 0  # a chain may stay where it is
     assert theta["sigma"] == pytest.approx(linear.fit.posterior["sigma"].values.reshape(-1)[place[0]])
 
 
@@ -63,6 +63,7 @@ def test_plug_in_fits_hold_the_mode_and_draw_values(linear, confidential):
     assert risk.mean() == pytest.approx(own.mean(), abs=0.01)
 
 
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # of chains, which it does not look at
 def test_the_mode_of_a_compiled_density_is_that_of_plug_in_draws(confidential):
     modes = modes_for("transformation", confidential)
     alpha = np.ones(N)

@@ -1,0 +1,90 @@
+"""``riskweighted tune``."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from riskweighted.commands.terminal import Cores, Seed, errors, minutes, number, output, print_table
+from riskweighted.common.progress import reporter_for
+
+if TYPE_CHECKING:
+    from riskweighted.common.folders import WorkingFolder
+    from riskweighted.runs.study import Study
+    from riskweighted.tuning.tune import Tuning
+
+_REMARK = "The weights were chosen by a search that looks at the confidential data: confidential."
+_GUIDE = """What lies here
+
+families.csv    what each family of weights comes to at the target
+frontier.csv    every setting that was scored: the target, the loss, their Monte Carlo errors
+frontier.png    the same as a figure
+confidential/   study.toml, the study with the chosen weights: run it next; never leaves the agency
+
+The three files hold aggregates of the confidential data: review them before they leave. The choice looks at the data, so it lies outside
+any epsilon of a guarantee.
+"""
+
+
+def tune(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and sampling.")],
+    target: Annotated[str, typer.Option("--target", help="isolated-risk, top-1-percent-risk, lipschitz, range or information.")],
+    at_most: Annotated[float, typer.Option("--at-most", help="What the target shall not exceed.")],
+    family: Annotated[str | None, typer.Option("--family", help="Along this family only: mix, power, delete, uniform, ...")] = None,
+    loss: Annotated[str, typer.Option("--loss", help="U_m, or overlap of the coefficient's interval in [evaluation].")] = "U_m",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figure and study file; must not exist.")] = None,
+    seed: Seed = None,
+    cores: Cores = None,
+) -> None:
+    """Choose a setting of the weights that meets a target at the least loss of utility."""
+    from riskweighted.common.folders import opened
+    from riskweighted.tuning.settings import TuningSettings
+
+    settings, reporter = TuningSettings(target, at_most, family, loss), reporter_for(errors)
+    with reporter.step("loading PyMC"):
+        from riskweighted.runs.study import load_study
+        from riskweighted.runs.tuned import tune_study
+    study, began = load_study(study_file), time.monotonic()
+    if out is None:
+        _print(tune_study(study, settings, seed=seed, cores=cores, reporter=reporter), began)
+        return
+    with opened(out, "a tuning") as working:
+        tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
+        _write(tuning, study, working)
+        _print(tuning, began)
+    output.print(f"Results: {out}/  (README.txt there says what may leave the agency; confidential/study.toml: run it next)")
+
+
+def _print(tuning: "Tuning", began: float) -> None:
+    """The families, what was chosen and why."""
+    table = tuning.families.set_index("family")[["scheme", "loss", "loss_error", "least", "largest", "result"]]
+    print_table(
+        table.rename(columns={"loss_error": "error"}), f"{tuning.target} of at most {number(tuning.at_most)}: each family at the mode"
+    )
+    output.print(
+        f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and its Monte Carlo error; "
+        "least, largest: the target along the family."
+    )
+    output.print(tuning.why)
+    fits = f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the unweighted one"
+    output.print(f"Time: {minutes(time.monotonic() - began)}, {fits}.")
+    output.print("The choice looks at the confidential data, so it lies outside any epsilon of a guarantee.")
+    if not tuning.fit.converged:
+        errors.print("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model")
+
+
+def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:
+    from riskweighted.common.atomic import whole_file, write_file
+    from riskweighted.data.io import write_table
+    from riskweighted.plots.frontier import plot_frontier
+    from riskweighted.runs.choice import study_text
+    from riskweighted.runs.tuned import tuned_study
+
+    secret = working.result / "confidential" / "study.toml"
+    write_table(tuning.families, working.result / "families.csv")
+    write_table(tuning.frontier, working.result / "frontier.csv")
+    with whole_file(working.result / "frontier.png") as unfinished:
+        plot_frontier(tuning).figure.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})  # type: ignore[union-attr]
+    write_file(secret, study_text(tuned_study(study, tuning), working.out / "confidential", _REMARK), private=True)
+    write_file(working.result / "README.txt", _GUIDE)

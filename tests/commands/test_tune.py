@@ -1,0 +1,84 @@
+"""``riskweighted tune`` as a user meets it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import riskweighted
+
+from riskweighted.runs.study import load_study
+
+STUDY = """
+seed = 3
+reproducible = true
+[data]
+path = "data.csv"
+[scenario]
+known = ["group"]
+synthetic = "income"
+[synthesizer]
+name = "linear-regression"
+formula = "income ~ group"
+transform = "log"
+[weights]
+scale = 0.9
+[sampling]
+draws = 200
+tune = 200
+[release]
+L = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b"], 300)
+    income = np.round(np.exp(3 + (group == "b") + 0.6 * rng.normal(size=300)), 3)
+    pd.DataFrame({"group": group, "income": income}).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def test_tables_figure_and_a_study_that_names_the_scheme(folder):
+    done = riskweighted(
+        "tune", "study.toml", "--target", "isolated-risk", "--at-most", "0.02", "--family", "mix", "--out", "tuned", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for text in ("each family at the mode", "mix(t=", "outside any epsilon", "Time: ", "weighted fit", "confidential/study.toml"):
+        assert text in done.stdout, text
+    out = folder / "tuned"
+    names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert names == {"README.txt", "confidential/study.toml", "families.csv", "frontier.csv", "frontier.png"}
+    assert (out / "confidential").stat().st_mode & 0o077 == 0
+    assert (out / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    frontier, families = pd.read_csv(out / "frontier.csv"), pd.read_csv(out / "families.csv")
+    (chosen,) = frontier[frontier["chosen"]].itertuples()
+    assert chosen.target == pytest.approx(0.02, abs=0.0015)
+    assert list(families["scheme"]) == [chosen.scheme]
+    study = load_study(out / "confidential" / "study.toml")
+    assert study.weights.schemes == ("unweighted", chosen.scheme)
+    assert study.weights.scale == 0.9  # the weights were tuned with it
+    assert study.read_data().shape == (300, 2)
+    assert not (folder / "tuned.partial").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--target", "mean-risk", "--at-most", "0.02"), "'mean-risk' is no target"),
+        (("--target", "isolated-risk", "--at-most", "0"), "at_most must be a number > 0"),
+        (("--target", "isolated-risk", "--at-most", "0.02", "--family", "pairwise"), "no parameter to tune"),
+        (("--target", "isolated-risk", "--at-most", "0.02", "--loss", "overlap"), "give regression and coefficient"),
+        (("--target", "isolated-risk", "--at-most", "0.02", "--out", "study.toml"), "exists"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line_and_leaves_nothing(folder, options, text):
+    before = set(folder.iterdir())
+    done = riskweighted("tune", "study.toml", *options, cwd=folder)
+    assert done.returncode == 2, done.stdout
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert text in done.stderr
+    assert set(folder.iterdir()) == before

@@ -1,0 +1,98 @@
+"""A run that is given a target: it finds the scheme, keeps its fits, names it, and goes on where it was stopped."""
+
+import json
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.runs import target as target_module
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import load_study, make_study
+from riskweighted.sweeps.grid import Sweep
+from riskweighted.synthesis import fitting
+
+SETTINGS = {
+    "data": {"path": "data.csv"},
+    "scenario": {"known": "group", "synthetic": "income", "radius": 0.3},
+    "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
+    "weights": {"schemes": ["unweighted"], "target": "isolated-risk", "at_most": 0.05, "family": "mix"},
+    "sampling": {"draws": 150, "tune": 150, "chains": 2},
+    "release": {"L": 3},
+    "evaluation": {"resamples": 20},
+    "seed": 7,
+}
+
+
+@pytest.fixture(scope="module")
+def confidential():
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b"], 300)
+    return pd.DataFrame({"group": group, "income": np.round(np.exp(3 + (group == "b") + rng.normal(size=300)), 2)})
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confidential, monkeypatch):
+    study, sample, calls = make_study(SETTINGS), fitting.CompiledModel.sample, []
+
+    def counted(self, alpha=None, **settings):
+        calls.append(None if alpha is None else float(alpha.sum()))
+        return sample(self, alpha, **settings)
+
+    monkeypatch.setattr(fitting.CompiledModel, "sample", counted)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(target_module, "keep", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, tmp_path / "run", confidential=confidential)
+    unweighted = calls[0]
+    run = run_study(study, tmp_path / "run", confidential=confidential)
+    assert calls.count(unweighted) == 1  # was kept, and is the one that the run releases from
+    scheme = run.tuned.scheme
+    assert scheme.startswith("mix(t=")
+    assert list(run.summary.index) == ["confidential", "unweighted", scheme]
+    reached = by_label(run.evaluation.risk, Statistic("expected-isolated-risk"))
+    assert reached["unweighted"] > 0.06
+    assert reached[scheme] == pytest.approx(0.05, abs=0.004)
+    finished = load_run(tmp_path / "run")
+    assert finished.schemes == ("unweighted", scheme)
+    assert finished.manifest["tuning"] == {"target": "isolated-risk", "at_most": 0.05, "scheme": scheme}
+    assert {"tables/tuning.csv", "tables/frontier.csv"} <= set(finished.manifest["files"])
+    named = tomllib.loads((tmp_path / "run" / "confidential" / "study.toml").read_text())["weights"]
+    assert named["schemes"] == ["unweighted", scheme]
+    assert "target" not in named
+    assert load_study(tmp_path / "run" / "confidential" / "study.toml").weights.tuning is None
+    assert "expected" not in json.dumps(finished.manifest["tuning"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"at_most": None}, "target and at_most go together"),
+        ({"target": None, "at_most": None}, "family 'mix' is that of a target"),
+        ({"schemes": ["marginal"]}, "name 'unweighted' in schemes"),
+        ({"target": "mean-risk"}, "mean"),
+        ({"family": "uniform"}, "uniform"),
+        ({"family": "marginal"}, "marginal"),
+        ({"at_most": -1}, "at_most"),
+        ({"loss": "overlap", "family": "mix"}, "overlap"),
+        ({"loss": "beauty"}, "loss"),
+    ],
+)
+def test_wrong_targets_are_refused_before_a_fit(tmp_path, confidential, monkeypatch, change, message):
+    monkeypatch.setattr(fitting.CompiledModel, "sample", None)
+    weights = {name: value for name, value in (SETTINGS["weights"] | change).items() if value is not None}
+    with pytest.raises(InputError, match=message):
+        run_study(make_study(SETTINGS | {"weights": weights}), tmp_path / "run", confidential=confidential)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_sweep_goes_over_named_schemes():
+    with pytest.raises(InputError, match="tune"):
+        Sweep(make_study(SETTINGS), {"release.L": [2]})
+    plain = make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}})
+    with pytest.raises(InputError, match="tune"):
+        Sweep(plain, {"weights.at_most": [0.1]})
