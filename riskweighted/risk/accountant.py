@@ -55,7 +55,7 @@ class Release:
             if L is not None and L > statement.L:
                 raise InputError(f"L of release {name!r} must be at most {statement.L}, for which its guarantee is stated, got {L}")
             return cls(name, L or statement.L, width=statement.width)
-        if L is None:
+        if L is None or not isinstance(made, Fit):
             raise InputError(f"L of release {name!r} must be given: its fit has no guarantee that states how many datasets leave")
         return cls(name, L, lipschitz=float(influence(made)["lipschitz"].max()))
 
