@@ -27,6 +27,7 @@ from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
+from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import keep_entropy, run_streams
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
@@ -150,6 +151,9 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         "convergence": convergence,
         "fit_check": fit_check,
     }
+    statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
+    if statements:
+        tables["guarantee"] = guarantee_table(statements)
     study_file = None
     if choice is not None:
         tables["choice"], study_file = choice.table, study_text(study, working.out / "confidential")
@@ -178,13 +182,15 @@ def _fit_all(checked: CheckedStudy, streams: Streams, partial: Path, reporter: R
         kept = partial / f"{made_for}.nc"
         if recall(kept, made_for) is not None:
             with reporter.step(f"reading the finished fit {scheme}"):
-                fits[scheme] = checked.model.load(kept, alpha, seed)
+                fits[scheme] = checked.model.load(kept, alpha, seed, guarantee=study.guarantee, L=study.release.L)
             continue
         if compiled is None:
             with reporter.step(f"compiling {study.synthesizer.name}"):
-                compiled = compile_prepared(checked.model)
+                compiled = compile_prepared(checked.model, study.guarantee is not None)
         with reporter.step(f"fitting {scheme} ({number + 1} of {len(schemes)})") as advance:
-            fits[scheme] = compiled.sample(alpha, random_seed=seed, sampling=study.sampling, progress=advance)
+            fits[scheme] = compiled.sample(
+                alpha, random_seed=seed, sampling=study.sampling, progress=advance, guarantee=study.guarantee, L=study.release.L
+            )
         keep_entropy(streams, partial)
         keep(kept, fits[scheme].to_bytes(), made_for)
     return {scheme: fits[scheme] for scheme in schemes} | {
@@ -196,6 +202,8 @@ def _fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
     study = checked.study
     parts = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), checked.model.fingerprint]
+    if study.guarantee is not None:
+        parts += [to_table(study.guarantee), study.release.L]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(alpha.to_numpy().tobytes())
     return digest.hexdigest()[:24]

@@ -192,7 +192,8 @@ class Statement:
             f"epsilon({self.delta:g}) = {min(self.epsilon(), epsilon_at(self.rho(), self.delta)):.4g}. "
             f"Under {_IN_WORDS[other]} epsilon = {self.epsilon(other):.4g}, rho = {self.rho(other):.4g}.",
             f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, {self.upper:.4g}].",
-            "It holds for exact, independent posterior draws: the error of MCMC is outside the proof.",
+            "It holds for exact, independent posterior draws, whose randomness stays secret: the error of MCMC is outside the proof. "
+            "A person or household with m records has m times this epsilon.",
             "It takes the number of records, the predictors, all unaltered columns and L as public, and formula, priors, weights, clip, "
             "reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
             "Outside epsilon: tuning on the data, further datasets of the same fit, and every table, figure or verdict made of the "
