@@ -17,7 +17,7 @@ def accountant(
 ) -> None:
     """Add up what is proved of the datasets of several runs about the same persons: schemes, variables, years."""
     from riskweighted.risk.accountant import accountant as add_up
-    from riskweighted.runs.guaranteed import releases_of
+    from riskweighted.runs.releases import releases_of
 
     table = add_up(releases_of(runs, scheme), delta)
     shown = table.drop(columns="kind").set_index("release")

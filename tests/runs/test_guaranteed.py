@@ -17,7 +17,7 @@ from riskweighted.common.settings import as_toml, to_table
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.guaranteed import releases_of
+from riskweighted.runs.releases import releases_of
 from riskweighted.runs.run import _fingerprint, run_study
 from riskweighted.runs.study import make_study
 
