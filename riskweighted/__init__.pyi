@@ -69,6 +69,10 @@ from .reports.summary import (
     to_latex as to_latex,
     to_markdown as to_markdown,
 )
+from .risk.accountant import (
+    Release as Release,
+    accountant as accountant,
+)
 from .risk.attribute import (
     correct_attribution as correct_attribution,
     replicated_uniques as replicated_uniques,
@@ -126,6 +130,11 @@ from .synthesis.fitting import (
     fit as fit,
 )
 from .synthesis.formulas import response_name as response_name
+from .synthesis.guarantee import (
+    Guarantee as Guarantee,
+    Reference as Reference,
+    Statement as Statement,
+)
 from .synthesis.posterior import Fit as Fit, load_fit as load_fit
 from .synthesis.sampling import Sampling as Sampling
 from .synthesis.transforms import Transform as Transform

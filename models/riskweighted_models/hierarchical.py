@@ -1,7 +1,7 @@
 """Regression with coefficients that vary by group (S001, the lab's JAGS model, for any grouping)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -94,6 +94,8 @@ class Hierarchical:
         See `riskweighted.synthesis.transforms.Transform`.
     """
 
+    data_dependent: ClassVar[tuple[str, ...]] = ()
+
     formula: str
     groups: tuple[str, ...] = ()
     scale_groups: tuple[str, ...] = ()
@@ -155,7 +157,11 @@ class Hierarchical:
             record = 0.5 * (pt.log(by_record) - np.log(2 * np.pi) - by_record * (prepared.z - mean) ** 2)
             total = (alpha * record).sum()
         monitored = ("common", "tau", "precision", "level", *(("slope",) if p else ()))
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n)
+        return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n, records=record)
+
+    def response(self, prepared: GroupedResponse) -> np.ndarray:
+        """The transformed response, (n,)."""
+        return prepared.z
 
     def log_likelihood(self, theta: Draw, prepared: GroupedResponse) -> np.ndarray:
         """log p(z_i | theta) on the transformed scale, (n,)."""

@@ -65,7 +65,9 @@ class LinearRegression(StandardUnits):
             off = coefficient - data["least_squares"]
             squares = data["residual_squares"] + off @ data["gram"] @ off
             total = -data["total_weight"] * (pt.log(sigma) + 0.5 * np.log(2 * np.pi)) - 0.5 * squares / sigma**2
-        return Blueprint(model, total, weigh, ("coefficient", "sigma"), p * p, geometry)
+            standard = (prepared.z - pt.as_tensor(columns) @ coefficient) / sigma
+            records = -pt.log(sigma) - 0.5 * np.log(2 * np.pi) - 0.5 * standard**2
+        return Blueprint(model, total, weigh, ("coefficient", "sigma"), p * p, geometry, records=records)
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""

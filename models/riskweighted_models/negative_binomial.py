@@ -1,7 +1,7 @@
 """Negative-binomial regression and its finite mixture, for counts (S003 section 2.4)."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -89,6 +89,9 @@ class NegativeBinomial:
         See `NormalMixture`.
     """
 
+    probability_mass: ClassVar[bool] = True
+    data_dependent: ClassVar[tuple[str, ...]] = ()
+
     formula: str
     components: int = 1
     concentration: float | str = 5.0
@@ -132,7 +135,12 @@ class NegativeBinomial:
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(second - overall**2))
             total = (alpha * record).sum()
-        return Blueprint(model, total, weigh, label_free(self.components, p), m * self.components)
+            records = record[prepared.which]
+        return Blueprint(model, total, weigh, label_free(self.components, p), m * self.components, records=records)
+
+    def response(self, prepared: DistinctCounts) -> np.ndarray:
+        """The counts, (n,)."""
+        return np.asarray(prepared.counts[prepared.which])
 
     def log_likelihood(self, theta: Draw, prepared: DistinctCounts) -> np.ndarray:
         """log p(y_i | theta), (n,)."""

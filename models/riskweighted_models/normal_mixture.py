@@ -102,7 +102,7 @@ class NormalMixture(StandardUnits):
             total = (alpha * record).sum()
         terms = n * self.components * (2 if self._gates(p) else 1)
         geometry = (lambda weights: self._geometry(weights, prepared)) if p else None
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, label_free(self.components, p), terms, geometry)
+        return Blueprint(model, total, lambda weights: {"alpha": weights}, label_free(self.components, p), terms, geometry, records=record)
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""

@@ -95,6 +95,15 @@ class StandardUnits:
         return ScaledResponse((values - location) / scale, design, raw_columns(design), location, scale, self._transform)
 
     @property
+    def data_dependent(self) -> tuple[str, ...]:
+        """Location and scale where they are left to the data."""
+        return ("location", "scale") if self.location is None else ()
+
+    def response(self, prepared: ScaledResponse) -> np.ndarray:
+        """The transformed response in standard units, (n,)."""
+        return prepared.z
+
+    @property
     def _transform(self) -> Transform:
         return Transform(self.transform, self.transform_constant)
 

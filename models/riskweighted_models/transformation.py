@@ -150,6 +150,13 @@ class Transformation:
         """The synthesized column."""
         return response_name(self.formula)
 
+    @property
+    def data_dependent(self) -> tuple[str, ...]:
+        """Bounds and knots where they are left to the data, and the unit of the grid, which always is."""
+        bounds = checked_bounds(self.support)
+        open_above = bounds is None or np.isinf(bounds.high)
+        return (*(("support",) if open_above else ()), *(("knots",) if self.knots is None else ()), "the unit of the grid (precision)")
+
     def prepare(self, data: pd.DataFrame) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
         return self._prepare(data, FEWEST_DISTINCT)

@@ -15,7 +15,7 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
-from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, load_synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, data_dependent, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
@@ -178,6 +178,13 @@ class TwoPart:
     def target(self) -> str:
         """The synthesized column."""
         return response_name(self.formula)
+
+    @property
+    def data_dependent(self) -> tuple[str, ...]:
+        """Which statuses there are and which follow predictors is found in the data; so is what the model of amounts takes from them."""
+        bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
+        of_value = data_dependent(self._value_model(Bounds(0.0, bounds.high), self.formula)) or ()
+        return ("the statuses and their predictors (counts of events)", *(f"{name} of value = {self.value!r}" for name in of_value))
 
     def _value_model(self, bounds: Bounds, formula: str, sign: str = _POSITIVE) -> Synthesizer:
         """The synthesizer of the values of one sign; knots that are given are those of positive values."""

@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from riskweighted import __version__
+from riskweighted.commands.accountant import accountant
 from riskweighted.commands.assess import assess
 from riskweighted.commands.reidentify import reidentify
 from riskweighted.commands.release import release
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
 )
-for command in (run, demo, tune, sweep, weights, assess, reidentify, report, summary, release, synthesizers):
+for command in (run, demo, tune, sweep, weights, assess, reidentify, report, summary, release, accountant, synthesizers):
     app.command()(command)
 
 

@@ -92,6 +92,7 @@ def _run(
             "synthetic datasets": f"{plan.datasets} per scheme",
             "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
             "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
+            **({"guarantee": statement.sentences(repr(study.target))[0]} if (statement := named.statement()) is not None else {}),
             "results": f"{out}" + (" (exists)" if out.exists() else ""),
         }
         for name, value in lines.items():
@@ -126,6 +127,8 @@ def _run(
     output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
     for line in told(finished.evaluation, UNWEIGHTED):
         output.print(line)
+    for line in _proved(study):
+        output.print(line)
     output.print(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")
     failed = finished.summary.index[finished.summary["converged"] == "NO"]
     if len(failed):
@@ -152,6 +155,19 @@ def _with_errors(finished: "Run") -> "pd.DataFrame":
 def _target_line(study: "Study") -> str:
     asked = study.weights.tuning
     return f"{asked.target} at most {asked.at_most:g}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
+
+
+def _proved(study: "Study") -> list[str]:
+    """What is proved of the datasets, and on what conditions."""
+    from riskweighted.runs.guaranteed import SECRET_ONLY
+
+    statement = study.statement()
+    if statement is None:
+        return []
+    first, *conditions = statement.sentences(repr(study.target))
+    schemes = len(study.weights.schemes)
+    together = f" This is of each of {schemes} schemes; released together, their epsilons add up." if schemes > 1 else ""
+    return [f"{first}{together}", *conditions, *([SECRET_ONLY] if study.reproducible else []), "Guarantee: tables/guarantee.csv"]
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:

@@ -17,7 +17,7 @@ that draws meet them anyway, and what the posterior itself gives away; risk meas
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -98,10 +98,13 @@ def gather_secrets(
     tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
     values = confidential[target].to_numpy(dtype=float)
-    precision, chance = run.study.release.precision or find_precision(confidential[target]), {}
+    given, precision, chance = run.study.guarantee, run.study.release.precision, {}
+    if precision is None:
+        precision = find_precision(confidential[target]) if given is None else 1.0  # of whole numbers, which alone need not state one
     for scheme in schemes:
         alpha = pd.Series(run.weights[scheme].to_numpy(dtype=float), confidential.index)
-        fitted = model.load(run.posterior_path(scheme), alpha)
+        fitted = model.load(run.posterior_path(scheme), alpha, guarantee=given, L=run.study.release.L)
+        fitted = replace(fitted, censoring=None)  # these datasets do not leave, so that no guarantee limits their number
         fresh = fitted.synthesize(_FRESH, random_seed=run.streams.seed_for("leak check", scheme), precision=precision)
         chance[scheme] = chance_of([frame[target].to_numpy(dtype=float) for frame in fresh], values, precision)
     draws = [variable.to_numpy().ravel() for fit in posteriors.values() for variable in fit.values() if "draw" in variable.dims]

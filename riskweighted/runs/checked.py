@@ -13,6 +13,7 @@ from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.copies import refuse_copies
+from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
@@ -108,6 +109,7 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     model = prepare_model(synthesizer, confidential)
+    refuse_data_dependent(study, model)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)
     return CheckedStudy(study, world, model, baselines, analysis, weights, _sparse_levels(model, weights))

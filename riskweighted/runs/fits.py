@@ -41,16 +41,18 @@ class Fits:
 
     def of(self, scheme: str, alpha: pd.Series, which: str = "") -> Fit:
         """The fit of a scheme whose weights are alpha (n,)."""
-        seed = self.streams.seed_for("fit", scheme)
+        study, seed = self.checked.study, self.streams.seed_for("fit", scheme)
         made_for = self._fingerprint(alpha, seed)
         if recall(self._path(made_for), made_for) is not None:
             with self.reporter.step(f"reading the finished fit {scheme}"):
-                return self.checked.model.load(self._path(made_for), alpha, seed)
+                return self.checked.model.load(self._path(made_for), alpha, seed, guarantee=study.guarantee, L=study.release.L)
         if self._compiled is None:
-            with self.reporter.step(f"compiling {self.checked.study.synthesizer.name}"):
-                self._compiled = compile_prepared(self.checked.model)
+            with self.reporter.step(f"compiling {study.synthesizer.name}"):
+                self._compiled = compile_prepared(self.checked.model, study.guarantee is not None)
         with self.reporter.step(f"fitting {scheme}{which}") as advance:
-            fitted = self._compiled.sample(alpha, random_seed=seed, sampling=self.checked.study.sampling, progress=advance)
+            fitted = self._compiled.sample(
+                alpha, random_seed=seed, sampling=study.sampling, progress=advance, guarantee=study.guarantee, L=study.release.L
+            )
         self.keep(fitted, seed)
         return fitted
 
@@ -71,6 +73,8 @@ class Fits:
         """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
         study = self.checked.study
         parts = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), self.checked.model.fingerprint]
+        if study.guarantee is not None:
+            parts += [to_table(study.guarantee), study.release.L]
         digest = hashlib.sha256(json.dumps(parts, default=str).encode())
         digest.update(alpha.to_numpy().tobytes())
         return digest.hexdigest()[:24]

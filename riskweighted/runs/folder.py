@@ -19,7 +19,7 @@ from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import FILE, streams_bytes
-from riskweighted.synthesis.precision import find_precision, in_words
+from riskweighted.synthesis.precision import in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.target import TunedScheme
@@ -102,12 +102,13 @@ def write_results(
     manifest = {
         "settings": settings,
         "versions": versions(),
-        "precision": {study.target: in_words(study.release.precision or find_precision(checked.world.confidential[study.target]))},
+        "precision": {study.target: in_words(study.release.precision or fits[study.weights.schemes[0]].precision)},
         "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "scheme")},
         "input": {
             "records": len(checked.world.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
         },
+        **({"guarantee": list(statement.sentences(repr(study.target)))} if (statement := study.statement()) is not None else {}),
         "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -23,6 +23,7 @@ from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.fits import Fits
 from riskweighted.runs.folder import check_replaceable, write_results
+from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.target import TunedScheme, meet_target
@@ -147,6 +148,9 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         "convergence": convergence,
         "fit_check": fit_check,
     }
+    statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
+    if statements:
+        tables["guarantee"] = guarantee_table(statements)
     tables |= ({} if choice is None else {"choice": choice.table}) | ({} if tuned is None else dict(tuned.tables))
     chosen = [*([] if choice is None else ["the model (tables/choice.csv)"]), *([] if tuned is None else ["a scheme (tables/tuning.csv)"])]
     remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."

@@ -28,8 +28,10 @@ from riskweighted.common.settings import (
 )
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer
+from riskweighted.synthesis.censoring import refusal
+from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer, probability_mass
 from riskweighted.synthesis.formulas import response_name
+from riskweighted.synthesis.guarantee import Guarantee, Reference, Statement
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
@@ -51,6 +53,7 @@ __all__ = [
 Radius = float | Mapping[str, float]
 _MOST_DATASETS = 100_000
 AUTO = "auto"  # in place of a synthesizer's name: a run compares those that take the data
+_PUBLIC_SCHEMES = (UNWEIGHTED, "uniform")  # weights that are the same for all records, whatever the data
 _UNNAMED = f"the study names no model (name = {AUTO!r}): `run` it, which chooses one and writes a study file that names it"
 
 
@@ -204,6 +207,8 @@ class Study:
     ----------
     data, scenario, synthesizer, weights, sampling, release, evaluation
         The sections of a study file.
+    guarantee : Guarantee, optional
+        A section, too: what is to be proved of the L datasets of each scheme (METHODS section 9.3).
     baselines : mapping of name to settings
         Ways to protect the data without a model, for comparison: each a section of its own in the file.
     seed : int
@@ -219,6 +224,7 @@ class Study:
     sampling: Sampling = field(default_factory=Sampling)
     release: ReleaseSettings = ReleaseSettings()
     evaluation: EvaluatingSettings = EvaluatingSettings()
+    guarantee: Guarantee | None = None
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=APART)
     seed: int = 0
     reproducible: bool = False
@@ -229,6 +235,7 @@ class Study:
             raise InputError("seed must be a whole number >= 0, got None")
         if not isinstance(self.reproducible, bool):
             raise InputError(f"reproducible must be true or false, got {self.reproducible!r}")
+        self._check_guarantee()
         most = self.sampling.chains * self.sampling.draws
         if most < self.release.L:
             raise InputError(
@@ -244,6 +251,30 @@ class Study:
                 self._scenario_with(radius)
             except InputError as error:
                 raise InputError(f"setting '{section}.radius': {error}") from None
+
+    def _check_guarantee(self) -> None:
+        """Refuse what a file cannot hold, and an automatic choice of the model, which looks at the data before any fit."""
+        if self.guarantee is None:
+            return
+        if not isinstance(self.guarantee.reference, Reference | None):
+            raise InputError("guarantee.reference must be a distribution with its parameters in a study, which is written to a file")
+        if self.synthesizer.name == AUTO:
+            raise refusal(self.data_dependent())
+
+    def data_dependent(self) -> list[str]:
+        """What is taken from the data besides the synthesizer's own settings, in words."""
+        weights: Any = self.weights
+        weighted = [scheme for scheme in weights.schemes if parse_scheme(scheme).name not in _PUBLIC_SCHEMES]
+        found = [f"the choice of a model (synthesizer.name = {AUTO!r})"] if self.synthesizer.name == AUTO else []
+        if weighted:
+            found.append(f"the weights of {listing(weighted)} (weights.schemes may hold {listing(_PUBLIC_SCHEMES)})")
+        if getattr(weights, "target", None) is not None:
+            found.append("a setting tuned on the data (weights.target)")
+        return found
+
+    def statement(self) -> Statement | None:
+        """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
+        return None if self.guarantee is None else self.guarantee.statement(self.release.L, probability_mass(self.make_synthesizer()))
 
     @classmethod
     def from_table(cls, table: object, place: str) -> "Study":
@@ -387,7 +418,7 @@ def load_study(path: str | Path) -> Study:
     ----------
     path : str or Path
         A TOML file with the tables [data], [scenario], [synthesizer], and optionally [weights], [sampling],
-        [release], [evaluation], and a table for each baseline.
+        [release], [evaluation], [guarantee], and a table for each baseline.
 
     Raises
     ------

@@ -143,6 +143,8 @@ def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mo
 def _fit_of(study: Study, scheme: str, model: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that decides the fit of a scheme."""
     sampled = {**model, "sampling": to_table(study.sampling), "seed": study.seed, "label": scheme}
+    if study.guarantee is not None:
+        sampled |= {"guarantee": to_table(study.guarantee), "L": study.release.L}
     if scheme == UNWEIGHTED:
         return sampled
     weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
@@ -230,8 +232,10 @@ def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, xr.D
     made_of = None if source is None else _again(group, source, confidential, posteriors[str(group.first.source)])
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), label, made_of)
     sampling = replace(study.sampling, cores=group.cores)
-    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential))
-    return compiled.sample(alpha, random_seed=seed_for(study.seed, "fit", label), sampling=sampling), float(alpha.mean())
+    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential), study.guarantee is not None)
+    seed = seed_for(study.seed, "fit", label)
+    fitted = compiled.sample(alpha, random_seed=seed, sampling=sampling, guarantee=study.guarantee, L=study.release.L)
+    return fitted, float(alpha.mean())
 
 
 def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: xr.Dataset | None) -> Fit | None:
@@ -241,7 +245,8 @@ def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: xr.
     study = group.first.study
     model = prepare_model(study.make_synthesizer(), confidential)
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), scheme)
-    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared)
+    censoring = model.censor(study.guarantee, alpha, study.release.L)
+    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared, censoring=censoring)
 
 
 class _Work:

@@ -174,7 +174,7 @@ def _study_at(base: dict[str, Any], settings: Mapping[str, Any]) -> Study:
     changed = dict(base)
     for name, value in settings.items():
         section, _, key = name.partition(".")
-        changed[section] = {**changed.get(section, {}), key: value} if key else value
+        changed[section] = {**(changed.get(section) or {}), key: value} if key else value
     try:
         return make_study(changed)
     except InputError as error:

@@ -26,6 +26,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable
+from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import DataSettings
 from riskweighted.sweeps.cells import Cell, Group, Outcome, Result, describe, group_cells, identify, run_group
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
@@ -154,9 +155,13 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
         yield f"{label} {common} {study.baselines[label]!r}", lambda: prepare_model(study.make_baseline(label), data)
     elif label == CONFIDENTIAL:
         unweighted = replace(study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={})
-        yield f"study {common} {study.evaluation!r}", lambda: check_study(unweighted, data)
+        yield f"study {common} {study.evaluation!r} {study.guarantee!r} {study.release.precision}", lambda: check_study(unweighted, data)
     else:
         scenario = study.weighting_scenario()
+        if study.guarantee is not None:
+            alone = replace(study, weights=replace(study.weights, schemes=(label,)))
+            proved = f"guarantee {label} {common} {study.release.precision}"
+            yield proved, lambda: refuse_data_dependent(alone, prepare_model(study.make_synthesizer(), data))
         if scheme_source(label) is None:
             yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_alpha(make_world(data, scenario), label)
         cluster = study.weights.cluster

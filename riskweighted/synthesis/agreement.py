@@ -12,18 +12,25 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from riskweighted.common.errors import listing
+from riskweighted.synthesis.censoring import DATA, Censoring
 from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.synthesis.drawing import draw_values
 
 if TYPE_CHECKING:
     import pymc as pm
+    from pytensor.tensor import TensorVariable
 
 __all__ = [
     "PLAIN",
+    "Records",
     "WeightedSum",
     "check_agreement",
     "check_at_draws",
+    "check_censored",
     "check_density",
+    "check_records",
+    "compile_clipped_sum",
+    "compile_records",
     "compile_weighted_sum",
     "free_shapes",
     "record_terms",
@@ -34,6 +41,7 @@ PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize"
 _TOLERANCE = 1e-6  # of sum_i alpha_i |log p_i|: sufficient statistics and single precision pass, a lost constant does not
 
 WeightedSum = Callable[[Draw, np.ndarray], float]
+Records = Callable[[Draw], np.ndarray]
 
 
 def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int) -> WeightedSum:
@@ -50,22 +58,42 @@ def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int)
     unknown = [name for name in names if name not in held]
     if unknown:
         raise ContractError(f"{type(synthesizer).__name__}: weigh names {listing(unknown)}; its model has pm.Data {listing(held)}")
+    function = _function(model, blueprint.weighted_log_likelihood, names)
+
+    def weighted_sum(theta: Draw, alpha: np.ndarray) -> float:
+        return float(function(theta, blueprint.weigh(alpha)))
+
+    return weighted_sum
+
+
+def compile_clipped_sum(blueprint: Blueprint, total: "TensorVariable[Any, Any]") -> Callable[[Draw, Mapping[str, Any]], float]:
+    """A sum of clipped contributions (`riskweighted.synthesis.censoring`) as a function of one posterior draw and the values of `DATA`."""
+    function = _function(blueprint.model, total, DATA)
+    return lambda theta, values: float(function(theta, values))
+
+
+def compile_records(blueprint: Blueprint) -> Records | None:
+    """The blueprint's log-likelihood record by record, (n,), as a function of one posterior draw; None where it gives none."""
+    if blueprint.records is None:
+        return None
+    function = _function(blueprint.model, blueprint.records, [])
+    return lambda theta: np.asarray(function(theta, {}))
+
+
+def _function(model: "pm.Model", output: "TensorVariable[Any, Any]", names: Sequence[str]) -> Callable[[Draw, Mapping[str, Any]], Any]:
+    """A node of the graph as a function of the free variables and of the named ``pm.Data``."""
+    held = {str(variable.name): variable for variable in model.data_vars}
     inputs = {held[name]: held[name].type() for name in names}
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
             [*model.free_RVs, *inputs.values()],
-            blueprint.weighted_log_likelihood,
+            output,
             givens=inputs,
             mode=PLAIN,
             on_unused_input="ignore",
             allow_input_downcast=True,
         )
-
-    def weighted_sum(theta: Draw, alpha: np.ndarray) -> float:
-        values = blueprint.weigh(alpha)
-        return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names)))
-
-    return weighted_sum
+    return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
 
 
 def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
@@ -143,6 +171,46 @@ def check_agreement(
             found, near = weighted_sum(theta, alpha), _TOLERANCE * (np.abs(parts).sum() + 1e-3)
             if not abs(found - parts.sum()) <= near:
                 raise ContractError(f"{name}: {_difference(label, found, parts.sum(), weighted_sum(theta, np.ones(n)), near)}")
+
+
+def check_records(synthesizer: Synthesizer, prepared: Any, records: Records, thetas: Sequence[Draw], n: int) -> None:
+    """Refuse a synthesizer whose ``records`` in the graph are not its log_likelihood, record by record.
+
+    Raises
+    ------
+    ContractError
+    """
+    for theta in thetas:
+        terms, found = record_terms(synthesizer, theta, prepared, n), records(theta)
+        name = type(synthesizer).__name__
+        if found.shape != (n,):
+            raise ContractError(f"{name}: records of build() must be {n} numbers, one a record; got shape {found.shape}")
+        finite = np.isfinite(terms)
+        off = int((np.abs(found - terms)[finite] > _TOLERANCE * (1 + np.abs(terms[finite]))).sum())
+        if off:
+            raise ContractError(f"{name}: records of build() are not log_likelihood(theta, prepared): they differ in {off} of {n} records")
+
+
+def check_censored(
+    synthesizer: Synthesizer,
+    prepared: Any,
+    censoring: Censoring,
+    alpha: np.ndarray,
+    thetas: Sequence[Draw],
+    records: Records,
+    clipped: Callable[[Draw, Mapping[str, Any]], float],
+) -> None:
+    """What a fit under a guarantee is asked besides: what was sampled is the sum of clipped contributions of log_likelihood.
+
+    Raises
+    ------
+    ContractError
+    """
+    check_records(synthesizer, prepared, records, thetas, len(alpha))
+    for theta in thetas:
+        parts = censoring.contributions(alpha, record_terms(synthesizer, theta, prepared, len(alpha)))
+        if not abs(clipped(theta, censoring.values(alpha)) - parts.sum()) <= _TOLERANCE * (np.abs(parts).sum() + 1e-3):
+            raise ContractError(f"{type(synthesizer).__name__}: the censored sum that is sampled is not that of log_likelihood, clipped")
 
 
 def check_at_draws(

@@ -26,6 +26,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "the same seed gives the same draws": clauses.seeds_repeat,
     "true values are declared": clauses.true_values_declared,
     "graph and log_likelihood agree for every alpha": clauses.graph_agrees,
+    "records are log_likelihood, one by one": clauses.records_agree,
     "alpha = 0 leaves a record out": clauses.zero_leaves_out,
     "a whole-number alpha replicates records": clauses.whole_numbers_replicate,
     "the order of records does not matter": clauses.order_is_free,
@@ -35,6 +36,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "at(frame): a missing level keeps its column": refusals.missing_level_kept,
     "at(frame): an unseen level is refused": refusals.unseen_level_refused,
     "mass is the share of draws": clauses.mass_is_share,
+    "what is taken from the data is declared": clauses.dependence_declared,
 }
 
 _THETAS = 4

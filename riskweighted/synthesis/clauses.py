@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.synthesis.agreement import WeightedSum, check_agreement, record_terms
-from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.synthesis.agreement import WeightedSum, check_agreement, check_records, compile_records, record_terms
+from riskweighted.synthesis.censoring import refuse_dependence
+from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer, data_dependent
 from riskweighted.synthesis.drawing import as_column, draw_values
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "at",
     "close",
     "data_left_alone",
+    "dependence_declared",
     "draws_fit",
     "frozen_value",
     "graph_agrees",
@@ -26,6 +28,7 @@ __all__ = [
     "order_is_free",
     "other_responses",
     "priors_alone",
+    "records_agree",
     "require",
     "same_recipe",
     "seeds_repeat",
@@ -137,6 +140,30 @@ def graph_agrees(trial: Trial) -> None:
     rng = np.random.default_rng(2)
     alphas = {"alpha = 1": np.ones(trial.n), "another alpha": rng.random(trial.n), "a third alpha": rng.random(trial.n)}
     check_agreement(trial.synthesizer, trial.prepared, weighted_sum, trial.thetas, alphas)
+
+
+def records_agree(trial: Trial) -> None:
+    """The records of the graph, where it gives them, are log_likelihood one by one."""
+    blueprint, _ = needs_likelihood(trial)
+    records = compile_records(blueprint)
+    if records is None:
+        raise Skipped("no records in the blueprint, which are optional; a guarantee needs them")
+    check_records(trial.synthesizer, trial.prepared, records, trial.thetas, trial.n)
+
+
+def dependence_declared(trial: Trial) -> str:
+    """What is taken from the data is declared; where nothing is, values of other records move no term and no draw."""
+    needs_likelihood(trial)
+    settings = data_dependent(trial.synthesizer)
+    if settings is None:
+        raise Skipped("no data_dependent, which is optional; a guarantee needs it")
+    if settings:
+        return f"declared: {', '.join(settings)}"
+    refuse_dependence(trial.synthesizer, trial.prepared, trial.data, trial.thetas)
+    respond = getattr(trial.synthesizer, "response", None)
+    if callable(respond):
+        require(np.shape(respond(trial.prepared)) == (trial.n,), trial, f"response must give {trial.n} numbers, one a record")
+    return ""
 
 
 def zero_leaves_out(trial: Trial) -> None:

@@ -21,8 +21,10 @@ __all__ = [
     "Prepared",
     "Synthesizer",
     "baseline_names",
+    "data_dependent",
     "keeps_true_values",
     "load_synthesizer",
+    "probability_mass",
     "synthesizer_names",
 ]
 
@@ -56,6 +58,9 @@ class Blueprint(NamedTuple):
         The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
         free variables of the model laid end to end, that gives the log density (up to a constant) and its gradient (d,). No free
         variable may be bounded. At every fit the framework holds it to the model.
+    records : TensorVariable (n,), optional
+        log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
+        (`riskweighted.synthesis.censoring`); without it there is none.
     """
 
     model: "pm.Model"
@@ -65,6 +70,7 @@ class Blueprint(NamedTuple):
     density_terms: int
     geometry: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     density: Callable[[np.ndarray], Density] | None = None
+    records: "TensorVariable[Any, Any] | None" = None
 
 
 class ContractError(InputError):
@@ -85,11 +91,16 @@ class Prepared(Protocol):
 class Synthesizer(Protocol):
     """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
 
-    Four things are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
+    These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
     on the original scale, (n,) (for a whole-number target the bounds stand at halves); ``draws_points = True`` for
     a model that draws single values such as zero with positive probability; and ``keeps_true_values = True`` for
     a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``, public
     bounds that draws keep to, so that rounding keeps to them too.
+
+    A guarantee (`riskweighted.synthesis.guarantee`) needs ``data_dependent``: names of all that priors, likelihood or draws take from the
+    sensitive values besides the record's own likelihood, as the settings stand; () for nothing. It asks for ``response(prepared)``, the
+    values on the model's scale (n,), where a reference is given. ``probability_mass = True`` says that the likelihood is a probability,
+    whose logarithm is never positive.
     """
 
     @property
@@ -112,6 +123,25 @@ class Synthesizer(Protocol):
 def keeps_true_values(synthesizer: Synthesizer) -> bool:
     """Whether its output holds confidential values, as top-coding's does: confidential, whatever it is called."""
     return bool(getattr(synthesizer, "keeps_true_values", False))
+
+
+def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
+    """The settings that it takes from the data as they stand; None where it does not say.
+
+    Raises
+    ------
+    ContractError
+        If it says something else than names.
+    """
+    stated = getattr(synthesizer, "data_dependent", None)
+    if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
+        raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")
+    return stated
+
+
+def probability_mass(synthesizer: Synthesizer) -> bool:
+    """Whether its likelihood is a probability, whose logarithm is never positive, rather than a density."""
+    return getattr(synthesizer, "probability_mass", False) is True
 
 
 def synthesizer_names() -> list[str]:

@@ -5,8 +5,9 @@ This file, `agreement`, `checking` and `convergence` beside it are the ones that
 
 import warnings
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,23 @@ import xarray as xr
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.frames import check_weights
-from riskweighted.synthesis.agreement import WeightedSum, check_at_draws, check_density, compile_weighted_sum, free_shapes
+from riskweighted.synthesis.agreement import (
+    Records,
+    WeightedSum,
+    check_at_draws,
+    check_censored,
+    check_density,
+    compile_clipped_sum,
+    compile_records,
+    compile_weighted_sum,
+    free_shapes,
+)
+from riskweighted.synthesis.censoring import Censoring, censor, clipped_sum, obstacles, refusal, refuse_dependence
 from riskweighted.synthesis.chains import Progress, run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.synthesis.sampling import Sampling
 
@@ -32,9 +45,19 @@ with warnings.catch_warnings():
 __all__ = ["CompiledModel", "compile_model", "compile_prepared", "fit"]
 
 
+class Censored(NamedTuple):
+    """What of a censored model is held to its log_likelihood: the ``records`` of its graph and their ``clipped`` sum."""
+
+    records: Records
+    clipped: Callable[..., float]
+
+
 @dataclass(frozen=True)
 class CompiledModel:
-    """A synthesizer compiled for one dataset; samples for any weight vector without compiling again."""
+    """A synthesizer compiled for one dataset; samples for any weight vector without compiling again.
+
+    ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any guarantee and equal weights.
+    """
 
     synthesizer: Synthesizer
     confidential: pd.DataFrame = field(repr=False)
@@ -43,6 +66,7 @@ class CompiledModel:
     compiled: Any = field(repr=False)
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
     data: str | None = None
+    censored: Censored | None = field(default=None, repr=False)
 
     def sample(
         self,
@@ -51,22 +75,35 @@ class CompiledModel:
         random_seed: int | None = None,
         sampling: Sampling | None = None,
         progress: Progress | None = None,
+        guarantee: Guarantee | None = None,
+        L: int = 20,  # noqa: N803
     ) -> Fit:
-        """Sample the pseudo posterior with weights alpha; see `fit`."""
+        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
         check_seed(random_seed)
         checked = _check_alpha(alpha, self.confidential.index)
-        return self._sample(checked, random_seed, sampling or Sampling(), progress)
+        if (guarantee is None) != (self.censored is None):
+            raise InputError(f"guarantee: this model was compiled {'without' if self.censored is None else 'for'} one; compile it again")
+        censoring = censor(self.synthesizer, self.prepared, self.confidential, checked, guarantee, L) if guarantee is not None else None
+        return self._sample(checked, random_seed, sampling or Sampling(), progress, censoring)
 
-    def _sample(self, checked: pd.Series, random_seed: int | None, sampling: Sampling, progress: Progress | None) -> Fit:
+    def _sample(
+        self,
+        checked: pd.Series,
+        random_seed: int | None,
+        sampling: Sampling,
+        progress: Progress | None,
+        censoring: Censoring | None = None,
+    ) -> Fit:
         """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
             _check_contract(fitted, None)
             return fitted
-        posterior, divergences = self._chains(checked.to_numpy(), sampling, random_seed, progress)
-        fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
-        _check_contract(fitted, self.weighted_sum, self.blueprint)
+        posterior, divergences = self._chains(checked.to_numpy(), censoring, sampling, random_seed, progress)
+        made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data, censoring)
+        fitted = Fit(*made)
+        _check_contract(fitted, self.weighted_sum, self.blueprint, self.censored)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
             failed = fitted.diagnostics[~fitted.diagnostics["converged"]]
@@ -79,24 +116,36 @@ class CompiledModel:
             )
         return fitted
 
-    def _chains(self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> tuple[xr.Dataset, int]:
-        """Draws for these weights, and how many transitions diverged."""
+    def _chains(
+        self,
+        alpha: np.ndarray,
+        censoring: Censoring | None,
+        sampling: Sampling,
+        random_seed: int | None,
+        progress: Progress | None,
+    ) -> tuple[xr.Dataset, int]:
+        """Draws for these weights and this clip, and how many transitions diverged."""
         assert self.blueprint is not None
         if self.blueprint.density is not None:
             return run_density(self.blueprint.density(alpha), free_shapes(self.blueprint.model), sampling, random_seed, progress)
-        values = self.blueprint.weigh(alpha)
+        values = self.blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if self.blueprint.geometry is not None:
             values |= self.blueprint.geometry(alpha)
         return run_chains(self.compiled.with_data(**values), sampling, random_seed, progress)
 
 
-def _check_contract(fitted: Fit, weighted_sum: WeightedSum | None, blueprint: Blueprint | None = None) -> None:
+def _check_contract(
+    fitted: Fit, weighted_sum: WeightedSum | None, blueprint: Blueprint | None = None, censored: Censored | None = None
+) -> None:
     """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
     check_at_draws(fitted.synthesizer, fitted.prepared, fitted.alpha.to_numpy(), thetas, weighted_sum)
     if blueprint is not None:
         check_density(fitted.synthesizer, blueprint, fitted.alpha.to_numpy(), thetas)
+    if fitted.censoring is not None and censored is not None:
+        check_censored(fitted.synthesizer, fitted.prepared, fitted.censoring, fitted.alpha.to_numpy(), thetas, *censored)
+        refuse_dependence(fitted.synthesizer, fitted.prepared, fitted.confidential, thetas)
 
 
 def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
@@ -119,35 +168,53 @@ def _compile(model: "pm.Model") -> Any:
 _recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
 
 
-def compile_prepared(model: PreparedModel) -> CompiledModel:
-    """The model compiled; the last few are kept, since compiling takes seconds."""
-    key = (model.synthesizer, model.fingerprint)
+def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledModel:
+    """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds."""
+    key = (model.synthesizer, model.fingerprint, censored)
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], confidential=model.confidential)
     blueprint = model.build()
-    compiled, weighted_sum = None, None
+    compiled, weighted_sum, clipped = None, None, None
     if blueprint is not None:
-        weighted_sum = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential))
+        weighted_sum, total = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential)), blueprint.weighted_log_likelihood
+        if censored:
+            clipped, total = _censored(model, blueprint)
         with blueprint.model:
-            pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
+            pm.Potential("weighted_log_likelihood", total)
         compiled = _compile(blueprint.model) if blueprint.density is None else None
-    made = (model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum, model.fingerprint)
+    made = (model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum, model.fingerprint, clipped)
     _recent[key] = CompiledModel(*made)
     while len(_recent) > 4:
         _recent.popitem(last=False)
     return _recent[key]
 
 
-def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> CompiledModel:
+def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any]:
+    """What a censored model is checked by, and its sum of clipped contributions."""
+    found, records = obstacles(model.synthesizer, model.prepared), compile_records(blueprint)
+    if found or records is None:
+        raise refusal(found)
+    total = clipped_sum(blueprint, len(model.confidential))
+    return Censored(records, compile_clipped_sum(blueprint, total)), total
+
+
+def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame, *, censored: bool = False) -> CompiledModel:
     """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
+
+    Parameters
+    ----------
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    censored : bool
+        Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
 
     Raises
     ------
     InputError
-        Whatever the synthesizer finds wrong with the data.
+        Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
     """
-    return compile_prepared(prepare_model(synthesizer, confidential))
+    return compile_prepared(prepare_model(synthesizer, confidential), censored)
 
 
 def fit(
@@ -162,6 +229,8 @@ def fit(
     cores: int | None = None,
     target_accept: float | None = None,
     progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
 ) -> Fit:
     """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).
 
@@ -178,12 +247,17 @@ def fit(
         See `Sampling`.
     progress : callable, optional
         Called with (draws done, draws in all) twice a second.
+    guarantee : Guarantee, optional
+        Sample the censored pseudo posterior (METHODS section 9.3), whose datasets have a proved epsilon; `Fit.statement` says what holds.
+        Alpha must be the same for all records.
+    L : int
+        The number of datasets that the guarantee is stated for; no more can be drawn from its fit.
 
     Raises
     ------
     InputError
         If weights are outside [0, 1], missing, of another length or index, or all zero, or if the data does not
-        suit the synthesizer.
+        suit the synthesizer. Under a guarantee also if anything is taken from the data, all of which it names.
     ContractError
         If the synthesizer's graph and log_likelihood disagree, alpha does not act, or it draws no n finite values.
 
@@ -195,17 +269,17 @@ def fit(
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
     check_seed(random_seed)
     checked = _check_alpha(alpha, confidential.index)
-    return compile_model(synthesizer, confidential)._sample(checked, random_seed, sampling, progress)
+    model = prepare_model(synthesizer, confidential)
+    censoring = model.censor(guarantee, checked, L)
+    return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
 
 
 def _quantities(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:
     """The log pseudo-likelihood and every scalar of the monitored parameters, each (chains, draws)."""
     sizes = fitted.posterior.sizes
-    alpha = fitted.alpha.to_numpy()
     quantities = {"log_pseudo_likelihood": np.empty((sizes["chain"], sizes["draw"]))}
     for chain, draw in np.ndindex(sizes["chain"], sizes["draw"]):
-        terms = fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
-        quantities["log_pseudo_likelihood"][chain, draw] = alpha @ terms
+        quantities["log_pseudo_likelihood"][chain, draw] = fitted.contributions(fitted.draw(chain, draw)).sum()
     for name in monitored:
         values = fitted.posterior[name].values
         for place in np.ndindex(values.shape[2:]):

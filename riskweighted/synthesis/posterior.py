@@ -15,8 +15,10 @@ from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
+from riskweighted.synthesis.censoring import Censoring, censor
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
+from riskweighted.synthesis.guarantee import Guarantee, Statement
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
@@ -42,6 +44,8 @@ class Fit:
         That it was sampled with, where it is known.
     data : str or None
         Fingerprint of the confidential data, where it is known.
+    censoring : Censoring or None
+        How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
     """
 
     synthesizer: Synthesizer
@@ -52,6 +56,12 @@ class Fit:
     prepared: Any = field(repr=False)
     random_seed: int | None = field(default=None, repr=False)
     data: str | None = field(default=None, repr=False)
+    censoring: Censoring | None = field(default=None, repr=False)
+
+    @property
+    def statement(self) -> Statement | None:
+        """What is proved of its datasets, under a guarantee."""
+        return None if self.censoring is None else self.censoring.statement
 
     @property
     def converged(self) -> bool:
@@ -65,8 +75,11 @@ class Fit:
 
     @cached_property
     def precision(self) -> float | None:
-        """How finely the sensitive column is recorded, see `find_precision`."""
-        return find_precision(self.confidential[self.synthesizer.target])
+        """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells."""
+        column = self.confidential[self.synthesizer.target]
+        if self.censoring is not None:
+            return 1.0 if pd.api.types.is_integer_dtype(column.dtype) else None
+        return find_precision(column)
 
     @cached_property
     def largest_terms(self) -> np.ndarray:
@@ -86,9 +99,11 @@ class Fit:
         return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
 
     def contributions(self, theta: Draw) -> np.ndarray:
-        """alpha_i log p(y_i | theta), what each record adds to the log posterior, on the scale of the model, (n,)."""
+        """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), or that clipped."""
         alpha = self.alpha.to_numpy()
         terms = np.asarray(self.synthesizer.log_likelihood(theta, self.prepared), dtype=float)
+        if self.censoring is not None:
+            return self.censoring.contributions(alpha, terms)
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
 
     def synthesize(
@@ -111,7 +126,8 @@ class Fit:
             to leave; give one for experiments and tests.
         precision : float, optional
             Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
-            multiples, or they have 7 significant digits.
+            multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a column of whole-number dtype, whose
+            precision is then 1.
         parameters : {"draws", "mode"}
             "mode" draws every dataset from the mode of the posterior, as tools do that estimate and plug in: for comparison with them,
             not for release, since intervals of the combining rules are then too short. For models with a compiled density.
@@ -120,6 +136,11 @@ class Fit:
         -------
         list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
         dtypes and categories are kept.
+
+        Raises
+        ------
+        InputError
+            If L exceeds the number of draws, or what the guarantee of the fit is stated for.
 
         Warns
         -----
@@ -130,6 +151,7 @@ class Fit:
         """
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
+        self._check_guarantee(check_count(L), precision, parameters)
         plugged = plug_in(self) if parameters == "mode" else None
         streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
         choice = np.random.default_rng(streams.spawn(1)[0])
@@ -141,6 +163,20 @@ class Fit:
             frames.append(self.released(theta, np.random.default_rng(seed), precision))
         self._warn_of_explosion(frames)
         return frames
+
+    def _check_guarantee(self, count: int, precision: float | None, parameters: str) -> None:
+        """Refuse datasets that the guarantee does not cover."""
+        if self.statement is None:
+            return
+        if count > self.statement.L:
+            raise InputError(f"L must be at most {self.statement.L}, for which the guarantee of this fit is stated, got {count}; fit anew")
+        if parameters != "draws":
+            raise InputError("parameters must be 'draws' under a guarantee, which proves nothing of the mode")
+        if precision is None and self.precision is None:
+            raise InputError(
+                f"precision must be given under a guarantee: the dtype of {self.synthesizer.target!r} does not hold whole numbers, and a "
+                "precision found in the data depends on them"
+            )
 
     def released(self, theta: Draw, rng: np.random.Generator, precision: float | None = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
@@ -190,7 +226,8 @@ class Fit:
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
         made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
-        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}"))
+        guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
+        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}", **guarantee))
 
 
 def plug_in(fit: Fit) -> dict[str, np.ndarray]:
@@ -228,9 +265,22 @@ class PreparedModel:
         """Priors and weighted likelihood, not yet compiled."""
         return self.synthesizer.build(self.prepared)
 
-    def load(self, path: str | Path, alpha: pd.Series, random_seed: int | None = None) -> Fit:
-        """Read back a fit of this model with these weights (and seed); see `load_fit`."""
-        return _read(path, self, alpha, random_seed)
+    def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int) -> Censoring | None:  # noqa: N803
+        """The clip of a guarantee on this model; see `riskweighted.synthesis.censoring.censor`."""
+        return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L)
+
+    def load(
+        self,
+        path: str | Path,
+        alpha: pd.Series,
+        random_seed: int | None = None,
+        *,
+        guarantee: Guarantee | None = None,
+        L: int = 20,  # noqa: N803
+    ) -> Fit:
+        """Read back a fit of this model with these weights (and seed, and guarantee); see `load_fit`."""
+        alpha = check_weights(alpha, self.confidential.index)
+        return _read(path, self, alpha, random_seed, self.censor(guarantee, alpha, L))
 
 
 def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> PreparedModel:
@@ -245,9 +295,16 @@ def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> Prepa
 
 
 def load_fit(
-    path: str | Path, synthesizer: Synthesizer, confidential: pd.DataFrame, alpha: pd.Series, *, random_seed: int | None = None
+    path: str | Path,
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    alpha: pd.Series,
+    *,
+    random_seed: int | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
 ) -> Fit:
-    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data and weights.
+    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data, weights and guarantee.
 
     Parameters
     ----------
@@ -258,24 +315,29 @@ def load_fit(
         Weights that differ by less than one millionth are the same.
     random_seed : int, optional
         Refuse a fit that was not sampled with it.
+    guarantee : Guarantee, optional
+        That of the fit.
+    L : int
+        The number of datasets that it is stated for.
 
     Raises
     ------
     InputError
         If the file is absent or damaged (its checksum differs), or is the fit of another synthesizer, of other data, of
-        other weights or of another seed.
+        other weights, of another seed or under another guarantee.
     """
     check_seed(random_seed)
-    return prepare_model(synthesizer, confidential).load(path, alpha, random_seed)
+    return prepare_model(synthesizer, confidential).load(path, alpha, random_seed, guarantee=guarantee, L=L)
 
 
-def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None) -> Fit:
-    alpha = check_weights(alpha, model.confidential.index)
+def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None) -> Fit:
     stored = read_sealed(Path(path))
     if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
     if stored.attrs.pop("weights", None) != weights_hash(alpha):
         raise InputError(f"{str(path)!r} is the fit of other weights")
+    if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
+        raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
     text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
     seed = int(text) if text else None
     if random_seed is not None and seed != random_seed:
@@ -285,4 +347,4 @@ def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed:
     diagnostics["converged"] = diagnostics["converged"].astype(bool)
     posterior = stored.drop_vars([*columns, "quantity"])
     diagnostics = diagnostics.rename_axis("quantity")
-    return Fit(model.synthesizer, alpha, posterior, diagnostics, model.confidential, model.prepared, seed, model.fingerprint)
+    return Fit(model.synthesizer, alpha, posterior, diagnostics, model.confidential, model.prepared, seed, model.fingerprint, censoring)

@@ -166,7 +166,14 @@ BOUNDED = [
 ]
 
 
-@cases([*CASES, *BOUNDED])
+# Nothing is taken from the data, which the check then tries.
+PUBLIC = [
+    ("linear-regression", {"formula": "rent ~ x + C(region)", "location": 700, "scale": 120}),
+    ("normal-mixture", {"formula": "income ~ x", "components": 2, "location": 9.0, "scale": 1.0, "support": [0, 1e6]}),
+]
+
+
+@cases([*CASES, *BOUNDED, *PUBLIC])
 def test_the_whole_contract_holds(name, settings):
     table = riskweighted.check_synthesizer(lambda: make(name, settings), simulated()).set_index("clause")["result"]
     skipped = table.index[table == "skipped"]
@@ -174,7 +181,7 @@ def test_the_whole_contract_holds(name, settings):
         assert table["true values are declared"] == "passed"
         assert make(name, settings).keeps_true_values is True
     else:
-        assert skipped.empty, list(skipped)
+        assert list(skipped) == (["records are log_likelihood, one by one"] if name in ON_A_GRID else [])
 
 
 # (a) the graph that is sampled against the log-likelihood that is reported

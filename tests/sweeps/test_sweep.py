@@ -517,3 +517,39 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential):
     assert fine.exit_code == 0, fine.output
     assert not (tmp_path / "out" / "failures.csv").exists()
     assert str(tmp_path).encode() not in b"".join(content(tmp_path / "out").values())
+
+
+# -- a guarantee
+
+
+def proved(**changes):
+    synthesizer = {**SETTINGS["synthesizer"], "location": 3.5, "scale": 1.2}
+    given = {"synthesizer": synthesizer, "release": {"L": 3, "precision": 0.01}, "weights": {"schemes": ["unweighted"]}}
+    return make_study({**SETTINGS, **given, "guarantee": {"epsilon": 3}, **changes})
+
+
+def test_the_guarantee_and_the_number_of_datasets_decide_a_fit():
+    """Without a guarantee fits of another L are the same; under one M follows from L."""
+    grid = {"guarantee.epsilon": [1, 3], "release.L": [3, 2], "evaluation.radius": [0.3, 0.1]}
+    plain = {name: values for name, values in grid.items() if name != "guarantee.epsilon"}
+    for study, settings, fits in ((proved(), grid, 2 * 2), (proved(guarantee=None), grid, 2 * 2), (proved(guarantee=None), plain, 1)):
+        points = [point for point in expand_grid(Sweep(study, settings)) if point.label == "unweighted"]
+        assert len({identify(point, "data", {}, whack_a_mole=True).fit for point in points}) == fits
+
+
+@pytest.mark.slow
+def test_a_sweep_over_epsilon_samples_the_censored_posterior(tmp_path, confidential):
+    """The smaller epsilon, the less the data are told."""
+    study = proved(sampling={"draws": 100, "tune": 150, "chains": 2})
+    found = sweep(Sweep(study, {"guarantee.epsilon": [0.003, 300.0]}), tmp_path / "out", confidential=confidential, workers=1)
+    assert found.failures.empty
+    distance = found.results[(found.results["label"] == "unweighted") & (found.results["measure"] == "U_m")]
+    values = distance.set_index("guarantee.epsilon")["value"]
+    assert values[0.003] > 1.5 * values[300.0]
+
+
+def test_a_sweep_names_what_voids_its_guarantee(tmp_path, confidential):
+    with pytest.raises(InputError, match=r"at the grid point .*location of LinearRegression"):
+        sweep(Sweep(proved(synthesizer=SETTINGS["synthesizer"]), {"release.L": [2]}), tmp_path / "out", confidential=confidential)
+    with pytest.raises(InputError, match=r"at the grid point .*'marginal'"):
+        sweep(Sweep(proved(), {"weights.schemes": ["unweighted", "marginal"]}), tmp_path / "out", confidential=confidential)

@@ -80,6 +80,21 @@ class Exponential:
         return rng.exponential(np.exp(self.log_mean(theta, prepared)))
 
 
+class Clippable(Exponential):
+    """What a guarantee asks for besides."""
+
+    data_dependent: ClassVar[tuple[str, ...]] = ()
+
+    def build(self, prepared):
+        blueprint = super().build(prepared)
+        level, slope = blueprint.model["level"], blueprint.model["slope"]
+        log_mean = level + pt.as_tensor(prepared.design.whitened) @ slope
+        return blueprint._replace(records=-log_mean - prepared.y * pt.exp(-log_mean))
+
+    def response(self, prepared):
+        return prepared.y
+
+
 class IgnoresAlpha(Exponential):
     def weigh(self, alpha):
         return {"alpha": np.ones_like(alpha)}
@@ -96,11 +111,11 @@ class ShortDraw(Exponential):
 
 
 def test_a_synthesizer_that_keeps_the_contract_passes_every_clause():
-    table = rw.check_synthesizer(Exponential, waits())
+    table = rw.check_synthesizer(Clippable, waits())
     assert list(table.columns) == ["clause", "result", "why"]
     assert table["clause"].is_unique
     assert set(table["result"]) == {"passed"}
-    for make in (Exponential(), lambda: Exponential("wait ~ age")):
+    for make in (Clippable(), lambda: Clippable("wait ~ age")):
         assert len(rw.check_synthesizer(make, waits())) == len(table)
 
 
@@ -114,6 +129,8 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
         "at(frame): a missing level keeps its column": "the data have no column of text or categories",
         "at(frame): an unseen level is refused": "the data have no column of text or categories",
         "mass is the share of draws": "no mass(), which is optional",
+        "records are log_likelihood, one by one": "no records in the blueprint, which are optional; a guarantee needs them",
+        "what is taken from the data is declared": "no data_dependent, which is optional; a guarantee needs it",
     }
 
 
@@ -423,7 +440,58 @@ class NoNumber(Exponential):
         return np.where(np.arange(len(prepared.y)) == 3, np.nan, super().log_likelihood(theta, prepared))
 
 
+class SummedRecords(Clippable):
+    def build(self, prepared):
+        blueprint = super().build(prepared)
+        return blueprint._replace(records=blueprint.records.sum())
+
+
+class OtherRecords(Clippable):
+    """The same sum, shared out alike."""
+
+    def build(self, prepared):
+        blueprint = super().build(prepared)
+        return blueprint._replace(records=blueprint.records * 0 + blueprint.records.mean())
+
+
+class DependsOnAnything(Clippable):
+    data_dependent: ClassVar[str] = "scale"
+
+
+class CentresInSilence(Clippable):
+    """Divides by the mean of the data it was prepared with, and says that nothing is taken from them."""
+
+    def prepare(self, data):
+        y, design = super().prepare(data)
+        return _Units(y / y.mean(), design, y.mean())
+
+    def draw(self, theta, prepared, rng):
+        return prepared.unit * super().draw(theta, prepared, rng)
+
+    mass = None
+
+
+class _Units(NamedTuple):
+    y: np.ndarray
+    design: rw.Design
+    unit: float
+
+    def at(self, frame):
+        design = self.design.at(frame)
+        return _Units(design.response(frame) / self.unit, design, self.unit)
+
+
+class ShortResponse(Clippable):
+    def response(self, prepared):
+        return prepared.y[:5]
+
+
 BROKEN = [
+    (SummedRecords, "records", "120 numbers"),
+    (OtherRecords, "records", "differ in 120 of 120"),
+    (DependsOnAnything, "declared", "tuple of names"),
+    (CentresInSilence, "declared", "nothing is taken from the data"),
+    (ShortResponse, "declared", "120 numbers"),
     (Mutable, "frozen", "'formula' can be changed"),
     (Unequal, "frozen", "equal"),
     (ChangesData, "left alone", "leave the data"),

@@ -1,0 +1,201 @@
+"""What the censored pseudo posterior proves: the settings of a guarantee, and the statement that follows (METHODS section 9.3)."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_choice, check_count, check_share, check_text, is_number
+from riskweighted.common.errors import InputError
+
+__all__ = ["ADD_DROP", "NEIGHBOURS", "REPLACE", "Guarantee", "Reference", "Statement", "epsilon_at"]
+
+ADD_DROP, REPLACE = "add-drop", "replace"
+NEIGHBOURS = (REPLACE, ADD_DROP)
+_STEPS = {ADD_DROP: 1, REPLACE: 2}  # widths of the clip by which one record can move the log posterior
+_IN_WORDS = {ADD_DROP: "leaving out any one record's contribution", REPLACE: "replacing any one record's value by any other"}
+
+LogDensity = Callable[[np.ndarray, pd.DataFrame], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A public reference log density r(y), by which contributions to a censored posterior are centred so that less is clipped.
+
+    Parameters
+    ----------
+    distribution : str
+        Of scipy.stats, with a density or a probability mass: "norm", "t", "nbinom", ...
+    parameters : mapping of name to number
+        Its parameters by scipy's names, on the model's scale: ``{"loc": 0, "scale": 1}``; counts of mean 80 and size 2 are "nbinom" with
+        ``{"n": 2, "p": 2 / 82}``. They must not be taken from the data.
+    """
+
+    distribution: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_text(self.distribution, "distribution")
+        if not isinstance(self.parameters, Mapping) or not all(is_number(value) for value in self.parameters.values()):
+            raise InputError("parameters must be a table of finite numbers by name")
+        with np.errstate(all="ignore"):
+            valid = bool(np.isfinite(self._made().cdf(0.0)))
+        if not valid:
+            raise InputError(f"parameters of distribution {self.distribution!r} are outside its range: {dict(self.parameters)!r}")
+
+    def _made(self) -> Any:
+        from scipy import stats
+
+        kind = getattr(stats, self.distribution, None)
+        if not isinstance(kind, (stats.rv_continuous, stats.rv_discrete)):
+            raise InputError(f"distribution must be one of scipy.stats, such as 'norm', 't' or 'nbinom', got {self.distribution!r}")
+        try:
+            return kind(**self.parameters)
+        except TypeError:
+            names = [*(kind.shapes or "").replace(",", " ").split(), "loc", *(["scale"] if isinstance(kind, stats.rv_continuous) else [])]
+            raise InputError(
+                f"parameters of distribution {self.distribution!r} are {', '.join(names)} (loc and scale may be left out), "
+                f"got {', '.join(self.parameters) or 'none'}"
+            ) from None
+
+    def __call__(self, values: np.ndarray, frame: pd.DataFrame) -> np.ndarray:
+        """r(y_i) of values (n,) on the model's scale; the frame plays no part."""
+        from scipy import stats
+
+        made = self._made()
+        return np.asarray(made.logpmf(values) if isinstance(made.dist, stats.rv_discrete) else made.logpdf(values), dtype=float)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The censored pseudo posterior (METHODS section 9.3), by what it must prove or by its clip.
+
+    Every record contributes g_i = clip(alpha_i (l_i - r_i), a, b) to the log posterior, with l_i = log p(y_i | x_i, theta) and [a, b] =
+    [-M, M]; or [-M, 0] where l_i is the logarithm of a probability and r = 0. With w = b - a one released draw of the posterior is
+    w-differentially private where a contribution is left out, and 2w where a value is replaced.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        What holds for all L datasets together, > 0. M follows.
+    M : float, optional
+        The clip, in units of log density, > 0. Give epsilon or M.
+    neighbours : {"replace", "add-drop"}, default "replace"
+        Which change of one record epsilon is stated for. The number of records and their predictors are public under either.
+    reference : Reference or callable, optional
+        A public log density r; default 0. A callable takes the values on the model's scale (n,) and the frame without its sensitive
+        column, and gives r (n,); it must look at each record alone, and at nothing taken from the data.
+    delta : float, default 1e-6
+        At which epsilon(delta) is stated beside the pure epsilon.
+    """
+
+    epsilon: float | None = None
+    M: float | None = None
+    neighbours: str = REPLACE
+    reference: Reference | LogDensity | None = None
+    delta: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.M is None):
+            raise InputError("epsilon or M must be given, one of the two: the total epsilon over all datasets, or the clip")
+        for name, value in (("epsilon", self.epsilon), ("M", self.M)):
+            if value is not None and not (is_number(value) and value > 0):
+                raise InputError(f"{name} must be a finite number > 0, got {value!r}")
+        check_choice(self.neighbours, NEIGHBOURS, "neighbours")
+        check_share(self.delta, "delta")
+        if self.reference is not None and not callable(self.reference):
+            raise InputError("reference must be a distribution with its parameters, or a function of values and frame")
+
+    def statement(self, L: int, probability_mass: bool = False) -> "Statement":  # noqa: N803
+        """What holds for L datasets; `probability_mass`: whether the model's likelihood is a probability, not a density."""
+        check_count(L)
+        below = probability_mass and self.reference is None
+        sides = 1 if below else 2
+        bound = float(self.M) if self.M is not None else float(self.epsilon or 0) / (L * _STEPS[self.neighbours] * sides)
+        return Statement(-bound, 0.0 if below else bound, L, self.neighbours, self.delta)
+
+
+def epsilon_at(rho: float, delta: float) -> float:
+    """epsilon(delta) of rho-zCDP: rho + 2 sqrt(rho log(1 / delta))."""
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is proved of L datasets, each drawn with parameters of its own from one censored posterior.
+
+    Attributes
+    ----------
+    lower, upper : float
+        [a, b], between which each record's contribution to the log posterior is clipped.
+    L : int
+    neighbours : {"replace", "add-drop"}
+        The relation that the study states; `table` has both.
+    delta : float
+    """
+
+    lower: float
+    upper: float
+    L: int
+    neighbours: str = REPLACE
+    delta: float = 1e-6
+
+    @property
+    def M(self) -> float:  # noqa: N802
+        """The clip."""
+        return -self.lower
+
+    @property
+    def width(self) -> float:
+        """w = b - a: the range of one contribution."""
+        return self.upper - self.lower
+
+    def epsilon(self, neighbours: str | None = None, draws: int | None = None) -> float:
+        """Pure epsilon of that many released draws (default: all L) under a relation (default: the stated one)."""
+        return self._draws(draws) * _STEPS[neighbours or self.neighbours] * self.width
+
+    def rho(self, neighbours: str | None = None, draws: int | None = None) -> float:
+        """The same in zero-concentrated differential privacy: a bounded range of s gives s^2 / 8 a draw."""
+        return self._draws(draws) * (_STEPS[neighbours or self.neighbours] * self.width) ** 2 / 8
+
+    def _draws(self, draws: int | None) -> int:
+        return self.L if draws is None else draws
+
+    def table(self) -> pd.DataFrame:
+        """Both relations, for one draw and for all L.
+
+        Returns
+        -------
+        DataFrame
+            ``neighbours``; ``stated``: whether the study states this relation; ``datasets``; ``epsilon`` (pure); ``rho`` (zCDP); ``delta``;
+            ``epsilon_delta``: epsilon at that delta, from rho or pure, the smaller; ``lower``, ``upper``: the clip.
+        """
+        rows = []
+        for neighbours in NEIGHBOURS:
+            for draws in dict.fromkeys((1, self.L)):
+                epsilon, rho = self.epsilon(neighbours, draws), self.rho(neighbours, draws)
+                best = min(epsilon, epsilon_at(rho, self.delta))
+                stated = neighbours == self.neighbours
+                rows.append((neighbours, stated, draws, epsilon, rho, self.delta, best, self.lower, self.upper))
+        columns = ("neighbours", "stated", "datasets", "epsilon", "rho", "delta", "epsilon_delta", "lower", "upper")
+        return pd.DataFrame(rows, columns=list(columns))
+
+    def sentences(self, target: str = "the sensitive variable") -> tuple[str, ...]:
+        """What holds, first, and on what conditions."""
+        other = ADD_DROP if self.neighbours == REPLACE else REPLACE
+        return (
+            f"Proved: {_IN_WORDS[self.neighbours]} of {target} changes the probability of any {self.L} synthetic datasets at most by the "
+            f"factor exp(epsilon), epsilon = {self.epsilon():.4g} ({self.epsilon(draws=1):.4g} a dataset); zCDP rho = {self.rho():.4g}, "
+            f"epsilon({self.delta:g}) = {min(self.epsilon(), epsilon_at(self.rho(), self.delta)):.4g}. "
+            f"Under {_IN_WORDS[other]} epsilon = {self.epsilon(other):.4g}, rho = {self.rho(other):.4g}.",
+            f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, {self.upper:.4g}].",
+            "It holds for exact, independent posterior draws, whose randomness stays secret: the error of MCMC is outside the proof. "
+            "A person or household with m records has m times this epsilon.",
+            "It takes the number of records, the predictors, all unaltered columns and L as public, and formula, priors, weights, clip, "
+            "reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
+            "Outside epsilon: tuning on the data, further datasets of the same fit, and every table, figure or verdict made of the "
+            "confidential data. Epsilons of several schemes, variables or years of the same persons add up (accountant).",
+        )

@@ -1,0 +1,216 @@
+"""A study under a guarantee: what it refuses, what it tells before and after the run, and what the accountant makes of it."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from brute import assert_clear
+from typer.testing import CliRunner
+
+import riskweighted as rw
+from riskweighted.commands.main import app
+from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.settings import as_toml, to_table
+from riskweighted.release.leak_check import gather_secrets
+from riskweighted.runs.checked import check_study
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.releases import releases_of
+from riskweighted.runs.run import _fingerprint, run_study
+from riskweighted.runs.study import make_study
+
+N = 200
+SETTINGS = {
+    "data": {"path": "firms.csv"},
+    "scenario": {"known": "region", "synthetic": "jobs"},
+    "synthesizer": {"name": "negative-binomial", "formula": "jobs ~ region"},
+    "weights": {"schemes": ["unweighted", "uniform(c=0.5)"]},
+    "sampling": {"draws": 150, "tune": 200, "chains": 2},
+    "release": {"L": 4},
+    "evaluation": {"resamples": 20},
+    "guarantee": {
+        "epsilon": 40,
+        "neighbours": "add-drop",
+        "reference": {"distribution": "nbinom", "parameters": {"n": 1, "p": 0.05}},
+    },
+}
+RENT = {
+    "scenario": {"known": "region", "synthetic": "rent"},
+    "synthesizer": {"name": "linear-regression", "formula": "rent ~ region"},
+    "guarantee": {"epsilon": 2},
+}
+
+
+def firms():
+    rng = np.random.default_rng(4)
+    region = rng.choice(["north", "south"], N)
+    frame = pd.DataFrame({"region": region, "jobs": 10 * rng.negative_binomial(2, 0.3, N), "rent": rng.normal(700, 90, N).round(1)})
+    frame.loc[np.arange(3), "jobs"] += 1  # 98.5 % are multiples of ten
+    return frame
+
+
+def study(**changes):
+    return make_study({**SETTINGS, **changes})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The study in a file, its run by the command line, and what that printed."""
+    folder = tmp_path_factory.mktemp("guaranteed")
+    firms().to_csv(folder / "firms.csv", index=False)
+    (folder / "study.toml").write_text(as_toml(SETTINGS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)
+        dry = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--dry-run"])
+        assert not (folder / "out").exists()
+        done = CliRunner().invoke(app, ["run", str(folder / "study.toml"), "--out", str(folder / "out"), "--cores", "1"])
+    return folder / "out", " ".join(dry.output.split()), " ".join(done.output.split()), done
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (
+            RENT,
+            ["location of LinearRegression", "scale of LinearRegression", "release.precision", "4 such things", "'marginal', 'pairwise'"],
+        ),
+        (
+            RENT | {"weights": {"schemes": ["unweighted"]}, "release": {"precision": 1.0}},
+            ["2 such things", "location of LinearRegression"],
+        ),
+        ({"weights": {"schemes": ["unweighted", "delete(q=0.05)", "mix(t=0.5)"]}}, ["1 such things", "'delete(q=0.05)', 'mix(t=0.5)'"]),
+        ({"weights": {"schemes": ["3-way"]}}, ["'3-way'", "may hold 'unweighted', 'uniform'"]),
+        (
+            RENT | {"synthesizer": {"name": "transformation", "formula": "rent ~ region"}},
+            ["support of Transformation", "knots of Transformation", "Blueprint.records", "release.precision", "'marginal'"],
+        ),
+    ],
+)
+def test_everything_that_depends_on_the_data_is_named_at_once(changes, named):
+    given = {**SETTINGS, "weights": {}, **changes}
+    with pytest.raises(InputError) as caught:
+        check_study(make_study(given), firms())
+    assert_clear(caught, *named)
+
+
+def test_an_automatic_choice_is_refused_before_it_looks_at_the_data():
+    with pytest.raises(InputError) as caught:
+        study(synthesizer={"name": "auto", "formula": "jobs ~ region"}, weights={"schemes": ["marginal"]})
+    assert_clear(caught, "'auto'", "'marginal'", "2 such things")
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "named"),
+    [
+        ({"epsilon": 0}, ["'guarantee.epsilon'", "> 0"]),
+        ({}, ["epsilon or M"]),
+        ({"epsilon": 1, "delta": 2}, ["'guarantee.delta'"]),
+        ({"epsilon": 1, "neighbors": "replace"}, ["'guarantee.neighbors'", "'neighbours'"]),
+        (
+            {"epsilon": 1, "reference": {"distribution": "norm", "parameters": {"sd": 1}}},
+            ["'guarantee.reference.parameters'", "loc, scale"],
+        ),
+        ({"epsilon": 1, "reference": "norm"}, ["guarantee.reference", "table"]),
+    ],
+)
+def test_a_section_that_states_no_guarantee_is_refused(guarantee, named):
+    with pytest.raises(InputError) as caught:
+        study(guarantee=guarantee)
+    assert_clear(caught, *named)
+
+
+def test_a_reference_that_no_file_can_hold_is_refused():
+    with pytest.raises(InputError, match=r"guarantee\.reference must be a distribution"):
+        replace(study(), guarantee=rw.Guarantee(epsilon=1, reference=lambda values, frame: 0 * values))
+
+
+# What is told
+
+
+def test_the_section_is_read_and_written():
+    stated = study().guarantee
+    assert stated == rw.Guarantee(epsilon=40, neighbours="add-drop", reference=rw.Reference("nbinom", {"n": 1, "p": 0.05}))
+    assert make_study(to_table(study())) == study()
+    assert study(guarantee=None).statement() is None
+    assert study().statement() == stated.statement(4, True)
+
+
+def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
+    checked = check_study(study(), firms())
+    alpha = checked.weights["unweighted"]
+    others = [
+        replace(checked.study, guarantee=None),
+        replace(checked.study, guarantee=rw.Guarantee(epsilon=41)),
+        replace(checked.study, release=replace(checked.study.release, L=5)),
+    ]
+    prints = {_fingerprint(replace(checked, study=other), alpha, 1) for other in [checked.study, *others]}
+    assert len(prints) == 4
+
+
+@pytest.mark.slow
+def test_a_study_under_a_guarantee_from_end_to_end(whole):
+    folder, dry, printed, done = whole
+    assert done.exit_code in (0, 3), printed  # so short a run may not have converged
+    stated = study().statement()
+    assert (stated.lower, stated.upper) == (-5, 5)  # 40 / 4 datasets / 2 sides
+    for text in (dry, printed):
+        assert "guarantee" in text.lower()
+        assert "Proved: leaving out any one record's contribution of 'jobs'" in text
+        assert "epsilon = 40 (10 a dataset)" in text
+    assert "of each of 2 schemes; released together, their epsilons add up" in printed
+    assert "the error of MCMC is outside the proof" in printed
+    table = pd.read_csv(folder / "tables" / "guarantee.csv")
+    assert set(table["label"]) == {"unweighted", "uniform(c=0.5)"}
+    total = table[table["stated"] & (table["datasets"] == 4)]
+    assert total["epsilon"].tolist() == [40, 40]
+    assert table.groupby("label").size().tolist() == [4, 4]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["settings"]["guarantee"]["epsilon"] == 40
+    assert manifest["guarantee"] == list(stated.sentences("'jobs'"))
+    assert manifest["precision"] == {"jobs": "multiples of 1"}  # of the dtype; nearly all values are multiples of ten
+    assert load_run(folder).study == study(data={"path": "firms.csv"})
+    synthetic = load_run(folder).synthetic["unweighted"][0]
+    assert (synthetic["jobs"] % 10 != 0).mean() > 0.5
+
+
+@pytest.mark.slow
+def test_a_finished_run_is_read_back_under_its_guarantee(whole):
+    folder, *_ = whole
+    run = load_run(folder)
+    model = rw.load_synthesizer("negative-binomial")("jobs ~ region")
+    alpha = run.weights["unweighted"]
+    fitted = rw.load_fit(run.posterior_path("unweighted"), model, firms(), alpha, guarantee=run.study.guarantee, L=4)
+    assert fitted.statement == run.study.statement()
+    with pytest.raises(InputError, match="another guarantee"):
+        rw.load_fit(run.posterior_path("unweighted"), model, firms(), alpha)
+    assert set(gather_secrets(run, firms(), run.schemes).chance) == set(run.schemes)
+
+
+@pytest.mark.slow
+def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
+    folder, *_ = whole
+    table = rw.accountant(releases_of([folder])).set_index(["neighbours", "release"])
+    assert table.loc[("add-drop", "all together"), ["datasets", "epsilon"]].tolist() == [8, 80]
+    assert table.loc[("replace", "all together"), "epsilon"] == 160
+    printed = CliRunner().invoke(app, ["accountant", str(folder), "--scheme", "unweighted", "--delta", "1e-5"], env={"COLUMNS": "200"})
+    assert printed.exit_code == 0, printed.output
+    assert "all together" in printed.output
+    with pytest.raises(InputError) as caught:
+        releases_of([folder], ["marginal"])
+    assert_clear(caught, "none of the schemes 'marginal'", "it has 'unweighted'")
+
+
+@pytest.mark.slow
+def test_runs_that_prove_nothing_are_not_added_up(tmp_path):
+    for number, (changes, named) in enumerate((({"guarantee": None}, "has no guarantee"), ({"reproducible": True}, "is reproducible"))):
+        given = study(weights={"schemes": ["unweighted"]}, **changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RiskWeightedWarning)
+            finished = run_study(given, tmp_path / f"run {number}", confidential=firms())
+        with pytest.raises(InputError, match=named):
+            releases_of([finished.folder])
