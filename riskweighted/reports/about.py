@@ -14,6 +14,7 @@ from riskweighted.reports.glossary import ball_rule
 from riskweighted.reports.source import Source
 from riskweighted.reports.summary import summary_table
 from riskweighted.reports.wording import main_columns, main_table
+from riskweighted.runs.guaranteed import SECRET_ONLY
 
 __all__ = ["about_section", "main_section"]
 
@@ -35,6 +36,7 @@ def about_section(source: Source) -> Section:
         paragraphs.append(
             "The run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release."
         )
+    paragraphs += [*_chosen(source), *_proved(source)]
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
@@ -54,6 +56,25 @@ def about_section(source: Source) -> Section:
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )
     return Section("about", "What this is", tuple(map(plain, paragraphs)), blocks)
+
+
+def _chosen(source: Source) -> list[str]:
+    """That a scheme was chosen by looking at the data, where it was."""
+    tuning = source.run.manifest.get("tuning")
+    if not tuning:
+        return []
+    return [
+        f"The scheme {tuning['scheme']} was sought so that its {tuning['target']} is at most {tuning['at_most']:g} (METHODS "
+        "section 11). The choice looked at the data: it lies outside any epsilon."
+    ]
+
+
+def _proved(source: Source) -> list[str]:
+    """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
+    statement = source.run.study.statement()
+    if statement is None:
+        return []
+    return [*statement.sentences(source.target), *([SECRET_ONLY] if source.run.study.reproducible else [])]
 
 
 def _flat(settings: dict[str, object], above: str = "") -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.schemes import in_order
 
-__all__ = ["Fits"]
+__all__ = ["Fits", "fit_fingerprint"]
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Fits:
     def of(self, scheme: str, alpha: pd.Series, which: str = "") -> Fit:
         """The fit of a scheme whose weights are alpha (n,)."""
         study, seed = self.checked.study, self.streams.seed_for("fit", scheme)
-        made_for = self._fingerprint(alpha, seed)
+        made_for = fit_fingerprint(self.checked, alpha, seed)
         if recall(self._path(made_for), made_for) is not None:
             with self.reporter.step(f"reading the finished fit {scheme}"):
                 return self.checked.model.load(self._path(made_for), alpha, seed, guarantee=study.guarantee, L=study.release.L)
@@ -58,23 +58,20 @@ class Fits:
 
     def keep(self, fitted: Fit, seed: int) -> None:
         """Keep a fit that was sampled with this seed."""
-        made_for = self._fingerprint(fitted.alpha, seed)
+        made_for = fit_fingerprint(self.checked, fitted.alpha, seed)
         keep_entropy(self.streams, self.partial)
         keep(self._path(made_for), fitted.to_bytes(), made_for)
-
-    def fingerprint(self, fitted: Fit) -> str:
-        """Of everything that decides a fit of this study."""
-        return self._fingerprint(fitted.alpha, fitted.random_seed or 0)
 
     def _path(self, made_for: str) -> Path:
         return self.partial / f"{made_for}.nc"
 
-    def _fingerprint(self, alpha: pd.Series, seed: int) -> str:
-        """Everything that decides a posterior: model, data, weights, sampling, seed, versions."""
-        study = self.checked.study
-        parts = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), self.checked.model.fingerprint]
-        if study.guarantee is not None:
-            parts += [to_table(study.guarantee), study.release.L]
-        digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-        digest.update(alpha.to_numpy().tobytes())
-        return digest.hexdigest()[:24]
+
+def fit_fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
+    """Of everything that decides a posterior: model, data, weights, sampling, guarantee, seed, versions."""
+    study = checked.study
+    parts: list[object] = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), checked.model.fingerprint]
+    if study.guarantee is not None:
+        parts += [to_table(study.guarantee), study.release.L]
+    digest = hashlib.sha256(json.dumps(parts, default=str).encode())
+    digest.update(alpha.to_numpy().tobytes())
+    return digest.hexdigest()[:24]

@@ -12,7 +12,7 @@ import pandas as pd
 from riskweighted.common.atomic import keep, recall
 from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy, study_alpha, study_weights
-from riskweighted.runs.fits import Fits
+from riskweighted.runs.fits import Fits, fit_fingerprint
 from riskweighted.tuning.tune import tune_model
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -44,7 +44,8 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
     if settings is None:
         return checked, None
     unweighted = fits.of(UNWEIGHTED, checked.weights[UNWEIGHTED])
-    name = f"tuning {json.dumps(to_table(asked), default=str)} {fits.fingerprint(unweighted)}"
+    made_for = fit_fingerprint(checked, unweighted.alpha, fits.streams.seed_for("fit", UNWEIGHTED))
+    name = f"tuning {json.dumps(to_table(asked), default=str)} {made_for}"
     path = fits.partial / "tuning"
     kept = recall(path, name)
     if kept is not None:

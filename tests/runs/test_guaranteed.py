@@ -14,11 +14,13 @@ import riskweighted as rw
 from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml, to_table
+from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.fits import fit_fingerprint
 from riskweighted.runs.releases import releases_of
-from riskweighted.runs.run import _fingerprint, run_study
+from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
 N = 200
@@ -148,7 +150,7 @@ def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
         replace(checked.study, guarantee=rw.Guarantee(epsilon=41)),
         replace(checked.study, release=replace(checked.study.release, L=5)),
     ]
-    prints = {_fingerprint(replace(checked, study=other), alpha, 1) for other in [checked.study, *others]}
+    prints = {fit_fingerprint(replace(checked, study=other), alpha, 1) for other in [checked.study, *others]}
     assert len(prints) == 4
 
 
@@ -206,11 +208,16 @@ def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_runs_that_prove_nothing_are_not_added_up(tmp_path):
-    for number, (changes, named) in enumerate((({"guarantee": None}, "has no guarantee"), ({"reproducible": True}, "is reproducible"))):
-        given = study(weights={"schemes": ["unweighted"]}, **changes)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RiskWeightedWarning)
-            finished = run_study(given, tmp_path / f"run {number}", confidential=firms())
-        with pytest.raises(InputError, match=named):
-            releases_of([finished.folder])
+def test_runs_that_prove_nothing_are_never_added_to_what_is_proved(whole, tmp_path):
+    settings = {"weights": {"schemes": ["unweighted"]}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)
+        known = run_study(study(**settings, reproducible=True), tmp_path / "known", confidential=firms())
+        plain = run_study(study(**settings, guarantee=None), tmp_path / "plain", confidential=firms())
+    with pytest.raises(InputError, match="is reproducible"):
+        releases_of([known.folder])
+    table = rw.accountant(releases_of([whole[0], plain.folder])).set_index(["kind", "neighbours", "release"])
+    delta = by_label(plain.evaluation.risk, Statistic("influence-lipschitz"))["unweighted"]
+    name = f"{plain.folder}: unweighted"
+    assert table.loc[("empirical, no guarantee", "fixed alpha", name), "epsilon"] == pytest.approx(2 * 4 * delta)
+    assert table.loc[("proved", "add-drop", "all together"), "epsilon"] == 80
