@@ -55,8 +55,6 @@ def plot_frontier(
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"tuning must be a Tuning or its frontier, got {type(tuning).__name__}")
     require_columns(frame, _COLUMNS, "frontier")
-    if frame.empty:
-        raise InputError("frontier has no rows")
     table = frame.assign(target=numbers(frame["target"], "target"), loss=numbers(frame["loss"], "loss"))
     limit = frame.attrs.get("at_most") if at_most is None else check_number(at_most, "at_most", least=0)
     ax = new_axes(ax, figsize, (9.5, 5.0))

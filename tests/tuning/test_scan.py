@@ -1,0 +1,86 @@
+"""Searches along a path whose targets and losses are known, and the losses themselves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.intruder.world import make_world
+from riskweighted.tuning.losses import loss_of
+from riskweighted.tuning.paths import Path
+from riskweighted.tuning.scan import Point, Scan
+from riskweighted.tuning.targets import Measured
+from riskweighted.utility.regression import checked_regression
+
+
+def scan_of(target, loss, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0), error=0.0):
+    scored = []
+
+    def score(setting, near):
+        scored.append(setting)
+        return Point(setting, Measured(target(setting), 0.0), Measured(loss(setting), error), np.zeros(1))
+
+    scan = Scan(Path("mix", "t", points), tuple(score(setting, None) for setting in points), score)
+    scored.clear()
+    return scan, scored
+
+
+def test_the_crossing_is_found_in_few_steps_from_below():
+    scan, scored = scan_of(lambda t: 0.06 * np.exp(-2 * t**3), lambda t: t)
+    found = scan.meet(0.03)
+    exact = (np.log(2) / 2) ** (1 / 3)
+    assert scan.monotone
+    assert exact <= found.setting < exact + 0.003
+    assert found.target.value <= 0.03
+    assert len(scored) <= 5
+    assert found.setting == float(f"{found.setting:.4g}")
+
+
+def test_a_family_that_steps_ends_at_the_first_step_that_meets_the_target():
+    scan, scored = scan_of(lambda t: 0.06 if t < 0.37 else 0.02, lambda t: t)
+    assert scan.meet(0.03).setting == pytest.approx(0.37, abs=0.02)
+    assert len(scored) <= 10
+
+
+def test_a_target_that_rises_again_leaves_the_cheapest_point_that_meets_it():
+    scan, _ = scan_of(lambda t: 0.06 - 0.2 * t * (0.8 - t), lambda t: abs(t - 0.6), error=1.0)
+    assert not scan.monotone
+    assert scan.rise == 0.6
+    assert scan.meet(0.045).setting == 0.6
+    assert scan.meet(0.02) is None
+
+
+def test_a_stronger_setting_is_taken_where_it_costs_less_by_more_than_chance():
+    scan, _ = scan_of(lambda t: 0.06 - 0.05 * t, lambda t: (t - 0.8) ** 2, error=0.001)
+    assert scan.meet(0.05).setting == 0.8
+    unsure, _ = scan_of(lambda t: 0.06 - 0.05 * t, lambda t: (t - 0.8) ** 2, error=1.0)
+    assert unsure.meet(0.05).setting == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def incomes():
+    rng = np.random.default_rng(1)
+    group = rng.choice(["a", "b"], 500)
+    return pd.DataFrame({"group": group, "income": np.exp(3 + 0.5 * (group == "b") + 0.5 * rng.normal(size=500))})
+
+
+def frames(incomes, shift, count=20):
+    rng, moved = np.random.default_rng(2), np.exp(shift * (incomes["group"] == "b"))
+    return [incomes.assign(income=incomes["income"] * moved * np.exp(0.1 * rng.normal(size=500))) for _ in range(count)]
+
+
+def test_losses_are_those_of_the_evaluation(incomes):
+    scenario = rw.Scenario(known=["group"], synthetic="income", radius=0.2)
+    world = make_world(incomes, scenario)
+    analysis = checked_regression(incomes, "income ~ group", "group[T.b]", ["income"])
+    near, far = frames(incomes, 0.0), frames(incomes, 0.05)
+    regression = {"regression": "income ~ group", "coefficient": "group[T.b]"}
+    scored = rw.evaluate(incomes, {"far": far}, scenario, **regression, resamples=20, random_seed=1)
+    rows = scored.utility[scored.utility["label"] == "far"].set_index("key")
+    distance, overlap = loss_of("U_m", world, None), loss_of("overlap", world, analysis)
+    assert distance.measure(far).value == pytest.approx(rows.loc["ecdf-maximum", "value"])
+    assert overlap.measure(far).value == pytest.approx(1 - rows.loc["coefficient", "overlap"])
+    for loss in (distance, overlap):
+        assert loss.measure(near).value < loss.measure(far).value
+        assert 0 < loss.measure(near).error < 0.2
+    assert overlap.measure(frames(incomes, 1.5)).value > 1  # disjoint: how far apart still counts
