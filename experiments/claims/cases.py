@@ -26,15 +26,15 @@ class Case:
     synthesizer: Synthesizer
     sampling: Sampling
     deleted: tuple[float, ...] = (0.05, 0.1, 0.2)
-    mixed: tuple[float, ...] = (0.75, 0.9)
-    powers: tuple[int, ...] = (2,)
+    mixed: tuple[float, ...] = (0.9,)
+    powers: tuple[int, ...] = ()
 
 
 def simulation() -> Case:
     """The paper's simulated counts and its model (S003 section 2.4), radius 20 %."""
     synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     data, scenario = pd.read_csv(_NB_DATA), Scenario(synthetic="outcome", radius=0.2)
-    return Case("simulation", data, scenario, synthesizer, Sampling(), (0.025, 0.05, 0.1, 0.2, 0.3), (0.5, 0.75, 0.9, 0.95), (2, 4, 8))
+    return Case("simulation", data, scenario, synthesizer, Sampling(), (0.025, 0.05, 0.1, 0.15, 0.2, 0.3), (0.5, 0.75, 0.9, 0.95), (2, 4, 8))
 
 
 def ce_like() -> Case:
@@ -54,11 +54,9 @@ def weights_of(case: Case) -> dict[str, pd.Series]:
     found = {"unweighted": one, "marginal": marginal, "pairwise": pairwise}
     found |= {delete_label(q): alpha("delete", q=q) for q in case.deleted}
     found |= {"uniform 0.1": alpha("uniform", c=0.1)}
-    for other, weights in (("marginal", marginal), ("pairwise", pairwise)):
-        for name in ("marginal", "pairwise", "uniform"):
-            if name != other:
-                base = one if name == "uniform" else found[name]
-                found[f"{name}, total of {other}"] = equalize_weights(base, float(weights.sum()))
+    total = float(marginal.sum())
+    found |= {f"{name}, total of marginal": equalize_weights(alphas, total) for name, alphas in (("pairwise", pairwise), ("uniform", one))}
+    found |= {"marginal, total of pairwise": equalize_weights(marginal, float(pairwise.sum()))}
     found |= {f"mix {t:g}": alpha("mix", t=t) for t in case.mixed}
     found |= {f"pairwise ^ {g}": pairwise**g for g in case.powers}
     return found

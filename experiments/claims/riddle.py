@@ -37,7 +37,7 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 __all__ = ["IndependentMixture", "statistics"]
 
 SEED = 13
-SCHEMES = ("unweighted", "marginal")
+SCHEMES = ("marginal", "unweighted")
 L = 20
 
 
@@ -120,7 +120,10 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of riddle.csv, which RESULTS.md takes up")
     parser.add_argument("--resume", action="store_true", help="keep the rows of riddle.csv, and make those it lacks")
-    parser.add_argument("--components", type=int, nargs="+", default=[3, 10])
+    parser.add_argument("--components", type=int, nargs="+", default=[3])
+    parser.add_argument("--priors", nargs="+", choices=("wide", "narrow"), default=["wide", "narrow"])
+    parser.add_argument("--weights", nargs="+", choices=SCHEMES, default=SCHEMES)
+    parser.add_argument("--chains", type=int, default=2)
     given = parser.parse_args()
     case, table = ce_like(), given.out / "riddle.csv"
     given.out.mkdir(parents=True, exist_ok=True)
@@ -130,14 +133,14 @@ def main() -> None:
     own = case.data["income"].to_numpy(dtype=float)
     shared = {name: getattr(case.synthesizer, name) for name in ("formula", "transform", "transform_constant")}
     for components in given.components:
-        for priors in ("wide", "narrow"):
+        for priors in given.priors:
             model = None
-            for scheme in SCHEMES:
+            for scheme in given.weights:
                 if (priors, components, scheme) in done:
                     continue
                 started = time.perf_counter()
                 model = model or compile_model(IndependentMixture(**shared, components=components, wide=priors == "wide"), case.data)
-                sampling = Sampling(draws=200, tune=300, chains=4, target_accept=0.9)
+                sampling = Sampling(draws=150, tune=250, chains=given.chains, target_accept=0.9)
                 fit = model.sample(scheme_weights(scheme, case.data, case.scenario), random_seed=SEED, sampling=sampling)
                 datasets = [frame["income"].to_numpy(dtype=float) for frame in fit.synthesize(100, random_seed=SEED)]
                 quality = {"r_hat": fit.diagnostics["r_hat"].max(), "divergences": int(fit.diagnostics["divergences"].max())}

@@ -8,6 +8,7 @@ import pandas as pd
 
 from experiments.ce.tables import as_markdown
 from experiments.claims.tables import RISES, Number
+from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
 
 __all__ = ["Results", "write_results"]
 
@@ -166,7 +167,7 @@ def _efficient(results: Results, equal: pd.DataFrame) -> str:
         ]
         parts.append("\n" + as_markdown(pd.DataFrame(shown)))
         labels = ["marginal", "pairwise, total of marginal", "uniform, total of marginal"]
-        labels += ["pairwise", "marginal, total of pairwise", "uniform, total of pairwise"]
+        labels += ["pairwise", "marginal, total of pairwise"]
         parts.append("At equal total weight:\n")
         parts.append(
             results.table(case, labels, ["mean weight", "mean risk", "isolated risk", "top 1 % risk", "Delta", "U_m", "mean", "q90"])
@@ -279,7 +280,7 @@ def _influence(results: Results) -> str:
 
 
 def _all_fits(results: Results) -> str:
-    parts = ["## All fits\n"]
+    parts = ["## All fits\n", _missed(results)]
     measures = [
         "mean weight",
         "mean risk",
@@ -295,6 +296,21 @@ def _all_fits(results: Results) -> str:
     for case in results.cases:
         parts.append(f"On {_NAMES[case]}:\n\n" + results.table(case, results.labels(case), measures))
     return "\n".join(parts)
+
+
+def _missed(results: Results) -> str:
+    """Which fits missed the limits of convergence."""
+    missed = [
+        f"{label} on {_NAMES[case]} (R-hat {results.cell(case, label, 'r_hat')})"
+        for case in results.cases
+        for label in results.labels(case)
+        if results.number(case, label, "r_hat").value > R_HAT_LIMIT
+        or results.number(case, label, "ess_bulk").value < ESS_LIMIT
+        or results.number(case, label, "divergences").value > 0
+    ]
+    return (
+        f"Missed the limits of convergence: {'; '.join(missed) or 'none'}. R-hat is the largest, ESS the smallest of what is monitored.\n"
+    )
 
 
 def riddle_text(rows: pd.DataFrame) -> str:

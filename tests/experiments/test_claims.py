@@ -16,7 +16,7 @@ from riskweighted.risk.expected import expected_risk
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package
-from experiments.claims import cases, chance, figures, measured, tables, text  # noqa: E402
+from experiments.claims import cases, chance, figures, measured, riddle, tables, text  # noqa: E402
 from experiments.claims.recorded import measure as recorded  # noqa: E402
 
 COUNTS = pd.DataFrame({"jobs": np.random.default_rng(1).negative_binomial(5, 5 / 55, 120)})
@@ -129,7 +129,7 @@ def test_words_follow_the_numbers():
 def test_page_and_figures_of_small_fits(fits, tmp_path, monkeypatch):
     monkeypatch.setattr(text, "_NAMES", {"small": "small data"})
     extra = ["delete 5 %", "uniform 0.1", "pairwise, total of marginal", "uniform, total of marginal"]
-    everything = fits | dict.fromkeys([*extra, "marginal, total of pairwise", "uniform, total of pairwise"], fits["pairwise"])
+    everything = fits | dict.fromkeys([*extra, "marginal, total of pairwise"], fits["pairwise"])
     families = {"marginal, mixed in": ["unweighted", "marginal"], "pairwise to a power": ["unweighted", "pairwise"]}
     rows = tables.tidy(everything, WORLD, "small", 5)
     equal = tables.at_equal_risk(everything, WORLD, families, {"of pairwise": "pairwise"}).assign(case="small")
@@ -189,3 +189,29 @@ def test_the_recorded_table_is_what_was_stated():
     assert len(exact) == 5 * 2 + 3 + 3 + 5
     assert (exact["within"] == "yes").all()
     assert "landed" in set(rows["case"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::riskweighted.ConvergenceWarning")
+def test_the_mixture_of_the_riddle_is_fitted_and_drawn():
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"group": rng.choice(["a", "b"], 150), "income": rng.lognormal(3, 0.6, 150)})
+    model = riddle.IndependentMixture("income ~ C(group)", transform="log", components=2)
+    fit = rw.fit(model, data, random_seed=1, draws=50, tune=100, chains=2)  # checks that graph and log-likelihood agree
+    values = [frame["income"].to_numpy() for frame in fit.synthesize(20, random_seed=1)]
+    found = riddle.statistics(data["income"].to_numpy(), values)
+    assert found["lower"] < found["mean"] < found["upper"]
+    assert found["median"] == pytest.approx(data["income"].median(), rel=0.25)
+    assert found["least set"] <= found["median set"] <= found["largest set"] <= found["largest value"]
+
+
+def test_the_verdict_on_the_riddle_follows_its_numbers():
+    columns = dict.fromkeys(["its error", "least set", "median set", "largest set", "median", "q90", "largest value", "U_m", "r_hat"], 1.0)
+    rows = pd.DataFrame(
+        [
+            {"priors": "wide", "K": 3, "weights": "marginal", "mean": 76_000.0, "lower": 70_000.0, "upper": 88_000.0},
+            {"priors": "narrow", "K": 3, "weights": "marginal", "mean": 64_000.0, "lower": 61_000.0, "upper": 67_000.0},
+        ]
+    ).assign(**columns, **{"mean of all sets": 1.0, "divergences": 0})
+    words = text.riddle_text(rows)
+    assert "with: wide priors with K = 3. The published mean lies in the interval with: wide priors with K = 3." in words

@@ -4,7 +4,6 @@
 """
 
 import argparse
-import dataclasses
 import sys
 import time
 import warnings
@@ -141,7 +140,7 @@ def fits_of_today(name: str, world: World, cores: int) -> Iterator[tuple[str, Fi
     if name != study.synthesizer.name:
         synthesizer = load_synthesizer(name)(study.synthesizer.formula, components=3, transform="log", support=synthesizer.support)
     model = compile_model(synthesizer, world.confidential)
-    sampling = dataclasses.replace(study.sampling or Sampling(), cores=cores)
+    sampling = Sampling(draws=300, tune=300, chains=4, cores=cores)
     for scheme, (family, settings) in SCHEMES.items():
         alpha = scheme_weights(family, world.confidential, world.scenario, **settings)
         yield scheme, model.sample(alpha, random_seed=SEED, sampling=sampling)
