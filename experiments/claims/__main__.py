@@ -27,7 +27,7 @@ from riskweighted.intruder.world import make_world
 
 SEED = 13
 CASES = {"simulation": simulation, "ce-like": ce_like}
-LEVELS = {"of pairwise": "pairwise", "of marginal": "marginal"}
+LEVELS = {"of pairwise": "pairwise", "of scaled pairwise": "pairwise, total of marginal", "of marginal": "marginal"}
 
 
 def measured_fits(case: Case, folder: Path) -> dict[str, Measured]:

@@ -34,7 +34,9 @@ def simulation() -> Case:
     """The paper's simulated counts and its model (S003 section 2.4), radius 20 %."""
     synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     data, scenario = pd.read_csv(_NB_DATA), Scenario(synthetic="outcome", radius=0.2)
-    return Case("simulation", data, scenario, synthesizer, Sampling(), (0.025, 0.05, 0.1, 0.15, 0.2, 0.3), (0.5, 0.75, 0.9, 0.95), (2, 4, 8))
+    return Case(
+        "simulation", data, scenario, synthesizer, Sampling(), (0.025, 0.05, 0.1, 0.15, 0.2, 0.3), (0.5, 0.75, 0.9, 0.95), (2, 4, 8)
+    )
 
 
 def ce_like() -> Case:

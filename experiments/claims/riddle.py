@@ -8,7 +8,9 @@ weights leave no data. The mixture here is what the authors' other scripts sugge
     weight ~ Dirichlet(a/K, ..., a/K), a ~ Gamma(1, 1)
     beta_kj ~ N(0, s_j), s_j ~ half-t(3),   sigma_k ~ half-t(3)
 
-and the same with slopes shrunk towards common ones, to see which part does it. The correlation matrix Omega of the scripts is the identity.
+beside narrow priors (s_j = 1, sigma_k ~ half-N(0, 1), Dirichlet(5, ..., 5)), to see which part does it, and wide ones on
+log(income + 10,000) without standard units, where the intercept has the prior of a slope. The correlation matrix Omega of the scripts is
+the identity here.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +40,7 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 __all__ = ["IndependentMixture", "statistics"]
 
 SEED = 13
+PRIORS = ("wide", "narrow", "wide, log")
 SCHEMES = ("marginal", "unweighted")
 L = 20
 
@@ -121,7 +125,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of riddle.csv, which RESULTS.md takes up")
     parser.add_argument("--resume", action="store_true", help="keep the rows of riddle.csv, and make those it lacks")
     parser.add_argument("--components", type=int, nargs="+", default=[3])
-    parser.add_argument("--priors", nargs="+", choices=("wide", "narrow"), default=["wide", "narrow"])
+    parser.add_argument("--priors", nargs="+", choices=PRIORS, default=PRIORS)
     parser.add_argument("--weights", nargs="+", choices=SCHEMES, default=SCHEMES)
     parser.add_argument("--chains", type=int, default=2)
     given = parser.parse_args()
@@ -132,6 +136,8 @@ def main() -> None:
     done = pd.read_csv(table)[["priors", "K", "weights"]].apply(tuple, axis=1).tolist() if table.exists() else []
     own = case.data["income"].to_numpy(dtype=float)
     shared = {name: getattr(case.synthesizer, name) for name in ("formula", "transform", "transform_constant")}
+    log = {"transform": "shifted-log", "location": 0.0, "scale": 1.0}
+    kinds: dict[str, dict[str, Any]] = {"wide": {}, "narrow": {"wide": False}, "wide, log": log}
     for components in given.components:
         for priors in given.priors:
             model = None
@@ -139,7 +145,7 @@ def main() -> None:
                 if (priors, components, scheme) in done:
                     continue
                 started = time.perf_counter()
-                model = model or compile_model(IndependentMixture(**shared, components=components, wide=priors == "wide"), case.data)
+                model = model or compile_model(IndependentMixture(**{**shared, **kinds[priors]}, components=components), case.data)
                 sampling = Sampling(draws=150, tune=250, chains=given.chains, target_accept=0.9)
                 fit = model.sample(scheme_weights(scheme, case.data, case.scenario), random_seed=SEED, sampling=sampling)
                 datasets = [frame["income"].to_numpy(dtype=float) for frame in fit.synthesize(100, random_seed=SEED)]

@@ -177,21 +177,20 @@ def at_equal_risk(
     }
     rows = []
     for title, at in levels.items():
-        for family, labels in families.items():
-            place = next((k for k in range(1, len(labels)) if known[labels[k]][0].value <= known[at][0].value), None)
+        alone = {} if any(at in labels for labels in families.values()) else {at: [at]}
+        for family, labels in {**families, **alone}.items():
             if at in labels:
-                place = labels.index(at)
-            if place is None:
-                continue
-            around = labels[place - 1], labels[place]
-            exact = np.array([[number.value for number in known[label]] for label in (*around, at)])
-            errors = np.array([[number.error for number in known[label]] for label in (*around, at)])
-            drawn = exact + errors * rng.normal(size=(_SIMULATED, 3, exact.shape[1]))
-            value, error = _between(exact[None])[0], _between(drawn).std(axis=0)
-            if at == around[1]:
-                value, error = exact[2, 1:], errors[2, 1:]
-            between = at if at == around[1] else " to ".join(around)
-            row = {"level": title, "isolated risk": exact[2, 0], "family": family, "fits": between}
+                value, error, between = *np.array(known[at][1:]).T, at
+            else:
+                place = next((k for k in range(1, len(labels)) if known[labels[k]][0].value <= known[at][0].value), None)
+                if place is None:
+                    continue
+                around = labels[place - 1], labels[place]
+                exact, errors = np.moveaxis(np.array([known[label] for label in (*around, at)]), 2, 0)
+                value = _between(exact[None])[0]
+                error = _between(exact + errors * rng.normal(size=(_SIMULATED, *exact.shape))).std(axis=0)
+                between = " to ".join(around)
+            row = {"level": title, "isolated risk": known[at][0].value, "family": family, "fits": between}
             row |= dict(zip(STATISTICS, value, strict=True))
             rows.append(row | {f"{name} error": each for name, each in zip(STATISTICS, error, strict=True)})
     return pd.DataFrame(rows)

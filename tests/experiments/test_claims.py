@@ -121,7 +121,7 @@ def test_words_follow_the_numbers():
         columns=["case", "label", "measure", "value", "error"],
     )
     results = text.Results(rows)
-    assert results.change("c", "marginal", "mean risk") == "falls from 0.2000 (0.0010) to 0.1000 (0.0010)"
+    assert results.change("c", "marginal", "mean risk") == "falls from 0.2000 (0.001) to 0.1000 (0.001), -50 %"
     assert results.change("c", "unweighted", "mean risk", "marginal").startswith("rises from")
     assert results.change("c", "pairwise", "mean risk").startswith("does not move beyond its error")
 
