@@ -20,13 +20,14 @@ _BINS = 40
 
 
 def draw_figures(fits: Mapping[str, Measured], world: World, families: Mapping[str, Sequence[str]], case: str, out: Path) -> None:
-    """All three of a case, as png."""
+    """All three of a case, as png in OUT/figures."""
+    (out / "figures").mkdir(exist_ok=True)
     for name, figure in {
         "risk_by_value": plot_risk_by_value(fits, world),
         "changes": plot_changes(fits, world),
         "frontier": plot_frontier(fits, world, families),
     }.items():
-        figure.savefig(out / f"{name}_{case}.png", dpi=90, bbox_inches="tight")
+        figure.savefig(out / "figures" / f"{name}_{case}.png", dpi=90, bbox_inches="tight")
 
 
 def plot_risk_by_value(fits: Mapping[str, Measured], world: World) -> Figure:

@@ -17,6 +17,7 @@ _DIGITS = {"U_m": 4, "mean weight": 3, "maximum risk": 3, "Delta": 2, "range": 2
 _GROUPS = {"mean risk": "mean risk", "that of isolated records": "isolated risk", "of the top 1 %": "top 1 % risk"}
 _NAMES = {"simulation": "the paper's simulation", "ce-like": "the CE-like population"}
 _CLEAR = 2  # standard errors
+_FAR = 1.1  # R-hat
 
 
 class Results:
@@ -126,7 +127,7 @@ def _reduces(results: Results) -> str:
             parts.append(f"- {label}: {moves}.")
         measures = ["mean weight", "mean risk", "maximum risk", "isolated risk", "top 1 % risk", "records over 0.5", "U_m", "mean", "q90"]
         parts.append("\n" + results.table(case, USED, measures))
-        parts.append(f"![Expected risk by value](risk_by_value_{case}.png)\n")
+        parts.append(f"![Expected risk by value](figures/risk_by_value_{case}.png)\n")
     return "\n".join([*parts, _verdict_a(results)])
 
 
@@ -178,7 +179,7 @@ def _efficient(results: Results, equal: pd.DataFrame) -> str:
         parts.append(
             results.table(case, labels, ["mean weight", "mean risk", "isolated risk", "top 1 % risk", "Delta", "U_m", "mean", "q90"])
         )
-        parts.append(f"![Isolated risk against U_m](frontier_{case}.png)\n")
+        parts.append(f"![Isolated risk against U_m](figures/frontier_{case}.png)\n")
     return "\n".join([*parts, _verdict_b(results, equal)])
 
 
@@ -231,7 +232,7 @@ def _whack(results: Results) -> str:
         expected = [f"{kind} >= {least:g}" for least in RISES for kind in ("rises", "falls")]
         parts.append("Expected:\n\n" + results.table(case, schemes, expected))
         parts.append("At L = 20:\n\n" + _sets(results, case))
-        parts.append(f"![Changes of expected risk](changes_{case}.png)\n")
+        parts.append(f"![Changes of expected risk](figures/changes_{case}.png)\n")
     return "\n".join([*parts, _verdict_c(results)])
 
 
@@ -330,7 +331,7 @@ def _missed(results: Results) -> str:
 
 def riddle_text(rows: pd.DataFrame) -> str:
     """The section on the mean that rises in the paper and falls here."""
-    table = rows.copy()
+    table = rows.astype({"median": float, "q90": float})
     table["interval"] = [f"{low:,.0f} to {high:,.0f}" for low, high in zip(table["lower"], table["upper"], strict=True)]
     table["mean of all sets"] = [f"{m:,.0f} ({e:,.0f})" for m, e in zip(table["mean of all sets"], table["its error"], strict=True)]
     columns = ["priors", "K", "weights", "mean", "interval", "mean of all sets", "least set", "median set", "largest set"]
@@ -356,9 +357,13 @@ def _riddle_verdict(rows: pd.DataFrame) -> str:
     near = marginal[(marginal["lower"] < published) & (marginal["upper"] > published)]
 
     def named(part: pd.DataFrame) -> str:
-        return ", ".join(f"{row['priors']} priors with K = {row['K']}" for _, row in part.iterrows()) or "none"
+        return ", ".join(f"{row['priors']} priors, K = {row['K']}" for _, row in part.iterrows()) or "none"
 
+    worst = marginal[marginal["r_hat"] > _FAR]
+    widest = marginal.assign(width=marginal["upper"] - marginal["lower"]).nlargest(1, "width")
     return (
         f"**Verdict.** Under marginal weights the mean rises above the data's 72,122 with: {named(risen)}. The published mean lies in the "
-        f"interval with: {named(near)}."
+        f"interval with: {named(near)}; the widest interval is that of {named(widest)}. The largest median is "
+        f"{marginal['median'].max():,.0f} and the largest 90 % quantile {marginal['q90'].max():,.0f} (published: 54,229 and 134,582). "
+        f"Far from convergence (R-hat above {_FAR}), so of little weight: {named(worst)}.\n"
     )
