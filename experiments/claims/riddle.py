@@ -40,8 +40,13 @@ from riskweighted.utility.ecdf import mean_ecdf_distance
 __all__ = ["IndependentMixture", "statistics"]
 
 SEED = 13
-PRIORS = ("wide", "narrow", "wide, log")
-SCHEMES = ("marginal", "unweighted")
+RUNS = (  # priors, components, weights
+    ("wide", 3, "marginal"),
+    ("wide, log", 3, "marginal"),
+    ("narrow", 3, "marginal"),
+    ("narrow", 3, "unweighted"),
+    ("narrow", 6, "marginal"),
+)
 L = 20
 
 
@@ -124,10 +129,6 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of riddle.csv, which RESULTS.md takes up")
     parser.add_argument("--resume", action="store_true", help="keep the rows of riddle.csv, and make those it lacks")
-    parser.add_argument("--components", type=int, nargs="+", default=[3])
-    parser.add_argument("--priors", nargs="+", choices=PRIORS, default=PRIORS)
-    parser.add_argument("--weights", nargs="+", choices=SCHEMES, default=SCHEMES)
-    parser.add_argument("--chains", type=int, default=2)
     given = parser.parse_args()
     case, table = ce_like(), given.out / "riddle.csv"
     given.out.mkdir(parents=True, exist_ok=True)
@@ -138,21 +139,18 @@ def main() -> None:
     shared = {name: getattr(case.synthesizer, name) for name in ("formula", "transform", "transform_constant")}
     log = {"transform": "shifted-log", "location": 0.0, "scale": 1.0}
     kinds: dict[str, dict[str, Any]] = {"wide": {}, "narrow": {"wide": False}, "wide, log": log}
-    for components in given.components:
-        for priors in given.priors:
-            model = None
-            for scheme in given.weights:
-                if (priors, components, scheme) in done:
-                    continue
-                started = time.perf_counter()
-                model = model or compile_model(IndependentMixture(**{**shared, **kinds[priors]}, components=components), case.data)
-                sampling = Sampling(draws=150, tune=250, chains=given.chains, target_accept=0.9)
-                fit = model.sample(scheme_weights(scheme, case.data, case.scenario), random_seed=SEED, sampling=sampling)
-                datasets = [frame["income"].to_numpy(dtype=float) for frame in fit.synthesize(100, random_seed=SEED)]
-                quality = {"r_hat": fit.diagnostics["r_hat"].max(), "divergences": int(fit.diagnostics["divergences"].max())}
-                row = {"priors": priors, "K": components, "weights": scheme} | dict(statistics(own, datasets)) | quality
-                pd.DataFrame([row]).to_csv(table, mode="a", header=not table.exists(), index=False, float_format="%.6g")
-                print(f"{priors}, K = {components}, {scheme}: {time.perf_counter() - started:.0f} s", flush=True)
+    for priors, components, scheme in RUNS:
+        if (priors, components, scheme) in done:
+            continue
+        started = time.perf_counter()
+        model = compile_model(IndependentMixture(**{**shared, **kinds[priors]}, components=components), case.data)
+        sampling = Sampling(draws=150, tune=250, chains=2, target_accept=0.9)
+        fit = model.sample(scheme_weights(scheme, case.data, case.scenario), random_seed=SEED, sampling=sampling)
+        datasets = [frame["income"].to_numpy(dtype=float) for frame in fit.synthesize(100, random_seed=SEED)]
+        quality = {"r_hat": fit.diagnostics["r_hat"].max(), "divergences": int(fit.diagnostics["divergences"].max())}
+        row = {"priors": priors, "K": components, "weights": scheme} | dict(statistics(own, datasets)) | quality
+        pd.DataFrame([row]).to_csv(table, mode="a", header=not table.exists(), index=False, float_format="%.6g")
+        print(f"{priors}, K = {components}, {scheme}: {time.perf_counter() - started:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
