@@ -214,4 +214,4 @@ def test_the_verdict_on_the_riddle_follows_its_numbers():
         ]
     ).assign(**columns, **{"mean of all sets": 1.0, "divergences": 0})
     words = text.riddle_text(rows)
-    assert "with: wide priors with K = 3. The published mean lies in the interval with: wide priors with K = 3." in words
+    assert "with: wide priors, K = 3. The published mean lies in the interval with: wide priors, K = 3;" in words
