@@ -34,7 +34,7 @@ class Measured:
         Expected identification risk by block of draws.
     sizes : array (B,)
         Draws in each.
-    own_mass, others : array (n,)
+    own_mass, outside : array (n,)
         As in `riskweighted.risk.expected.ExpectedRisk`.
     influence : array (1 + C, n, 2)
         `INFLUENCE` from all draws, then from each chain alone.
@@ -57,7 +57,7 @@ class Measured:
     blocks: np.ndarray = field(repr=False)
     sizes: np.ndarray = field(repr=False)
     own_mass: np.ndarray = field(repr=False)
-    others: np.ndarray = field(repr=False)
+    outside: np.ndarray = field(repr=False)
     influence: np.ndarray = field(repr=False)
     attributable: np.ndarray = field(repr=False)
     pareto_k: np.ndarray = field(repr=False)
@@ -122,7 +122,7 @@ def measure(fit: Fit, world: World, *, draws: int = 400, groups: int = 5, L: int
         expected.blocks,
         expected.sizes,
         expected.own_mass,
-        expected.others,
+        expected.outside,
         np.array([table[list(INFLUENCE)].to_numpy() for table in found]),
         np.array([table["attributable"].to_numpy() for table in balls]),
         balls[0]["pareto_k"].to_numpy(),

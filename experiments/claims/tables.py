@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.claims.chance import OfRecords, expected_rises, largest_of_sets
+from experiments.claims.chance import largest_of_sets
 from experiments.claims.measured import STATISTICS, Measured
 from riskweighted.intruder.world import World
+from riskweighted.risk.chance import expected_over, expected_whacked
 from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.expected import isolated_records, top_values
 
 __all__ = ["RISES", "Groups", "Number", "at_equal_risk", "expected_of", "groups_of", "mean_of", "measures_of", "tidy"]
 
@@ -35,12 +37,7 @@ class Number(NamedTuple):
 def groups_of(world: World) -> Groups:
     """Both groups of records."""
     values = world.confidential[world.scenario.synthetic[0]].to_numpy(dtype=float)
-    return Groups(_top(confidential_risk(world).to_numpy(), 0.05), _top(values, 0.01))
-
-
-def _top(values: np.ndarray, share: float) -> np.ndarray:
-    """The ceil(share n) largest, ties at the cut all included, (n,)."""
-    return np.asarray(values >= np.sort(values)[-int(np.ceil(share * len(values)))])
+    return Groups(isolated_records(confidential_risk(world).to_numpy()), top_values(values))
 
 
 def measures_of(found: Measured, unweighted: Measured, world: World, L: int = 20) -> dict[str, Number]:  # noqa: N803
@@ -50,7 +47,7 @@ def measures_of(found: Measured, unweighted: Measured, world: World, L: int = 20
         "mean weight": Number(float(found.alpha.mean())),
         **_expected(found, groups),
         **_rises(found, unweighted),
-        **_of_sets(found, unweighted, world, L),
+        **_of_sets(found, unweighted, L),
         **_influence(found, groups),
         **{name: mean_of(found.statistics[:, place]) for place, name in enumerate(STATISTICS)},
         **{name: Number(float(value)) for name, value in zip(("r_hat", "ess_bulk", "divergences"), found.quality, strict=True)},
@@ -104,22 +101,19 @@ def _rises(found: Measured, unweighted: Measured) -> dict[str, Number]:
     return numbers
 
 
-def _of_sets(found: Measured, unweighted: Measured, world: World, L: int) -> dict[str, Number]:  # noqa: N803
+def _of_sets(found: Measured, unweighted: Measured, L: int) -> dict[str, Number]:  # noqa: N803
     """What L datasets show (mean over the groups, error), what it is expected to be, and what two fits alike would show."""
-    size = world.patterns.in_pattern
-    weighted, plain = (OfRecords(fit.own_mass, 1 - fit.others / size) for fit in (found, unweighted))
     pairs = [(one, other) for i, one in enumerate(found.risks) for j, other in enumerate(unweighted.risks) if i != j]
     numbers = {}
     for least in RISES:
         each = np.array([((one - other) >= least).sum() for one, other in pairs], dtype=float)
         numbers[f"rises >= {least:g} in sets"] = Number(each.mean(), each.std(ddof=1) / np.sqrt(len(found.risks)))
-        numbers[f"rises >= {least:g} in sets, expected"] = Number(expected_rises(weighted, plain, L, least))
-        numbers[f"rises >= {least:g} in sets, chance alone"] = Number(expected_rises(plain, plain, L, least))
-    over, largest = largest_of_sets(weighted, L, _THRESHOLD)
+        numbers[f"rises >= {least:g} in sets, expected"] = Number(expected_whacked(found, unweighted, L, least))
+        numbers[f"rises >= {least:g} in sets, chance alone"] = Number(expected_whacked(unweighted, unweighted, L, least))
     numbers["records over 0.5 in sets"] = mean_of((found.risks > _THRESHOLD).sum(axis=1))
-    numbers["records over 0.5 in sets, expected"] = Number(over)
+    numbers["records over 0.5 in sets, expected"] = Number(expected_over(found, L, _THRESHOLD))
     numbers["maximum risk in sets"] = mean_of(found.risks.max(axis=1))
-    numbers["maximum risk in sets, expected median"] = Number(largest)
+    numbers["maximum risk in sets, expected median"] = Number(largest_of_sets(found, L))
     return numbers
 
 

@@ -1,17 +1,27 @@
 """What a count over L datasets would be by chance, from each record's probability of landing in its ball (METHODS section 2.5)."""
 
+from typing import Protocol
+
 import numpy as np
 from scipy.stats import binom
 
-from riskweighted.risk.expected import ExpectedRisk
-
-__all__ = ["expected_over", "expected_whacked"]
+__all__ = ["Landing", "expected_over", "expected_whacked"]
 
 _CHUNK = 65_536  # records at a time
 _SLACK = 1e-9  # the same risk, reached by another sum
 
 
-def expected_over(risk: ExpectedRisk, datasets: int, threshold: float) -> float:
+class Landing(Protocol):
+    """What is needed of `riskweighted.risk.expected.ExpectedRisk`: ``own_mass`` and ``outside``, (n,)."""
+
+    @property
+    def own_mass(self) -> np.ndarray: ...
+
+    @property
+    def outside(self) -> np.ndarray: ...
+
+
+def expected_over(risk: Landing, datasets: int, threshold: float) -> float:
     """How many records are to be expected whose IR over `datasets` datasets exceeds a threshold.
 
     With N_i ~ Bin(L, p_i) of its own values in the ball, IR_i = (N_i / L) outside_i.
@@ -21,7 +31,7 @@ def expected_over(risk: ExpectedRisk, datasets: int, threshold: float) -> float:
     return float(binom.sf(np.minimum(least, datasets), datasets, risk.own_mass).sum())
 
 
-def expected_whacked(risk: ExpectedRisk, baseline: ExpectedRisk, datasets: int, increase: float) -> float:
+def expected_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> float:
     """How many records are to be expected whose IR rises by `increase` or more, each fit with L = `datasets` datasets of its own.
 
     A double binomial sum: N_i ~ Bin(L, p_i) under either fit, independent.

@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from handmade import given_fit
-from scipy import stats
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
@@ -33,26 +33,16 @@ def fits():
     }
 
 
-def test_expected_rises_are_those_of_every_outcome():
-    high, low = chance.OfRecords(np.array([0.3, 0.6]), np.array([0.9, 0.5])), chance.OfRecords(np.array([0.2, 0.5]), np.array([0.8, 0.5]))
-    sets, least, expected = 4, 0.2, 0.0
-    for record in range(2):
-        for i in range(sets + 1):
-            for j in range(sets + 1):
-                rise = i / sets * high.outside[record] - j / sets * low.outside[record]
-                both = stats.binom.pmf(i, sets, high.own_mass[record]) * stats.binom.pmf(j, sets, low.own_mass[record])
-                expected += both * (rise >= least - 1e-12)
-    assert chance.expected_rises(high, low, sets, least) == pytest.approx(expected)
-    assert chance.expected_rises(high, low, sets, 0.999) == pytest.approx(0, abs=1e-12)
+class Landing(NamedTuple):
+    own_mass: np.ndarray
+    outside: np.ndarray
 
 
 def test_largest_of_sets_by_hand():
-    one = chance.OfRecords(np.array([0.25]), np.array([0.8]))
-    over, median = chance.largest_of_sets(one, 2, 0.5)
-    assert over == pytest.approx(0.25**2)  # 0.4 for one hit, 0.8 for two
-    assert median == 0  # no hit: 0.5625
-    many = chance.OfRecords(np.full(50, 0.25), np.full(50, 0.8))
-    assert chance.largest_of_sets(many, 2, 0.5)[1] == pytest.approx(0.8)
+    one = Landing(np.array([0.25]), np.array([0.8]))
+    assert chance.largest_of_sets(one, 2) == 0  # no hit: 0.5625; 0.4 for one, 0.8 for two
+    many = Landing(np.full(50, 0.25), np.full(50, 0.8))
+    assert chance.largest_of_sets(many, 2) == pytest.approx(0.8)
 
 
 def test_groups_hold_all_ties_at_the_cut():
