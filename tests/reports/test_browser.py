@@ -62,10 +62,10 @@ def nasty_run(run):
     settings = {**run.manifest["settings"], "note": long, script: turned}
     settings["weights"] = {**settings["weights"], "schemes": ["unweighted", image]}
     renamed = dataclasses.replace(run, manifest={**run.manifest, "settings": settings}, tables=tables)
-    records = run.records.rename(columns=names)
+    records = run.expected.rename(columns=names)
     parts = {
         "study": NastyStudy(run.study, script, long),
-        "records": records.rename(index={records["unweighted"].idxmax(): turned}),
+        "expected": records.rename(index={records["unweighted"].idxmax(): turned}),
         "weights": run.weights.rename(columns=names).set_axis(records.rename(index={records["unweighted"].idxmax(): turned}).index),
         "posteriors": {names.get(scheme, scheme): fit for scheme, fit in run.posteriors.items()},
         "synthetic": {names.get(scheme, scheme): [f.rename(columns=names) for f in sets] for scheme, sets in run.synthetic.items()},
