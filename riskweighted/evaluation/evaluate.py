@@ -10,7 +10,7 @@ import pandas as pd
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.expected import chance_rows, check_fits, expected_rows, find_expected, groups_of, influence_rows
+from riskweighted.evaluation.expected import Mechanism, chance_rows, check_fits, expected_rows, find_mechanism, groups_of, influence_rows
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
@@ -18,7 +18,6 @@ from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.utility.bootstrap import pooled_bootstrap
@@ -142,7 +141,7 @@ def evaluate(
         synthetic,
         settings,
         analysis,
-        expected=None if fits is None else find_expected(fits, world, settings, random_seed),
+        mechanisms=None if fits is None else {name: find_mechanism(name, fit, world, settings, random_seed) for name, fit in fits.items()},
         baseline=baseline,
         baseline_risk=baseline_risk,
         random_seed=random_seed,
@@ -156,13 +155,13 @@ def evaluate_world(
     settings: EvaluationSettings,
     analysis: Regression | None,
     *,
-    expected: Mapping[str, ExpectedRisk] | None = None,
+    mechanisms: Mapping[str, Mechanism] | None = None,
     baseline: str | None = None,
     baseline_risk: pd.Series | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """`evaluate` of checked confidential data and a checked regression; `expected` risks by label, that of the baseline too."""
+    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too."""
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
     check_seed(random_seed)
@@ -180,12 +179,12 @@ def evaluate_world(
     risk: list[dict[str, Any]] = []
     lengths = {label: len(frames) for label, frames in every.items()}
     for label in records:
-        if expected is not None:
-            risk += _mechanism_rows(label, world, settings, records[CONFIDENTIAL].to_numpy(), expected, lengths[label], baseline)
+        if mechanisms is not None:
+            risk += _mechanism_rows(label, world, settings, records[CONFIDENTIAL].to_numpy(), mechanisms, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
-    chosen = {label: expected[label].risk for label in labelled if label in expected} if expected else {}
+    chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
     return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records, by_record)
 
@@ -195,21 +194,21 @@ def _mechanism_rows(
     world: World,
     settings: EvaluationSettings,
     confidential_risk: np.ndarray,
-    expected: Mapping[str, ExpectedRisk],
+    mechanisms: Mapping[str, Mechanism],
     datasets: int,
     baseline: str | None,
 ) -> Iterator[dict[str, Any]]:
-    """Expected risk, what chance makes of it in so many datasets, and influence; nothing of a label without expected risk."""
-    if label != CONFIDENTIAL and label not in expected:
+    """Expected risk, what chance makes of it in so many datasets, and influence; nothing of a label without a fit."""
+    if label != CONFIDENTIAL and label not in mechanisms:
         return
     groups = groups_of(world, confidential_risk)
     if label == CONFIDENTIAL:
         yield from expected_rows(label, confidential_risk, groups, settings.threshold)
         return
-    against = (baseline, expected[baseline]) if baseline is not None and baseline in expected and label != baseline else None
-    yield from expected_rows(label, expected[label], groups, settings.threshold, against)
-    yield from chance_rows(label, expected[label], datasets, settings, against)
-    yield from influence_rows(label, expected[label], groups, world.confidential, settings.cluster)
+    against = (baseline, mechanisms[baseline].risk) if baseline is not None and baseline in mechanisms and label != baseline else None
+    yield from expected_rows(label, mechanisms[label].risk, groups, settings.threshold, against)
+    yield from chance_rows(label, mechanisms[label].risk, datasets, settings, against)
+    yield from influence_rows(label, mechanisms[label], groups, settings.cluster)
 
 
 def _check_labels(labelled: Mapping[str, Frames], baseline: str | None, baseline_risk: pd.Series | None, n: int) -> None:

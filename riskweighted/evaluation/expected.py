@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,18 @@ from riskweighted.risk.expected import ExpectedRisk, expected_risk, isolated_rec
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["RISES", "Groups", "chance_rows", "check_fits", "expected_rows", "expected_seed", "find_expected", "groups_of", "influence_rows"]
+__all__ = [
+    "RISES",
+    "Groups",
+    "Mechanism",
+    "chance_rows",
+    "check_fits",
+    "expected_rows",
+    "expected_seed",
+    "find_mechanism",
+    "groups_of",
+    "influence_rows",
+]
 
 RISES = (0.05, 0.1, 0.25)  # over the unweighted fit, counted
 
@@ -28,14 +39,25 @@ def expected_seed(random_seed: int | None, label: str) -> int | None:
     return None if random_seed is None else int(np.random.SeedSequence([random_seed, zlib.crc32(label.encode())]).generate_state(1)[0])
 
 
-def find_expected(
-    fits: Mapping[str, "Fit"], world: World, settings: EvaluationSettings, random_seed: int | None
-) -> dict[str, ExpectedRisk]:
-    """Expected risk of each fit, and what influence is measured from, in one walk over its draws."""
-    return {
-        label: expected_risk(fit, world, settings.risk_draws, expected_seed(random_seed, label), influence=True)
-        for label, fit in fits.items()
-    }
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Expected risk of a fit, and the influence of its records and of their clusters (`riskweighted.influence`), where it has any."""
+
+    risk: ExpectedRisk = field(repr=False)
+    influence: pd.DataFrame | None = field(default=None, repr=False)
+    clusters: pd.DataFrame | None = field(default=None, repr=False)
+
+
+def find_mechanism(label: str, fit: "Fit", world: World, settings: EvaluationSettings, random_seed: int | None) -> Mechanism:
+    """Both of the fit under a label, in one walk over its draws."""
+    found = expected_risk(fit, world, settings.risk_draws, expected_seed(random_seed, label), influence=True)
+    if found.terms is None:
+        return Mechanism(found)
+    from riskweighted.risk.influence import cluster_terms, influence_of  # loads ArviZ, for which who gives no fits need not wait
+
+    influence = influence_of(found.terms, world.confidential.index, found.masses)
+    clusters = None if settings.cluster is None else influence_of(*cluster_terms(found.terms, world.confidential, settings.cluster))
+    return Mechanism(replace(found, terms=None, masses=None), influence, clusters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,34 +147,31 @@ def _row(
     return measured(label, statistic, found.value, statistic.define_expected(label, draws, baseline), error=found.error)
 
 
-def influence_rows(
-    label: str, risk: ExpectedRisk, groups: Groups, confidential: pd.DataFrame, cluster: str | None = None
-) -> Iterator[dict[str, Any]]:
+def influence_rows(label: str, mechanism: Mechanism, groups: Groups, cluster: str | None = None) -> Iterator[dict[str, Any]]:
     """How far one record, or one cluster of records, can move the pseudo posterior of one label."""
-    if risk.terms is None:
+    found = mechanism.influence
+    if found is None:
         return
-    from riskweighted.risk.influence import cluster_terms, influence_of  # loads ArviZ, for which who gives no fits need not wait
     from riskweighted.synthesis.loo import K_LIMIT
 
-    found = influence_of(risk.terms, confidential.index, risk.masses)
     values = {
         "influence-lipschitz": found["lipschitz"].max(),
         "influence-range": found["range"].max(),
         "influence-information": found["information"].sum(),
         "p-eff": found.attrs["p_eff"],
     }
-    if risk.masses is not None:
+    if "attributable" in found:
         attributable = found["attributable"].to_numpy()
         values["attributable-mean"] = attributable.mean()
         if groups.top is not None:
             values["attributable-top"] = attributable[groups.top].mean()
         values["attributable-unreliable"] = float((found["pareto_k"] > K_LIMIT).sum())
-    if cluster is not None:
-        clusters = influence_of(*cluster_terms(risk.terms, confidential, cluster))
+    if mechanism.clusters is not None:
+        clusters = mechanism.clusters
         values |= {"cluster-lipschitz": clusters["lipschitz"].max(), "cluster-range": clusters["range"].max()}
         values["cluster-information"] = clusters["information"].sum()
     for key, value in values.items():
-        yield measured(label, Statistic(key), float(value), Statistic(key).define(draws=str(risk.draws), cluster=str(cluster)))
+        yield measured(label, Statistic(key), float(value), Statistic(key).define(draws=str(mechanism.risk.draws), cluster=str(cluster)))
 
 
 def check_fits(fits: Mapping[str, "Fit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:

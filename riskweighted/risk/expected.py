@@ -135,7 +135,8 @@ def expected_risk(
     in_pattern = world.patterns.in_pattern
     protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
     found, share = np.zeros((len(blocks), n)), np.zeros(n)
-    masses, terms = np.empty((n, count)), np.empty((n, count)) if influence and fit.estimates else None
+    terms, masses = (np.empty((n, count)) if influence and fit.estimates else None for _ in range(2))
+    own = np.zeros(n)
     rng, done = np.random.default_rng(random_seed), 0
     for place, block in enumerate(blocks):
         for chain, draw in block:
@@ -143,16 +144,17 @@ def expected_risk(
             frame = fit.released(theta, rng)
             neighbours = world.find(frame)
             outside = np.where(protected, 1.0, 1 - (1 + neighbours.within - neighbours.own_inside) / in_pattern)
-            masses[:, done] = _own_mass(fit, theta, balls, rng, frame)
-            found[place] += masses[:, done] * outside
+            mass = _own_mass(fit, theta, balls, rng, frame)
+            found[place] += mass * outside
             share += outside
-            if terms is not None:
-                terms[:, done] = fit.contributions(theta)
+            own += mass
+            if terms is not None and masses is not None:
+                terms[:, done], masses[:, done] = fit.contributions(theta), mass
             done += 1
         found[place] /= len(block)
     sizes = np.array([len(block) for block in blocks])
-    kept = masses if terms is not None and callable(getattr(fit.synthesizer, "mass", None)) else None
-    return ExpectedRisk(found, sizes, masses.mean(axis=1), share / count, terms, kept)
+    exactly = callable(getattr(fit.synthesizer, "mass", None))
+    return ExpectedRisk(found, sizes, own / count, share / count, terms, masses if exactly else None)
 
 
 def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:

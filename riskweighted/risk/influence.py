@@ -19,6 +19,8 @@ from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["cluster_terms", "influence", "influence_of"]
 
+_CHUNK = 65_536  # records at a time
+
 
 def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None = None, cluster: str | None = None) -> pd.DataFrame:
     """Influence of each record on the pseudo posterior of a fit, or of each cluster of records.
@@ -87,8 +89,11 @@ def influence_of(terms: np.ndarray, index: pd.Index, masses: np.ndarray | None =
     variance = terms.var(axis=1, ddof=1) if count > 1 else np.full(len(terms), np.nan)
     columns = {"lipschitz": np.abs(terms).max(axis=1), "range": np.ptp(terms, axis=1), "information": variance / 2}
     if masses is not None:
-        weights, columns["pareto_k"] = importance_weights(terms)
-        columns["attributable"] = masses.mean(axis=1) - (weights * masses).sum(axis=1)
+        columns["pareto_k"], columns["attributable"] = np.empty(len(terms)), np.empty(len(terms))
+        for start in range(0, len(terms), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            weights, columns["pareto_k"][part] = importance_weights(terms[part])
+            columns["attributable"][part] = masses[part].mean(axis=1) - (weights * masses[part]).sum(axis=1)
     found = pd.DataFrame(columns, index)
     found.attrs = {"draws": count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
     return found

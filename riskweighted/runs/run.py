@@ -14,11 +14,10 @@ from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
-from riskweighted.evaluation.expected import find_expected
+from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
 from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import FIT_COLUMNS
-from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.fits import Fits
@@ -118,10 +117,10 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             )
             advance(done + 1, len(fits))
     seed = streams.seed_for("evaluate", "")
-    expected: dict[str, ExpectedRisk] = {}
+    mechanisms = {}
     with reporter.step("estimating expected risk and influence") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            expected |= find_expected({label: fitted}, checked.world, study.evaluation.measures, seed)
+            mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed)
             advance(done + 1, len(fits))
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(
@@ -129,7 +128,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             frames,
             study.evaluation.measures,
             checked.analysis,
-            expected=expected,
+            mechanisms=mechanisms,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
             random_seed=seed,
             progress=advance,

@@ -26,11 +26,10 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import evaluate_world
-from riskweighted.evaluation.expected import find_expected
+from riskweighted.evaluation.expected import Mechanism, find_mechanism
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.expected import ExpectedRisk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import DataSettings, Study
@@ -255,7 +254,7 @@ class _Work:
     def __init__(self, label: str, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
         self.label, self.confidential, self.fit, self.mean_weight, self.baseline = label, confidential, fit, mean_weight, baseline
         self._checked: World | None = None
-        self._risks: dict[tuple[str, int | None, int], dict[str, ExpectedRisk]] = {}
+        self._found: dict[tuple[str, int | None, str | None, int], dict[str, Mechanism]] = {}
         self._datasets: dict[tuple[str, int, int, float | None], list[pd.DataFrame]] = {}
 
     def evaluate(self, cell: Cell) -> Result:
@@ -270,8 +269,8 @@ class _Work:
         if self.baseline is not None:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
-        expected = self._expected(world, settings, study, seed)
-        result = evaluate_world(world, {name: frames}, settings, analysis, expected=expected, random_seed=seed, **against)
+        found = self._mechanisms(world, settings, seed)
+        result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
         return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 
@@ -281,15 +280,15 @@ class _Work:
         self._checked = make_world(self.confidential, scenario) if self._checked is None else self._checked.under(scenario)
         return self._checked
 
-    def _expected(self, world: World, settings: EvaluationSettings, study: Study, seed: int) -> dict[str, ExpectedRisk]:
-        """Expected risks of the fit and of its baseline, once for all cells of the same scenario."""
+    def _mechanisms(self, world: World, settings: EvaluationSettings, seed: int) -> dict[str, Mechanism]:
+        """Expected risk and influence of the fit and of its baseline, once for all cells of the same scenario."""
         if self.fit is None:
             return {}
-        key = (json.dumps(asdict(world.scenario), sort_keys=True, default=str), settings.risk_draws, seed)
-        if key not in self._risks:
+        key = (json.dumps(asdict(world.scenario), sort_keys=True, default=str), settings.risk_draws, settings.cluster, seed)
+        if key not in self._found:
             fits = {self.label: self.fit} | ({UNWEIGHTED: self.baseline} if self.baseline is not None else {})
-            self._risks[key] = find_expected(fits, world, settings, seed)
-        return self._risks[key]
+            self._found[key] = {label: find_mechanism(label, fit, world, settings, seed) for label, fit in fits.items()}
+        return self._found[key]
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study, once for all cells of the same L and precision."""
