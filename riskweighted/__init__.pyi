@@ -151,6 +151,7 @@ from .utility.intervals import (
     joint_test_partially_synthetic as joint_test_partially_synthetic,
 )
 from .utility.propensity import propensity_distance as propensity_distance
+from .utility.tables import table_utility as table_utility
 from .weights.adjust import (
     adjust_weights as adjust_weights,
     cluster_weights as cluster_weights,
@@ -163,5 +164,6 @@ from .weights.kway import (
     pairwise_weights as pairwise_weights,
 )
 from .weights.schemes import scheme_weights as scheme_weights
+from .weights.shift import margin_shift as margin_shift
 
 __version__: str

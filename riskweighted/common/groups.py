@@ -1,0 +1,91 @@
+"""Values as a few groups: numbers cut at quantiles, values that many records hold alone, categories by level, missing apart."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import kind_of_values
+
+__all__ = ["group_codes", "group_kind"]
+
+Kind = Literal["numbers", "categories", "nothing"]
+
+
+def group_kind(column: pd.Series, what: str) -> Kind:
+    """How a column is grouped; "nothing" where every value is missing.
+
+    Raises
+    ------
+    InputError
+        If it holds dates, durations, complex or infinite numbers.
+    """
+    dtype = column.dtype
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
+        raise InputError(f"{what}: {column.name!r} has dtype {dtype}; valid are numbers, text, categories and truth values")
+    if column.isna().all():
+        return "nothing"
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        if kind_of_values(column) in ("datetime", "datetime64", "date", "timedelta", "complex"):
+            raise InputError(
+                f"{what}: {column.name!r} holds dates or complex numbers; valid are numbers, text, categories and truth values"
+            )
+        return "categories"
+    infinite = int(np.isinf(_as_floats(column)).sum())
+    if infinite:
+        raise InputError(f"{what}: {column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite or missing")
+    return "numbers"
+
+
+def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool) -> list[np.ndarray]:
+    """The group of every value, alike in all columns: whole numbers from 1, and 0 where it is missing.
+
+    Numbers: a value that at least one in `groups` of the first column's records holds (a spike) is a group of its own; the others are
+    cut at their quantiles 1/groups, 2/groups, ... (linear interpolation), equal ones always together, unless they are at most `groups`
+    different ones, which are then a group each. The outer groups are open, so other columns may go beyond the first.
+    Categories: by level, in the order of the first column's categories, else sorted as text.
+
+    Parameters
+    ----------
+    columns : Series
+        The same variable in several files; the first sets the groups of numbers.
+    groups : int >= 2
+    numeric : bool
+
+    Returns
+    -------
+    list of integer arrays, one per column
+    """
+    if numeric:
+        edges = _edges(_as_floats(columns[0]), groups)
+        return [_between(_as_floats(column), edges) for column in columns]
+    first = columns[0].dtype
+    declared = list(first.categories) if isinstance(first, pd.CategoricalDtype) else []
+    values = [column.astype(object) for column in columns]
+    levels = pd.unique(pd.concat(values, ignore_index=True).dropna())
+    index = pd.Index(dict.fromkeys([*declared, *sorted(levels, key=str)]), dtype=object)
+    return [index.get_indexer(pd.Index(column, dtype=object)) + 1 for column in values]  # -1 is missing
+
+
+def _as_floats(column: pd.Series) -> np.ndarray:
+    """A column as floats, NaN where it is missing."""
+    floats: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
+    return floats
+
+
+def _edges(values: np.ndarray, groups: int) -> np.ndarray:
+    """Upper ends of the groups but the last; a spike's group lies between the number just below it and itself."""
+    present, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    spike = counts * groups >= counts.sum()
+    if (~spike).sum() <= groups:
+        spike[:] = True
+    alone, rest = present[spike], np.repeat(present[~spike], counts[~spike])
+    cuts = np.quantile(rest, np.arange(1, groups) / groups) if len(rest) else rest
+    return np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
+
+
+def _between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """1 + the number of edges strictly below each value, 0 for NaN."""
+    return np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values, side="left"))

@@ -1,0 +1,100 @@
+"""What weights do to the margin of each synthesized variable, before any fit: raw shares beside alpha-weighted ones."""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import check_weights
+from riskweighted.common.groups import group_codes
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
+
+__all__ = ["margin_shift", "world_shift"]
+
+_GROUPS = 5  # quintiles of a numeric variable
+
+
+def world_shift(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False) -> pd.DataFrame:
+    """`margin_shift` of checked data."""
+    weights = _own_weights(world, alpha)
+    tables = {name: _levels(world, name, own) for name, own in weights.items()}
+    if levels:
+        return pd.concat(tables.values(), ignore_index=True)
+    return pd.DataFrame([_distance(name, table, weights[name]) for name, table in tables.items()])
+
+
+def margin_shift(
+    confidential: pd.DataFrame, scenario: Scenario, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False
+) -> pd.DataFrame:
+    """The margin of every synthesized variable as it is and as the weights leave it (METHODS section 3.5).
+
+    A saturated model of the variable alone releases the alpha-weighted margin; a model with predictors shifts it within what they
+    explain. Shares far apart say before any fit that the weights would move the release, and a ratio near 0 that they erase a category.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    scenario : Scenario
+        Numeric synthetic variables are grouped at the quintiles of their values (a value that a fifth of the records holds is a group of
+        its own); the others, and those named in `categorical`, count by level.
+    alpha : (n,), or (n, V) where each of the V synthetic variables has weights of its own
+        A DataFrame has the synthetic variables as its columns; an array has them in the scenario's order.
+    levels : bool, default False
+
+    Returns
+    -------
+    DataFrame. Confidential.
+        One row per variable: ``variable``, ``levels`` (their number), ``alpha`` (sum of the weights), ``total_variation`` (half the sum of
+        the absolute differences of the shares, in [0, 1]), ``least_ratio`` (the smallest weighted share over its raw one; 0 is a
+        category that the weights erase). With ``levels=True`` one row per level: ``variable``, ``level`` (of numbers "1 of 5", from the
+        lowest), ``raw`` and ``weighted`` (shares), ``ratio``.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown, a sensitive value is missing or infinite, or weights are of another shape or index, outside [0, 1] or all 0.
+    """
+    return world_shift(make_world(confidential, scenario), alpha, levels=levels)
+
+
+def _own_weights(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray) -> dict[str, np.ndarray]:
+    """The checked weights of each synthetic variable, (n,)."""
+    names, index = world.scenario.synthetic, world.confidential.index
+    if isinstance(alpha, pd.DataFrame):
+        if sorted(map(str, alpha.columns)) != sorted(names):
+            raise InputError(f"alpha has columns {listing(alpha.columns)}; they must be the synthetic variables {listing(names)}")
+        columns = {name: alpha[name] for name in names}
+    elif not isinstance(alpha, pd.Series) and np.ndim(alpha) == 2:
+        if np.shape(alpha)[1] != len(names):
+            raise InputError(f"alpha has {np.shape(alpha)[1]} columns for {len(names)} synthetic variables; they must be as many")
+        columns = dict(zip(names, np.asarray(alpha).T, strict=True))
+    else:
+        columns = dict.fromkeys(names, alpha)
+    checked = {name: check_weights(own, index, what="alpha").to_numpy() for name, own in columns.items()}
+    flat = [name for name, own in checked.items() if not own.any()]
+    if flat:
+        raise InputError(f"alpha is 0 for all {len(index)} records of {listing(flat)}: no margin is left, the prior alone would decide")
+    return checked
+
+
+def _levels(world: World, name: str, alpha: np.ndarray) -> pd.DataFrame:
+    """Raw and weighted share of each level that a variable has."""
+    column, numeric = world.confidential[name], name in world.numeric
+    codes = group_codes([column], _GROUPS, numeric=numeric)[0]
+    found, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    raw, weighted = np.bincount(place) / len(codes), np.bincount(place, weights=alpha) / alpha.sum()
+    shown = [f"{rank} of {len(found)}" for rank in range(1, len(found) + 1)] if numeric else [column.iloc[row] for row in first]
+    return pd.DataFrame(
+        {"variable": name, "level": pd.Series(shown, dtype=object), "raw": raw, "weighted": weighted, "ratio": weighted / raw}
+    )
+
+
+def _distance(name: str, table: pd.DataFrame, alpha: np.ndarray) -> dict[str, object]:
+    """One row of the table by variable."""
+    return {
+        "variable": name,
+        "levels": len(table),
+        "alpha": float(alpha.sum()),
+        "total_variation": float((table["raw"] - table["weighted"]).abs().sum() / 2),
+        "least_ratio": float(table["ratio"].min()),
+    }
