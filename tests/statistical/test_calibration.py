@@ -37,7 +37,7 @@ def test_ranks_of_true_parameters_are_uniform(name):
     uniform = calibrate(CASES[name], 60, seed=2)
     table = judge(uniform)
     assert table["passed"].all(), table
-    assert (uniform["divergences"] > 0).mean() < 0.4
+    assert (uniform["divergences"] > 0).mean() < 0.6  # 0.35 of the mixture's in 400 (docs/trust.md); of 60 the share has an sd of 0.06
 
 
 @pytest.mark.slow
