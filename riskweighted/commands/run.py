@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Cores, Force, Out, Seed, errors, minutes, number, output, print_table
+from riskweighted.commands.terminal import UNFIT, Cores, Force, Out, Seed, errors, minutes, number, output, print_table
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.progress import reporter_for
 from riskweighted.weights.names import UNWEIGHTED
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 where the unweighted fit does not suit the data.")]
-_UNFIT = 3  # the exit code of a run whose numbers are there and not to be relied on
 
 
 def run(
@@ -74,6 +73,7 @@ def _run(
     with reporter.step("loading PyMC"):
         from riskweighted.evaluation.telling import told
         from riskweighted.runs.checked import plan_study
+        from riskweighted.runs.guaranteed import proved
         from riskweighted.runs.randomness import read_entropy
         from riskweighted.runs.run import run_study
     if seed is not None:
@@ -92,7 +92,7 @@ def _run(
             "synthetic datasets": f"{plan.datasets} per scheme",
             "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
             "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
-            **({"guarantee": statement.sentences(repr(study.target))[0]} if (statement := named.statement()) is not None else {}),
+            **({"guarantee": " ".join(proved(named)[:2])} if named.guarantee is not None else {}),
             "results": f"{out}" + (" (exists)" if out.exists() else ""),
         }
         for name, value in lines.items():
@@ -136,7 +136,7 @@ def _run(
     if strict and finished.fits is False:
         errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
     if len(failed) or (strict and finished.fits is False):
-        raise typer.Exit(_UNFIT)
+        raise typer.Exit(UNFIT)
 
 
 def _with_errors(finished: "Run") -> "pd.DataFrame":
@@ -159,15 +159,10 @@ def _target_line(study: "Study") -> str:
 
 def _proved(study: "Study") -> list[str]:
     """What is proved of the datasets, and on what conditions."""
-    from riskweighted.runs.guaranteed import SECRET_ONLY
+    from riskweighted.runs.guaranteed import proved
 
-    statement = study.statement()
-    if statement is None:
-        return []
-    first, *conditions = statement.sentences(repr(study.target))
-    schemes = len(study.weights.schemes)
-    together = f" This is of each of {schemes} schemes; released together, their epsilons add up." if schemes > 1 else ""
-    return [f"{first}{together}", *conditions, *([SECRET_ONLY] if study.reproducible else []), "Guarantee: tables/guarantee.csv"]
+    found = proved(study)
+    return [*found, "Guarantee: tables/guarantee.csv"] if found else []
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:

@@ -7,14 +7,20 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
     from riskweighted.intruder.scenario import Scenario
+
+_RULES, _FIRST = 3, 34  # what stands between two columns; the most that names of rows take of the width
 
 errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 output = Console(highlight=False, markup=False, soft_wrap=True)
 if not output.is_terminal:
     output.width = 120
+
+UNFIT = 3  # the exit code where numbers are there and not to be relied on
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; must not exist, unless --force is given.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing results once the new ones are complete.")]
@@ -49,15 +55,33 @@ def minutes(seconds: float) -> str:
 
 
 def print_table(table: "pd.DataFrame", title: str) -> None:
+    """A table, its columns in as many pieces as the width needs: no number is cut."""
     from rich.table import Table
 
-    shown = Table(title=title, title_justify="left")
-    shown.add_column(str(table.index.name or ""))
-    for name in table.columns:
-        shown.add_column(str(name), justify="right")
-    for name, row in table.iterrows():
-        shown.add_row(str(name), *(number(value) for value in row))
-    output.print(shown)
+    cells = table.map(number)
+    names = [str(name) for name in table.columns]
+    widths = [max(len(name), *cells.iloc[:, place].str.len(), 1) + _RULES for place, name in enumerate(names)]
+    first = min(max([len(str(name)) for name in table.index], default=0), _FIRST) + _RULES
+    for piece in _pieces(widths, output.width - first):
+        shown = Table(title=title, title_justify="left")
+        shown.add_column(str(table.index.name or ""), max_width=_FIRST)
+        for place in piece:
+            shown.add_column(names[place], justify="right", overflow="fold")
+        for name, row in zip(table.index, cells.to_numpy(), strict=True):
+            shown.add_row(str(name), *(row[place] for place in piece))
+        output.print(shown)
+
+
+def _pieces(widths: list[int], available: int) -> "Iterator[list[int]]":
+    """Places of columns that stand side by side in the width there is, at least one at a time."""
+    piece: list[int] = []
+    for place, width in enumerate(widths):
+        if piece and sum(widths[one] for one in piece) + width > available:
+            yield piece
+            piece = []
+        piece.append(place)
+    if piece:
+        yield piece
 
 
 def number(value: object) -> str:

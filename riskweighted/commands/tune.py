@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Cores, Seed, errors, minutes, number, output, print_table
+from riskweighted.commands.terminal import UNFIT, Cores, Seed, errors, minutes, number, output, print_table
 from riskweighted.common.progress import reporter_for
 
 if TYPE_CHECKING:
@@ -32,12 +32,15 @@ def tune(
     target: Annotated[str, typer.Option("--target", help="isolated-risk, top-1-percent-risk, lipschitz, range or information.")],
     at_most: Annotated[float, typer.Option("--at-most", help="What the target shall not exceed.")],
     family: Annotated[str | None, typer.Option("--family", help="Along this family only: mix, power, delete, uniform, ...")] = None,
-    loss: Annotated[str, typer.Option("--loss", help="U_m, or overlap of the coefficient's interval in [evaluation].")] = "U_m",
+    loss: Annotated[str, typer.Option("--loss", help="U_m, or overlap of the coefficient's interval that the evaluation names.")] = "U_m",
     out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figure and study file; must not exist.")] = None,
     seed: Seed = None,
     cores: Cores = None,
 ) -> None:
-    """Choose a setting of the weights that meets a target at the least loss of utility."""
+    """Choose a setting of the weights that meets a target at the least loss of utility.
+
+    Exits with 3 where the fit of the chosen weights did not converge; what was found is there all the same.
+    """
     from riskweighted.common.folders import opened
     from riskweighted.tuning.settings import TuningSettings
 
@@ -47,13 +50,16 @@ def tune(
         from riskweighted.runs.tuned import tune_study
     study, began = load_study(study_file), time.monotonic()
     if out is None:
-        _print(tune_study(study, settings, seed=seed, cores=cores, reporter=reporter), began)
-        return
-    with opened(out, "a tuning") as working:
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
-        _write(tuning, study, working)
         _print(tuning, began)
-    output.print(f"Results: {out}/  (README.txt there says what may leave the agency; confidential/study.toml: run it next)")
+    else:
+        with opened(out, "a tuning") as working:
+            tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
+            _write(tuning, study, working)
+            _print(tuning, began)
+        output.print(f"Results: {out}/  (README.txt there says what may leave the agency; confidential/study.toml: run it next)")
+    if not tuning.fit.converged:
+        raise typer.Exit(UNFIT)
 
 
 def _print(tuning: "Tuning", began: float) -> None:
@@ -71,7 +77,7 @@ def _print(tuning: "Tuning", began: float) -> None:
     output.print(f"Time: {minutes(time.monotonic() - began)}, {fits}.")
     output.print("The choice looks at the confidential data, so it lies outside any epsilon of a guarantee.")
     if not tuning.fit.converged:
-        errors.print("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model")
+        errors.print("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model (exit code 3)")
 
 
 def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:

@@ -175,10 +175,12 @@ def influence_rows(label: str, mechanism: Mechanism, groups: Groups, cluster: st
 
 
 def check_fits(fits: Mapping[str, "Fit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:
-    """Refuse fits of labels that the synthetic data does not have, or of other records."""
+    """Refuse fits of labels that the synthetic data does not have, or of other data."""
+    if not isinstance(fits, Mapping) or not all(hasattr(fit, "posterior") for fit in fits.values()):
+        raise InputError("fits must be a mapping of label to Fit")
     unknown = [label for label in fits if label not in labels]
     if unknown:
         raise InputError(f"fits names {listing(unknown)}, which the synthetic data does not hold; valid are {listing(labels)}")
     for label, fit in fits.items():
-        if not fit.confidential.index.equals(confidential.index):
-            raise InputError(f"the fit of {label!r} is of other records than the confidential data")
+        if fit.confidential is not confidential and not fit.confidential.equals(confidential):
+            raise InputError(f"the fit of {label!r} is of other data than the confidential ones")

@@ -61,12 +61,16 @@ def _costs(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
 def _influence(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
     values = by_label(result.risk, _DELTA)
     if values[label] > 0:
-        yield f"influence of any one record {values[baseline] / values[label]:.1f} times less (Delta {values[label]:.3g})"
+        ratio = values[baseline] / values[label]
+        compared = f"{ratio:.1f} times less" if ratio > 1.05 else f"{1 / ratio:.1f} times more" if ratio < 1 / 1.05 else "as before"
+        yield f"influence of any one record {compared} (Delta {values[label]:.3g} for {values[baseline]:.3g})"
 
 
 def _change(share: float, error: float | None = None) -> str:
     """A ratio in words: "71 ± 1 % lower"."""
     if not np.isfinite(share):
         return "not comparable"
+    if error is not None and abs(share - 1) < 2 * error:
+        return f"not changed beyond its error of {100 * error:.1f} %"
     shown = f"{abs(share - 1):.0%}" if error is None else f"{100 * abs(share - 1):.0f} ± {100 * error:.1f} %"
     return f"{shown} {'lower' if share <= 1 else 'higher'}"

@@ -35,6 +35,7 @@ from riskweighted.synthesis.precision import find_precision, round_to
 
 __all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secrets"]
 
+_SCHEME = r"[a-z0-9-]+(\([A-Za-z0-9-.,= ()]+\))?"  # with its settings: uniform(c=0.1)
 ALLOWED = (
     r"README\.md",
     r"codebook\.(csv|md)",
@@ -43,8 +44,8 @@ ALLOWED = (
     r"report\.html",
     r"sign_off\.md",
     r"manifest\.json",
-    r"data/(?P<scheme>[a-z0-9-]+)/README\.txt",
-    r"data/(?P<scheme>[a-z0-9-]+)/synthetic_(?P=scheme)_\d+\.(csv|parquet|dta|sav|xpt)",
+    rf"data/(?P<scheme>{_SCHEME})/README\.txt",
+    rf"data/(?P<scheme>{_SCHEME})/synthetic_(?P=scheme)_\d+\.(csv|parquet|dta|sav|xpt)",
 )
 _SAME_ORDER = 0.999
 _FRESH = 20  # datasets drawn to see what chance gives

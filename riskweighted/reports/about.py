@@ -14,7 +14,7 @@ from riskweighted.reports.glossary import ball_rule
 from riskweighted.reports.source import Source
 from riskweighted.reports.summary import summary_table
 from riskweighted.reports.wording import main_columns, main_table
-from riskweighted.runs.guaranteed import SECRET_ONLY
+from riskweighted.runs.guaranteed import proved
 
 __all__ = ["about_section", "main_section"]
 
@@ -36,11 +36,12 @@ def about_section(source: Source) -> Section:
         paragraphs.append(
             "The run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release."
         )
-    paragraphs += [*_chosen(source), *_proved(source)]
+    paragraphs += [*_chosen(source), *proved(source.run.study)]
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
-            f"This report may be released: it shows no record. Extremes are left out; counts of records are rounded to multiples "
+            f"This report may be released: it shows no record. Extremes are left out; counts of records among the "
+            f"measures are rounded to multiples "
             f"of {m}, and below {m} only that is said; every bin of a figure holds at least {m} confidential records; quantiles "
             f"have 3 significant digits, or fewer until {m} confidential records round to the same number."
         )
@@ -67,14 +68,6 @@ def _chosen(source: Source) -> list[str]:
         f"The scheme {tuning['scheme']} was sought so that its {tuning['target']} is at most {tuning['at_most']:g} (METHODS "
         "section 11). The choice looked at the data: it lies outside any epsilon."
     ]
-
-
-def _proved(source: Source) -> list[str]:
-    """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
-    statement = source.run.study.statement()
-    if statement is None:
-        return []
-    return [*statement.sentences(source.target), *([SECRET_ONLY] if source.run.study.reproducible else [])]
 
 
 def _flat(settings: dict[str, object], above: str = "") -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ from riskweighted.synthesis.posterior import Fit
 __all__ = ["cluster_terms", "influence", "influence_of"]
 
 _CHUNK = 65_536  # records at a time
+_FEWEST = 20  # draws to weight: of fewer no tail can be judged
 
 
 def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None = None, cluster: str | None = None) -> pd.DataFrame:
@@ -41,7 +42,7 @@ def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None =
     scenario : Scenario, optional
         With it ``attributable``, the probability that the record's synthetic value lands in its ball less the same without the record:
         p_i - sum_s w_s p_i(theta_s), w_s proportional to exp(-alpha_i l_is), with its Pareto shape ``pareto_k`` (above 0.7 not to be relied
-        on). Not for clusters.
+        on); NaN for fewer than 20 draws. Not for clusters.
     draws : int, optional
         S, spread evenly over the chains; default all.
     cluster : str, optional
@@ -88,7 +89,9 @@ def influence_of(terms: np.ndarray, index: pd.Index, masses: np.ndarray | None =
     count = terms.shape[1]
     variance = terms.var(axis=1, ddof=1) if count > 1 else np.full(len(terms), np.nan)
     columns = {"lipschitz": np.abs(terms).max(axis=1), "range": np.ptp(terms, axis=1), "information": variance / 2}
-    if masses is not None:
+    if masses is not None and count < _FEWEST:
+        columns["pareto_k"] = columns["attributable"] = np.full(len(terms), np.nan)
+    elif masses is not None:
         columns["pareto_k"], columns["attributable"] = np.empty(len(terms)), np.empty(len(terms))
         for start in range(0, len(terms), _CHUNK):
             part = slice(start, start + _CHUNK)

@@ -99,6 +99,8 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     require_columns(confidential, study.release.columns, "confidential data (release.columns)")
     for setting, cluster in (("weights.cluster", study.weights.cluster), ("evaluation.cluster", study.evaluation.cluster)):
         require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
+        if cluster in study.variables:
+            raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
     refuse_copies(confidential, study.target, study.unaltered(confidential))
     if not _hits_points(synthesizer, confidential):
         warn_of_unscored(confidential, world.scenario)

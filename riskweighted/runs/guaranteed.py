@@ -7,12 +7,13 @@ import pandas as pd
 
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.censoring import obstacles, refusal
+from riskweighted.synthesis.contract import probability_mass
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.guarantee import Statement
     from riskweighted.synthesis.posterior import PreparedModel
 
-__all__ = ["SECRET_ONLY", "guarantee_table", "refuse_data_dependent"]
+__all__ = ["SECRET_ONLY", "guarantee_table", "proved", "refuse_data_dependent"]
 
 SECRET_ONLY = "The run is reproducible: who knows its seed knows the noise of the draws, so nothing is proved of these very datasets."
 
@@ -27,11 +28,34 @@ def refuse_data_dependent(study: Study, model: "PreparedModel") -> None:
     if study.guarantee is None:
         return
     found = [*study.data_dependent(), *obstacles(model.synthesizer, model.prepared)]
-    whole = pd.api.types.is_integer_dtype(model.confidential[study.target].dtype)
-    if study.release.precision is None and not whole:
-        found.append("release.precision, which is found in the data where it is not given and the column's dtype is not whole numbers")
+    if study.release.precision is None and not _publicly_whole(study, model):
+        found.append(
+            "release.precision, which is found in the data where it is not given; only counts, and whole numbers by a file's schema, "
+            "have a public one"
+        )
     if found:
         raise refusal(found)
+    model.censor(study.guarantee, pd.Series(1.0, model.confidential.index), study.release.L)
+
+
+def _publicly_whole(study: Study, model: "PreparedModel") -> bool:
+    """Whether it is known without a look at the values that they are whole: of a csv file the values themselves make the dtype."""
+    path = study.data.path
+    whole = pd.api.types.is_integer_dtype(model.confidential[study.target].dtype)
+    return whole and (probability_mass(model.synthesizer) or (path is not None and path.suffix != ".csv"))
+
+
+def proved(study: Study) -> list[str]:
+    """What is proved of a study's datasets, and on what conditions; nothing without a guarantee."""
+    statement = study.statement()
+    if statement is None:
+        return []
+    first, *conditions = statement.sentences(repr(study.target))
+    schemes = len(study.weights.schemes)
+    together = f" This is of each of {schemes} schemes; released together, their epsilons add up." if schemes > 1 else ""
+    if study.reproducible:
+        return [SECRET_ONLY, f"With secret noise it would be: {first}{together}", *conditions]
+    return [f"{first}{together}", *conditions]
 
 
 def guarantee_table(statements: "Mapping[str, Statement]") -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import make_world
@@ -41,6 +42,8 @@ def tune_study(
     InputError
         As `tune`; or if the study names no model, or its data do not suit it.
     """
+    if study.guarantee is not None:
+        raise InputError("a guarantee holds for no setting that is tuned on the data: leave out [guarantee], or name a public setting")
     synthesizer, confidential = study.make_synthesizer(), study.read_data()
     world = make_world(confidential, study.evaluating_scenario())
     refuse_copies(confidential, study.target, study.unaltered(confidential))

@@ -60,6 +60,9 @@ class Sweep:
         _check_names(self.study, self.grid)
         for name, values in self.grid.items():
             _check_values(name, values)
+        repeated = [scheme for scheme in dict.fromkeys(self.schemes) if self.schemes.count(scheme) > 1]
+        if repeated:
+            raise InputError(f"grid setting {SCHEMES!r} lists {listing(repeated)} more than once")
         cells = self.repetitions * math.prod(len(values) for values in self.grid.values())
         if cells > _MOST_CELLS:
             raise InputError(f"the grid has {cells:,} cells with its repetitions; at most {_MOST_CELLS:,} are possible")

@@ -117,8 +117,9 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
 
 def refusal(found: list[str]) -> InputError:
     """One error that names all that depends on the data, or else voids the guarantee."""
+    counted = "is 1 such thing" if len(found) == 1 else f"are {len(found)} such things"
     return InputError(
-        f"a guarantee holds for nothing that is taken from the data, and here are {len(found)} such things: {'; '.join(found)}; "
+        f"a guarantee holds for nothing that is taken from the data, and here {counted}: {'; '.join(found)}; "
         "state public values instead, or leave the guarantee out"
     )
 

@@ -15,6 +15,7 @@ __all__ = ["ADD_DROP", "NEIGHBOURS", "REPLACE", "Guarantee", "Reference", "State
 
 ADD_DROP, REPLACE = "add-drop", "replace"
 NEIGHBOURS = (REPLACE, ADD_DROP)
+_LEAST, _MOST = 1e-6, 1e6  # of epsilon and M: less is nothing learnt, more nothing proved
 _STEPS = {ADD_DROP: 1, REPLACE: 2}  # widths of the clip by which one record can move the log posterior
 _IN_WORDS = {ADD_DROP: "leaving out any one record's contribution", REPLACE: "replacing any one record's value by any other"}
 
@@ -102,8 +103,8 @@ class Guarantee:
         if (self.epsilon is None) == (self.M is None):
             raise InputError("epsilon or M must be given, one of the two: the total epsilon over all datasets, or the clip")
         for name, value in (("epsilon", self.epsilon), ("M", self.M)):
-            if value is not None and not (is_number(value) and value > 0):
-                raise InputError(f"{name} must be a finite number > 0, got {value!r}")
+            if value is not None and not (is_number(value) and _LEAST <= value <= _MOST):
+                raise InputError(f"{name} must be a finite number > 0, from {_LEAST:g} to {_MOST:g}, got {value!r}")
         check_choice(self.neighbours, NEIGHBOURS, "neighbours")
         check_share(self.delta, "delta")
         if self.reference is not None and not callable(self.reference):

@@ -25,7 +25,7 @@ class TuningSettings:
     at_most: float
     family: str | None = None
     loss: str = "U_m"
-    risk_draws: int = 200
+    risk_draws: int | None = None
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -34,7 +34,8 @@ class TuningSettings:
         if self.family is not None:
             check_family(self.family, self.target, FAMILIES, _WITHOUT)
         check_choice(self.loss, LOSSES, "loss")
-        check_count(self.risk_draws, "risk_draws")
+        if self.risk_draws is not None:
+            check_count(self.risk_draws, "risk_draws")
 
     @property
     def tried(self) -> tuple[str, ...]:

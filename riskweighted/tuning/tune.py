@@ -36,8 +36,10 @@ from riskweighted.weights.schemes import scheme_alpha
 
 __all__ = ["Tuning", "tune", "tune_model"]
 
+_RISK_DRAWS = 200  # on which the expected risk of a fit is measured
 _AIM = 0.975  # of the target, for the first fit: the mode is off by a few hundredths, and a fit shall end below rather than above
 _CLOSE = 0.95  # of the target: a fit between this and the target is not corrected
+_DEARER = 1.5  # times its loss at the mode: a fit that costs more is compared with the next family
 _HAIR = 0.01  # of the target, by which a corrected fit ends below it
 _REFERENCES = ("marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
 
@@ -117,7 +119,7 @@ def tune(
     chains: int = 4,
     cores: int | None = None,
     target_accept: float | None = None,
-    risk_draws: int = 200,
+    risk_draws: int | None = None,
     random_seed: int | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
@@ -148,8 +150,8 @@ def tune(
         The unweighted fit of this synthesizer to these data, which is then not sampled again.
     draws, tune, chains, cores, target_accept
         See `fit`.
-    risk_draws : int
-        Posterior draws on which the expected risk of a fit is measured; at most draws x chains.
+    risk_draws : int, optional
+        Posterior draws on which the expected risk of a fit is measured; at most draws x chains. Default: 200, or all there are.
     random_seed : int, optional
     reporter : Reporter, optional
         Shows progress.
@@ -211,9 +213,9 @@ def tune_model(
     return search.run()
 
 
-def _check_draws(asked: int, of: Sampling | Fit) -> None:
+def _check_draws(asked: int | None, of: Sampling | Fit) -> None:
     sizes = of.posterior.sizes if isinstance(of, Fit) else {"chain": of.chains, "draw": of.draws}
-    if asked > sizes["chain"] * sizes["draw"]:
+    if asked is not None and asked > sizes["chain"] * sizes["draw"]:
         raise InputError(f"risk_draws must be at most the {sizes['chain'] * sizes['draw']} draws that a fit has, got {asked}")
 
 
@@ -261,20 +263,25 @@ class _Search:
         found = {family: point for family, point in met.items() if point is not None}
         if not found:
             raise InputError(unreachable(self.settings, scans, scale))
-        chosen = min(found, key=lambda family: found[family].loss.value)
-        scan = next(one for one in scans if one.path.family == chosen)
-        sampled = self._sampled(scan, found[chosen], scale)
-        best = min(sampled, key=lambda one: (not meets(one.target, self.settings.at_most), abs(one.target.value - self.settings.at_most)))
-        return self._tuning(scan.path, best, [start, *sampled], scans, found, scale, references)
+        sampled = self._sampled({scan.path.family: scan for scan in scans}, found)
+        path, best = min(sampled, key=lambda one: self._worth(one[1]))
+        return self._tuning(path, best, [start, *(one for _, one in sampled)], scans, found, scale, references)
+
+    def _worth(self, fitted: Sampled) -> tuple[bool, float]:
+        """A fit that meets the target before one that does not; then the least loss, or the least excess."""
+        excess = fitted.target.value - self.settings.at_most
+        met = meets(fitted.target, self.settings.at_most)
+        return not met, fitted.loss.value if met else excess
 
     def _seed(self, purpose: str) -> int:
         return self.streams.seed_for("tune", purpose)
 
     def _measured(self, scheme: str, setting: float, fit: Fit) -> Sampled:
         """Target and loss of a fit."""
-        target = TARGETS[self.settings.target].measure(fit, self.subject, self.settings.risk_draws, self._seed("measure"))
-        sizes = fit.posterior.sizes
-        frames = fit.synthesize(min(DATASETS, sizes["chain"] * sizes["draw"]), random_seed=self._seed("synthesize"))
+        available = fit.posterior.sizes["chain"] * fit.posterior.sizes["draw"]
+        draws = self.settings.risk_draws or min(_RISK_DRAWS, available)
+        target = TARGETS[self.settings.target].measure(fit, self.subject, draws, self._seed("measure"))
+        frames = fit.synthesize(min(DATASETS, available), random_seed=self._seed("synthesize"))
         return Sampled(scheme, setting, fit, target, self.loss.measure(frames))
 
     def _scan(self, paths: list[Path], scorer: Scorer, start: Point) -> list[Scan]:
@@ -300,18 +307,23 @@ class _Search:
                     found[scheme] = scorer.score(scheme, np.nan, start.mode)
         return found
 
-    def _sampled(self, scan: Scan, point: Point, scale: float) -> list[Sampled]:
-        """The fit at a point, and where it is off a second one at the corrected point."""
+    def _sampled(self, scans: Mapping[str, Scan], found: Mapping[str, Point]) -> list[tuple[Path, Sampled]]:
+        """The fit of the family of least loss at the mode; and a second one where it costs far more than its mode said and another family
+        may cost less, or at the corrected setting where its target is off."""
+        by_loss = sorted(found, key=lambda family: found[family].loss.value)
+        scan, point, at_most = scans[by_loss[0]], found[by_loss[0]], self.settings.at_most
         first = self._fitted(scan.path, point.setting)
-        at_most = self.settings.at_most
-        stronger = point.target.value * scale < _CLOSE * at_most  # than is needed: a step of the family, or it costs less
-        if meets(first.target, at_most) and (stronger or first.target.value >= _CLOSE * at_most):
-            return [first]
+        fitted = [(scan.path, first)]
+        if first.loss.value > _DEARER * point.loss.value and len(by_loss) > 1 and found[by_loss[1]].loss.value < first.loss.value:
+            other = scans[by_loss[1]].path
+            return [*fitted, (other, self._fitted(other, found[by_loss[1]].setting))]
+        if meets(first.target, at_most) and first.target.value >= _CLOSE * at_most:
+            return fitted
         aim = at_most - max(_HAIR * at_most, np.nan_to_num(first.target.error))
         corrected = scan.meet(aim * point.target.value / first.target.value)
         if corrected is None or corrected.setting == point.setting:
-            return [first]
-        return [first, self._fitted(scan.path, corrected.setting)]
+            return fitted
+        return [*fitted, (scan.path, self._fitted(scan.path, corrected.setting))]
 
     def _fitted(self, path: Path, setting: float) -> Sampled:
         scheme = path.text(setting)

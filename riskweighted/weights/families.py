@@ -21,13 +21,15 @@ class Family(NamedTuple):
     """A family of weights.
 
     ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
-    the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any.
+    the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
+    leave no weight, whatever the data.
     """
 
     make: Callable[..., np.ndarray]
     settings: Mapping[str, float | None]
     bounds: Mapping[str, tuple[float, float]]
     fit: str | None = None
+    nothing: Callable[[Mapping[str, float]], bool] | None = None
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -76,9 +78,11 @@ FAMILIES: Mapping[str, Family] = {
     "delete": Family(_delete, {"q": None}, {"q": (0, 1)}),
     "power": Family(_power, {"g": None}, {"g": _ANY}),
     "mix": Family(_mix, {"t": None}, {"t": (0, 1)}),
-    "lipschitz": Family(_lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted"),
-    "lipschitz-target": Family(_lipschitz_target, {"D": None}, {"D": _ANY}, "unweighted"),
-    "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted"),
+    "lipschitz": Family(
+        _lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted", lambda given: given["c"] + given["g"] <= 0
+    ),
+    "lipschitz-target": Family(_lipschitz_target, {"D": None}, {"D": _ANY}, "unweighted", lambda given: given["D"] == 0),
+    "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0),
 }
 
 
@@ -97,6 +101,10 @@ def family_settings(name: str, settings: Mapping[str, Any]) -> dict[str, float]:
         values[setting] = check_number(value, f"{setting} of scheme {name!r}", least=least)
         if values[setting] > most:
             raise InputError(f"{setting} of scheme {name!r} must be at most {most:g}, got {value!r}")
+    if family.nothing is not None and family.nothing(values):
+        raise InputError(
+            f"scheme {name!r} with {', '.join(f'{key} = {value:g}' for key, value in values.items())} gives every record weight zero"
+        )
     return values
 
 
@@ -111,7 +119,9 @@ def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[s
 def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
     if fit is None:
         raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit, or name it in the schemes of a study")
-    if not fit.confidential.index.equals(world.confidential.index):
-        raise InputError(f"scheme {name!r}: the fit is of other records than the confidential data")
+    if fit.confidential is not world.confidential and not fit.confidential.equals(world.confidential):
+        raise InputError(f"scheme {name!r}: the fit is of other data than the confidential ones")
+    if world.scenario.synthetic != (fit.synthesizer.target,):
+        raise InputError(f"scheme {name!r}: the fit is one of {fit.synthesizer.target!r}, which the scenario does not synthesize alone")
     if kind == "unweighted" and not (fit.alpha == 1).all():
         raise InputError(f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not all 1")

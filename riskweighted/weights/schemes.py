@@ -59,10 +59,24 @@ def in_order(schemes: Sequence[str]) -> list[str]:
         If a scheme is not known, or that one is not among them.
     """
     sources = {scheme: scheme_source(scheme) for scheme in schemes}
+    same: dict[object, str] = {}
+    for scheme in sources:
+        other = same.setdefault(_whole(parse_scheme(scheme)), scheme)
+        if other != scheme:
+            raise InputError(f"schemes {other!r} and {scheme!r} are the same: name one of them")
     for scheme, source in sources.items():
         if source is not None and source not in sources:
             raise InputError(f"scheme {scheme!r} is made of the fit of {source!r}: name {source!r} in weights.schemes too")
     return sorted(sources, key=lambda scheme: sources[scheme] is not None)
+
+
+def _whole(named: SchemeName) -> object:
+    """A scheme with all its settings, the same for all its spellings."""
+    if named.name in FAMILIES:
+        family = FAMILIES[named.name]
+        source = (named.of or _REWEIGHTED_OF) if family.fit == "weighted" else None
+        return named.name, tuple(family_settings(named.name, named.settings).items()), source
+    return {"marginal": 1, UNWEIGHTED: UNWEIGHTED}.get(named.name) or _tuple_size(named.name)
 
 
 def _check_scheme(named: SchemeName) -> SchemeName:

@@ -120,11 +120,14 @@ def test_without_fits_the_table_is_that_of_the_datasets(confidential, fits):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"fits": {"other": None}}, "fits names 'other', which the synthetic data does not hold; valid are 'unweighted'"),
+        ({"fits": {"other": given_fit(pd.DataFrame({"jobs": [1, 2]}))}}, "fits names .other., which the synthetic data does not hold"),
         ({"risk_draws": 121}, "draws must be at most the 120 that the fit has, got 121"),
         ({"risk_draws": 0}, "risk_draws must be"),
         ({"cluster": "flat"}, "confidential data lacks 'flat'|'flat'"),
-        ({"fits": "shorter"}, "the fit of 'unweighted' is of other records"),
+        ({"fits": "shorter"}, "the fit of 'unweighted' is of other data"),
+        ({"fits": "shuffled"}, "the fit of 'unweighted' is of other data"),
+        ({"fits": {"unweighted": 3}}, "fits must be a mapping of label to Fit"),
+        ({"fits": [1]}, "fits must be a mapping of label to Fit"),
     ],
 )
 def test_wrong_fits_are_refused(confidential, fits, change, message):
@@ -132,5 +135,14 @@ def test_wrong_fits_are_refused(confidential, fits, change, message):
     given = {"fits": {"unweighted": fits["unweighted"]}} | change
     if given["fits"] == "shorter":
         given["fits"] = {"unweighted": given_fit(confidential.iloc[:50])}
+    if given["fits"] == "shuffled":
+        given["fits"] = {"unweighted": given_fit(confidential.sample(frac=1, random_state=1).set_axis(confidential.index))}
     with pytest.raises(InputError, match=message):
         rw.evaluate(confidential, synthetic, SCENARIO, resamples=10, **given)
+
+
+def test_one_draw_has_a_risk_and_no_error(confidential, fits):
+    result = scored(confidential, fits, risk_draws=1)
+    assert np.isfinite(value(result, "weighted", "expected-mean-risk"))
+    assert np.isnan(value(result, "weighted", "expected-mean-risk", "error"))
+    assert np.isnan(value(result, "weighted", "attributable-mean"))

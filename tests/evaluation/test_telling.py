@@ -33,7 +33,7 @@ def test_every_number_is_the_run_s(result):
     assert f"lower: isolated records' expected risk {change:.0f} ± " in second
     assert f" % {which} ({isolated['lower']:.4f} ± " in second
     delta = by_label(result.risk, Statistic("influence-lipschitz"))
-    assert f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta {delta['lower']:.3g})" in second
+    assert f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta {delta['lower']:.3g} for {delta['unweighted']:.3g})" in second
     distance = by_label(result.utility, Statistic("ecdf-maximum", "jobs"))
     assert f"U_m of jobs {distance['lower']:.3f} for {distance['unweighted']:.3f}" in second
     assert "0.9 quantile of jobs" in second

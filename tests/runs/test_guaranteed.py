@@ -85,7 +85,7 @@ def whole(tmp_path_factory):
             RENT | {"weights": {"schemes": ["unweighted"]}, "release": {"precision": 1.0}},
             ["2 such things", "location of LinearRegression"],
         ),
-        ({"weights": {"schemes": ["unweighted", "delete(q=0.05)", "mix(t=0.5)"]}}, ["1 such things", "'delete(q=0.05)', 'mix(t=0.5)'"]),
+        ({"weights": {"schemes": ["unweighted", "delete(q=0.05)", "mix(t=0.5)"]}}, ["1 such thing", "'delete(q=0.05)', 'mix(t=0.5)'"]),
         ({"weights": {"schemes": ["3-way"]}}, ["'3-way'", "may hold 'unweighted', 'uniform'"]),
         (
             RENT | {"synthesizer": {"name": "transformation", "formula": "rent ~ region"}},

@@ -120,6 +120,7 @@ def test_top_coding_joins_where_the_study_or_the_grid_has_it():
         ({"weights.radius": [-0.1]}, "weights.radius = -0.1: setting 'weights.radius': radius must be a finite number"),
         ({"weights.schemes": [["marginal"]]}, "must be the name of one scheme"),
         ({"weights.schemes": ["marginal", "nope"]}, "unknown weighting scheme 'nope'"),
+        ({"weights.schemes": ["uniform(c=0.1)", "uniform(c=.10)"]}, r"lists 'uniform\(c=0.1\)' more than once"),
         ({"evaluation.quantiles": [[0.5], [0.5, 0.5]]}, "quantiles must each be named once"),
         ({"scenario.known": ["group", "nope"]}, "known = nope: confidential data has no column 'nope'"),
         ({"synthesizer.formula": ["income ~ nope"]}, "nope"),

@@ -191,7 +191,7 @@ def call(counts, fit=None, **settings):
         ({"loss": "beauty"}, "loss must be one of 'U_m', 'overlap'"),
         ({"loss": "overlap"}, "give regression and coefficient"),
         ({"risk_draws": 0}, "risk_draws"),
-        ({"draws": 100, "chains": 1}, "risk_draws must be at most the 100 draws"),
+        ({"draws": 100, "chains": 1, "risk_draws": 101}, "risk_draws must be at most the 100 draws"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_sampled(counts, settings, text, monkeypatch):

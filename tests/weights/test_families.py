@@ -92,7 +92,7 @@ def test_a_fit_of_another_kind_is_refused(confidential, fit):
     weighted = replace(fit, alpha=fit.alpha * 0.5)
     with pytest.raises(InputError, match="the weights of this one are not all 1"):
         rw.scheme_weights("lipschitz", confidential, SCENARIO, weighted)
-    with pytest.raises(InputError, match="of other records"):
+    with pytest.raises(InputError, match="of other data"):
         rw.scheme_weights("lipschitz", confidential.iloc[:50], SCENARIO, fit)
 
 

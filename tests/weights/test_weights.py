@@ -262,6 +262,8 @@ def test_an_unknown_scheme_is_refused(scheme):
         ("uniform(c=1.5)", "at most 1"),
         ("uniform", "needs its setting c, as in 'uniform(c=0.5)'"),
         ("uniform(q=0.1)", "has no setting 'q'; valid are c"),
+        ("lipschitz(c=0)", "gives every record weight zero"),
+        ("lipschitz-target(D=0)", "gives every record weight zero"),
         ("marginal(c=0.1)", "has no setting 'c'; schemes with settings are uniform"),
         ("uniform(c=0.1, of=marginal)", "has no setting 'of'"),
         ("lipschitz", "is made of a fit of the unweighted model"),
@@ -292,6 +294,9 @@ def test_schemes_come_after_those_they_are_made_of():
         in_order(["lipschitz", "marginal"])
     with pytest.raises(InputError, match="'lipschitz' is made of a fit itself"):
         in_order(["reweighted(of=lipschitz)", "lipschitz", "unweighted"])
+    for one, other in (("2-way", "pairwise"), ("lipschitz", "lipschitz(c=1, g=0)"), ("reweighted", "reweighted(of=marginal)")):
+        with pytest.raises(InputError, match="are the same"):
+            in_order(["unweighted", "marginal", one, other])
     with pytest.raises(InputError, match="unknown weighting scheme 'nope'"):
         in_order(["reweighted(of=nope)"])
     with pytest.raises(InputError, match="made of the fit of 'marginal'"):
