@@ -19,7 +19,7 @@ from hypothesis import given, settings, strategies as st
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import significant_digits
 from riskweighted.data.io import read_label, read_table, write_table
-from riskweighted.release.leak_check import check_pack, check_synthesized, gather_secrets
+from riskweighted.release.leak_check import ALLOWED, check_pack, check_synthesized, gather_secrets
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
 from riskweighted.release.nearness import chance_of
 from riskweighted.release.pack import FORMATS, release_run
@@ -314,3 +314,20 @@ def test_aggregates_of_the_tables_and_common_numbers_are_no_leak():
 def test_values_that_fill_their_range_cannot_be_told_from_others():
     everywhere = np.arange(100_000.0, 110_000.0)  # one in 90 numbers of 6 digits
     assert len(make_text_secrets({"y": everywhere}, {}, np.empty(0), np.empty(0)).unmistakable) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("data/pairwise/README.txt", True),
+        ("data/uniform(c=0.1)/README.txt", True),
+        ("data/reweighted(of=mix(t=0.5), c=0.9)/synthetic_reweighted(of=mix(t=0.5), c=0.9)_01.csv", True),
+        ("data/pairwise/synthetic_marginal_01.csv", False),
+        ("data/pair wise/README.txt", False),
+        ("data/uniform(c=0.1)/../README.txt", False),
+        ("data/uniform(c=0.1)x/README.txt", False),
+        ("data/pairwise/weights.csv", False),
+    ],
+)
+def test_which_files_a_pack_may_hold(name, allowed):
+    assert any(re.fullmatch(pattern, name) for pattern in ALLOWED) == allowed

@@ -1,5 +1,7 @@
 """Searches along a path whose targets and losses are known, and the losses themselves."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,10 @@ from riskweighted.intruder.world import make_world
 from riskweighted.tuning.losses import loss_of
 from riskweighted.tuning.paths import Path
 from riskweighted.tuning.scan import Point, Scan
+from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.tables import Sampled
 from riskweighted.tuning.targets import Measured
+from riskweighted.tuning.tune import _Search
 from riskweighted.utility.regression import checked_regression
 
 
@@ -84,3 +89,24 @@ def test_losses_are_those_of_the_evaluation(incomes):
         assert loss.measure(near).value < loss.measure(far).value
         assert 0 < loss.measure(near).error < 0.2
     assert overlap.measure(frames(incomes, 1.5)).value > 1  # disjoint: how far apart still counts
+
+
+@pytest.mark.parametrize(
+    ("measured", "fitted", "best"),
+    [
+        ({"power": 0.34, "delete": 0.11}, ["power", "delete"], "delete"),  # far dearer than at the mode: the next family is sampled too
+        ({"power": 0.34, "delete": 0.50}, ["power", "delete"], "power"),
+        ({"power": 0.08, "delete": 0.11}, ["power"], "power"),  # about as its mode said
+    ],
+)
+def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(monkeypatch, measured, fitted, best):
+    def sampled(search, path, setting):
+        return Sampled(path.family, setting, None, Measured(0.0295, 0.0001), Measured(measured[path.family], 0.001))
+
+    monkeypatch.setattr(_Search, "_fitted", sampled)
+    search = _Search(*[None] * 3, TuningSettings("isolated-risk", 0.03), *[None] * 5)
+    scans = {family: SimpleNamespace(path=SimpleNamespace(family=family)) for family in measured}
+    points = {family: Point(1.0, Measured(0.029, 0), Measured(loss, 0), None) for family, loss in {"power": 0.07, "delete": 0.10}.items()}
+    found = search._sampled(scans, points)
+    assert [one.scheme for _, one in found] == fitted
+    assert min(found, key=lambda one: search._worth(one[1]))[0].family == best
