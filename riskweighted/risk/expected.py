@@ -185,6 +185,7 @@ def _check_target(fit: "Fit", world: World) -> None:
     target = fit.synthesizer.target
     if world.scenario.synthetic != (target,):
         raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
+    _require_equality(world, target, fit.categories)
 
 
 def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
@@ -207,7 +208,7 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
 def _balls(fit: "Fit", world: World) -> _Balls:
     """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
     target = fit.synthesizer.target
-    values = world.confidential[target].to_numpy(dtype=float)
+    values = fit.numbers(world.confidential)
     lower, upper = world.scenario.balls(target, values) if world.numeric else (values, values)
     precision = fit.precision
     if precision is None:
@@ -224,6 +225,6 @@ def _own_mass(fit: "Fit", theta: Draw, balls: _Balls, rng: np.random.Generator, 
         return np.asarray(mass(theta, fit.prepared, balls.lower, balls.upper))
     inside, repeats = np.zeros(len(frame)), _REPEATS if fit.estimates else 1
     for _ in range(repeats):
-        values = fit.released(theta, rng)[fit.synthesizer.target].to_numpy(dtype=float)
+        values = fit.numbers(fit.released(theta, rng))
         inside += (values >= balls.lower) & (values <= balls.upper)
     return inside / repeats

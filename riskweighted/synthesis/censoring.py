@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.contract import (
     Blueprint,
     ContractError,
@@ -91,18 +92,21 @@ def obstacles(synthesizer: Synthesizer, prepared: Any) -> list[str]:
 def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
     """Refuse a synthesizer that says that nothing is taken from the data, and takes something.
 
-    The values above the median are set to it, the synthesizer is prepared anew, and the other records must keep their terms and all
-    records their draws.
+    The values above the median are set to it (of levels every second record's, so that two of them stay two), the synthesizer is prepared
+    anew, and the other records must keep their terms and all records their draws.
 
     Raises
     ------
     ContractError
     """
     n, values = len(confidential), confidential[synthesizer.target]
-    middle = np.sort(values.to_numpy())[n // 2]
-    moved = (values > middle).to_numpy()
+    numbers = target_numbers(synthesizer, prepared, confidential)
+    place = np.argsort(numbers, kind="stable")[n // 2]
+    moved = numbers > numbers[place]
+    if categories_of(synthesizer, prepared) is not None:
+        moved = (numbers != numbers[place]) & (np.arange(n) % 2 == 0)
     try:
-        other = synthesizer.prepare(confidential.assign(**{synthesizer.target: values.where(~moved, middle)}))
+        other = synthesizer.prepare(confidential.assign(**{synthesizer.target: values.where(~moved, values.iloc[place])}))
     except InputError:
         return  # such data do not suit it: nothing to compare
     for theta in thetas:
