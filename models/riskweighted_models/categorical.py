@@ -31,7 +31,7 @@ INTERCEPT_SD = 2.0  # of a logit
 
 
 class Levelled(NamedTuple):
-    """``code`` (n,): each record's level, -1 where it is not known; ``rows`` (m, p): the distinct raw columns; ``which`` (n,): each record's.
+    """``code`` (n,): each record's level, -1 where it is not known; ``rows`` (m, p): the distinct raw columns; ``which`` (n,): its own.
 
     ``levels``: the values of the column, in the order of the codes. Confidential.
     """
@@ -93,7 +93,9 @@ class Categorical(ABC):
         if not isinstance(self.levels, (list, tuple)) or not all(isinstance(level, (str, int)) for level in self.levels):
             raise InputError("levels must be a list of texts, whole numbers or truth values")
         if len(set(self.levels)) < max(2, len(self.levels)):
-            raise InputError(f"levels must be two or more, each given once; got {len(self.levels)}, {len(set(self.levels))} of them different")
+            raise InputError(
+                f"levels must be two or more, each given once; got {len(self.levels)}, {len(set(self.levels))} of them different"
+            )
         object.__setattr__(self, "levels", tuple(self.levels))
 
     @property
@@ -186,7 +188,7 @@ class Categorical(ABC):
         codes, shape = np.arange(len(prepared.levels)), prepared.which.shape
         low, high = (np.broadcast_to(bound, shape)[:, None] for bound in (lower, upper))
         inside = (low <= codes) & (codes <= high)
-        return np.minimum((self._probabilities(theta, prepared) * inside).sum(axis=1), 1.0)
+        return np.asarray(np.minimum((self._probabilities(theta, prepared) * inside).sum(axis=1), 1.0))
 
     def draw(self, theta: Draw, prepared: Levelled, rng: np.random.Generator) -> np.ndarray:
         """New codes, (n,)."""

@@ -21,7 +21,7 @@ Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 @dataclass(frozen=True)
 class CommonSlopes(Categorical):
-    """Base of the models in which all logits of going on to a higher level have the same slopes; the coefficients are intercepts, then slopes."""
+    """Base of the models whose logits of going on to a higher level all have the same slopes; coefficients: intercepts, then slopes."""
 
     def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
         guess = np.log(np.arange(levels - 1, 0, -1))  # of going on where all levels are equally likely

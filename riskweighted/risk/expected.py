@@ -23,7 +23,15 @@ from riskweighted.synthesis.drawing import spread_draws
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["ExpectedRisk", "expected_identification_risk", "expected_risk", "isolated_records", "own_masses", "top_values"]
+__all__ = [
+    "ExpectedRisk",
+    "expected_identification_risk",
+    "expected_risk",
+    "isolated_records",
+    "own_masses",
+    "require_equality",
+    "top_values",
+]
 
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
@@ -181,11 +189,24 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]]) -> np.nd
     return np.array([mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper) for place in places]).T
 
 
+def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
+    """Refuse a scenario that matches a target in a ball of numbers, where the synthesizer draws its levels.
+
+    Raises
+    ------
+    InputError
+    """
+    if levels is not None and target in world.numeric:
+        raise InputError(
+            f"{target!r} holds numbers that are drawn as levels, so it is matched by equality: name it in scenario.categorical"
+        )
+
+
 def _check_target(fit: "Fit", world: World) -> None:
     target = fit.synthesizer.target
     if world.scenario.synthetic != (target,):
         raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
-    _require_equality(world, target, fit.categories)
+    require_equality(world, target, fit.categories)
 
 
 def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:

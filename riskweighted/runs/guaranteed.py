@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.runs.study import Study
+from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.censoring import obstacles, refusal
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def refuse_data_dependent(study: Study, model: "PreparedModel") -> None:
     if study.guarantee is None:
         return
     found = [*study.data_dependent(), *obstacles(model.synthesizer, model.prepared)]
-    whole = pd.api.types.is_integer_dtype(model.confidential[study.target].dtype)
+    levels = categories_of(model.synthesizer, model.prepared)
+    whole = levels is not None or pd.api.types.is_integer_dtype(model.confidential[study.target].dtype)
     if study.release.precision is None and not whole:
         found.append("release.precision, which is found in the data where it is not given and the column's dtype is not whole numbers")
     if found:

@@ -281,7 +281,7 @@ def seeds_repeat(trial: Trial) -> None:
 
 
 def draws_fit(trial: Trial) -> None:
-    """Draws are finite and take the dtype, index and name of the confidential column; those of a categorical one are codes of its levels."""
+    """Draws are finite and take the dtype, index and name of the confidential column; codes of levels become these."""
     column, levels = trial.data[trial.target], categories_of(trial.synthesizer, trial.prepared)
     for theta in trial.thetas:
         values = trial.draws(9, theta=theta)
