@@ -18,6 +18,7 @@ from riskweighted.synthesis.coordinates import free_vector
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import round_coordinates
+from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights, distinct_rows
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -185,8 +186,8 @@ class Categorical(ABC):
 
     def mass(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= code <= upper | x_i, theta), (n,)."""
-        codes, shape = np.arange(len(prepared.levels)), prepared.which.shape
-        low, high = (np.broadcast_to(bound, shape)[:, None] for bound in (lower, upper))
+        codes = np.arange(len(prepared.levels))
+        low, high = (interval_ends(bound, len(prepared.which))[:, None] for bound in (lower, upper))
         inside = (low <= codes) & (codes <= high)
         return np.asarray(np.minimum((self._probabilities(theta, prepared) * inside).sum(axis=1), 1.0))
 

@@ -19,7 +19,7 @@ from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import FILE, streams_bytes
-from riskweighted.synthesis.precision import in_words
+from riskweighted.synthesis.precision import LEVELS, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
@@ -117,4 +117,4 @@ def write_results(
 
 def _precision(study: "Study", fit: "Fit") -> str:
     """How finely the released values are recorded, in words."""
-    return "levels" if fit.categories is not None else in_words(study.release.precision or fit.precision)
+    return LEVELS if fit.categories is not None else in_words(study.release.precision or fit.precision)
