@@ -234,6 +234,8 @@ class Categorical(ABC):
 
 def _held_by(levels: tuple[object, ...], dtype: Any) -> bool:
     """Whether a column of that dtype can hold every level as it is."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return set(levels) <= set(dtype.categories)
     given = pd.Series(list(levels), dtype=object)
     try:
         cast = given.astype(dtype)
