@@ -1,6 +1,7 @@
 """Logistic, ordinal and multinomial synthesizers, built directly: the contract, equations, recovery, the exact law of weights."""
 
 import tomllib
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -375,3 +376,44 @@ def test_numbers_that_are_levels_are_matched_by_equality():
     found = rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", categorical="code"), draws=20, random_seed=1)
     own = np.exp(model.log_likelihood(fitted.draw(0, 0), fitted.prepared))
     np.testing.assert_allclose(found["own_mass"], own, rtol=1e-9)
+
+
+@dataclass(frozen=True)
+class Shifted(Logistic):
+    """Codes from one on."""
+
+    def draw(self, theta, prepared, rng):
+        return super().draw(theta, prepared, rng) + 1
+
+
+@dataclass(frozen=True)
+class Listed(Logistic):
+    """Levels as a list."""
+
+    def categories(self, prepared):
+        return list(super().categories(prepared))
+
+
+@dataclass(frozen=True)
+class Ordering(Ordinal):
+    """Levels in the order of their frequency in the data, though it says that nothing is taken from them."""
+
+    def prepare(self, data):
+        super().prepare(data)
+        held = data[self.target].value_counts()
+        return Ordinal(self.formula, levels=tuple(sorted(self.levels, key=lambda level: held.get(level, 0)))).prepare(data)
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        (Shifted("yes ~ x"), ("'yes'", "no code: 0 to 1")),
+        (Listed("yes ~ x"), ("Listed", "tuple")),
+        (Ordering("word ~ x", levels=LEVELS), ("Ordering", "data_dependent")),
+    ],
+    ids=["codes from one on", "a list", "an order found in the data"],
+)
+def test_a_class_that_breaks_the_contract_of_levels_is_found(model, named):
+    with pytest.raises(rw.ContractError) as caught:
+        rw.check_synthesizer(model, simulated())
+    assert all(word in str(caught.value) for word in named)

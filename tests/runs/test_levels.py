@@ -49,7 +49,7 @@ def registered():
 def jobs():
     rng = np.random.default_rng(3)
     age = rng.normal(45, 10, N).round()
-    scores = np.outer((age - 45) / 10, [0, 0.6, -0.8]) + np.log([0.5, 0.3, 0.2]) + rng.gumbel(size=(N, 3))
+    scores = np.outer((age - 45) / 10, [0, 0.6, -0.8]) + np.log([0.6, 0.28, 0.12]) + rng.gumbel(size=(N, 3))
     code = scores.argmax(axis=1)
     job = np.array(["clerk", "nurse", "smith"])[code]
     return pd.DataFrame({"region": rng.choice(["north", "south"], N), "age": age, "job": job, "code": code})
@@ -86,7 +86,8 @@ def test_a_run_goes_from_levels_to_tables(folder):
     each = [sum(abs(one.get(level, 0) - shares[0][level]) for level in shares[0].index) / 2 for one in shares[1:]]
     assert distances["marginal"] == pytest.approx(np.mean(each), rel=1e-9)
     assert utility["key"].isin(["level-share", "total-variation"]).all()
-    assert "total variation of job" in rw.summary_table(run).columns
+    assert "total variation of job" in run.tables["summary"].columns
+    assert "total variation" in rw.to_markdown(rw.summary_table(run))
     checks = run.tables["fit_check"]
     assert set(checks.loc[checks["label"] == "unweighted", "verdict"]) == {"fits"}
 
