@@ -87,7 +87,7 @@ def test_a_run_goes_from_levels_to_tables(folder):
     assert distances["marginal"] == pytest.approx(np.mean(each), rel=1e-9)
     assert utility["key"].isin(["level-share", "total-variation"]).all()
     assert "total variation of job" in run.tables["summary"].columns
-    assert "total variation" in rw.to_markdown(rw.summary_table(run))
+    assert "half the sum over the levels" in rw.to_markdown(rw.summary_table(run))
     checks = run.tables["fit_check"]
     assert set(checks.loc[checks["label"] == "unweighted", "verdict"]) == {"fits"}
 
