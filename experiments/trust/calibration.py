@@ -20,6 +20,7 @@ import pytensor.tensor as pt
 from pytensor.graph.replace import graph_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorConstant
+from riskweighted_models.categorical import Categorical
 from riskweighted_models.transformation import Transformation
 from scipy import stats
 
@@ -83,7 +84,7 @@ class Case:
         """Fixed predictors, groups of unequal size, and a response that nothing depends on."""
         rng, n = np.random.default_rng(7), self.records
         groups = np.repeat(["a", "b", "c"], [n // 2, n // 3, n - n // 2 - n // 3])
-        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.arange(1.0, n + 1)})
+        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.resize(self.settings.get("levels", np.arange(1.0, n + 1)), n)})
 
 
 _UNITS = {"location": 0.0, "scale": 1.0}  # otherwise the priors would be scaled by the data
@@ -101,6 +102,9 @@ CASES = {
         {"formula": "y ~ x", "support": (0, 2000), "knots": (20.0, 60.0, 200.0, 600.0), "heaping": False},
         _of_transformation,
     ),
+    "logistic": Case("logistic", {"formula": "y ~ x + C(g)", "levels": (0, 1)}, _named("coefficient")),
+    "ordinal": Case("ordinal", {"formula": "y ~ x + C(g)", "levels": (0, 1, 2)}, _named("coefficient")),
+    "multinomial": Case("multinomial", {"formula": "y ~ x", "levels": (0, 1, 2)}, _named("coefficient")),
     "negative-binomial, K = 2": Case(
         "negative-binomial", {"formula": "y ~ x", "components": 2, "slope_spread": 0.3}, _of_count_mixture, in_ci=False
     ),
@@ -118,6 +122,9 @@ class Movable:
         return self.inner.target
 
     def prepare(self, data: pd.DataFrame) -> Any:
+        if isinstance(self.inner, Categorical):  # nor may all draws be of one level
+            every = np.resize(self.inner.levels or (), len(data))
+            return self.inner.prepare(data.assign(**{self.target: every})).at(data)
         if isinstance(self.inner, Transformation):  # draws from the prior may repeat a few values
             return self.inner.prepare_part(data, data[self.target], few=False)
         return self.inner.prepare(data)

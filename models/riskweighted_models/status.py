@@ -8,6 +8,7 @@ import pytensor.tensor as pt
 from scipy.special import expit
 
 from riskweighted.synthesis.contract import Density, Draw
+from riskweighted_models.continuation import cell_weights, log_probabilities, log_probability_graph
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -53,9 +54,8 @@ class StatusCells(NamedTuple):
 
     def weigh(self, alpha: np.ndarray) -> dict[str, np.ndarray]:
         """Sums of alpha (n,) over the records of each status and design, (S, m)."""
-        place = self.status * len(self.rows) + self.which
-        sums = np.bincount(place, weights=alpha, minlength=self.statuses * len(self.rows))
-        return {"status_weight": sums.reshape(self.statuses, len(self.rows))} if self.statuses > 1 else {}
+        sums = cell_weights(self.status, self.which, alpha, self.statuses, len(self.rows))
+        return {"status_weight": sums} if self.statuses > 1 else {}
 
 
 def slopes_can_follow(status: np.ndarray, count: int, predictors: int) -> tuple[int, ...]:
@@ -74,12 +74,15 @@ def status_priors(cells: StatusCells) -> dict[str, Tensor]:
 
 def status_sum(theta: dict[str, Tensor], cells: StatusCells, weight: Tensor) -> Tensor:
     """sum of alpha log P(status | x)."""
-    total: Tensor = pt.zeros(())
+    if cells.statuses == 1:
+        return pt.zeros(())
+    logits = []
     for place in range(cells.statuses - 1):
         logit = theta["status_intercept"][place] + pt.zeros(len(cells.rows))
         if place in cells.sloped:
             logit = logit + pt.as_tensor(cells.rows) @ theta["status_slope"][cells.sloped.index(place)]
-        total = total + (weight[place] * logit).sum() - (weight[place:].sum(axis=0) * pt.softplus(logit)).sum()
+        logits.append(logit)
+    total: Tensor = (weight * log_probability_graph(pt.stack(logits), cells.statuses)).sum()
     return total
 
 
@@ -110,13 +113,9 @@ def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:
 
 def probabilities(theta: Draw, cells: StatusCells) -> np.ndarray:
     """P(status | x) of every distinct design, (m, S)."""
-    found = np.empty((len(cells.rows), cells.statuses))
-    left = np.ones(len(cells.rows))
+    logits = np.empty((cells.statuses - 1, len(cells.rows)))
     for place in range(cells.statuses - 1):
-        logit = np.full(len(cells.rows), float(theta["status_intercept"][place]))
+        logits[place] = float(theta["status_intercept"][place])
         if place in cells.sloped:
-            logit = logit + cells.rows @ theta["status_slope"][cells.sloped.index(place)]
-        found[:, place] = left * expit(logit)
-        left = left * expit(-logit)
-    found[:, -1] = left
-    return found
+            logits[place] += cells.rows @ theta["status_slope"][cells.sloped.index(place)]
+    return np.asarray(np.exp(log_probabilities(logits)).T)

@@ -20,6 +20,7 @@ from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
+from riskweighted_models.continuation import distinct_rows
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
@@ -92,11 +93,8 @@ class TwoParts:
     @cached_property
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
-        if self.raw.columns.shape[1] == 0:
-            rows, which = np.empty((1, 0)), np.zeros(self.n, dtype=np.int64)
-        else:
-            rows, which = np.unique(self.raw.columns, axis=0, return_inverse=True)
-        return StatusCells(np.ascontiguousarray(rows), which.reshape(-1), self.status, self.sloped, len(self.statuses))
+        rows, which = distinct_rows(self.raw.columns)
+        return StatusCells(rows, which, self.status, self.sloped, len(self.statuses))
 
 
 def _filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.expected import Mechanism, chance_rows, check_fits, expected_rows, find_mechanism, groups_of, influence_rows
+from riskweighted.evaluation.fit_statistics import LEAST_TAIL
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
@@ -21,7 +22,7 @@ from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.utility.bootstrap import pooled_bootstrap
-from riskweighted.utility.ecdf import mean_ecdf_distance
+from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
 
@@ -256,12 +257,14 @@ def _rise_rows(label: str, risk: np.ndarray, baseline: str, against: np.ndarray,
 def _utility_rows(
     label: str, world: World, frames: Frames, settings: EvaluationSettings, analysis: Regression | None, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
-    """Every numeric synthetic variable, then the regression."""
+    """Every numeric synthetic variable, every categorical one, then the regression."""
     for name in world.numeric:
         values = [frame[name].to_numpy(dtype=float) for frame in frames]
         if label != CONFIDENTIAL:
             yield from _distance_rows(label, name, world.confidential[name].to_numpy(dtype=float), values)
         yield from _estimate_rows(label, name, values, settings, rng)
+    for name in (name for name in world.scenario.synthetic if name not in world.numeric):
+        yield from _level_rows(label, world.confidential[name], [frame[name] for frame in frames], settings, rng)
     if analysis is not None:
         statistic = Statistic("coefficient", analysis.response, term=analysis.coefficient)
         interval = coefficient_interval(analysis, frames, synthetic=label != CONFIDENTIAL, level=settings.level)
@@ -274,6 +277,22 @@ def _distance_rows(label: str, variable: str, confidential: np.ndarray, values: 
     for key, value in (("ecdf-maximum", distance.maximum), ("ecdf-mean-square", distance.mean_square)):
         statistic = Statistic(key, variable)
         yield measured(label, statistic, value, statistic.define())
+
+
+def _level_rows(
+    label: str, confidential: pd.Series, columns: list[pd.Series], settings: EvaluationSettings, rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Distance of the shares of the levels of one variable, then the share of each that 10 confidential records hold."""
+    name, held = str(confidential.name), confidential.value_counts() >= LEAST_TAIL
+    levels = held.index[held].tolist()
+    ordered = confidential.cat.categories if isinstance(confidential.dtype, pd.CategoricalDtype) else sorted(levels, key=str)
+    if label != CONFIDENTIAL:
+        statistic = Statistic("total-variation", name)
+        yield measured(label, statistic, mean_total_variation(confidential, columns), statistic.define())
+    for level in (level for level in ordered if level in levels):
+        statistic = Statistic("level-share", name, term=str(level))
+        having = [(column == level).to_numpy(dtype=float) for column in columns]
+        yield _interval_row(label, statistic, pooled_bootstrap(having, None, rng, resamples=settings.resamples, level=settings.level))
 
 
 def _estimate_rows(

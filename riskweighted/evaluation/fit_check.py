@@ -12,7 +12,7 @@ from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.fit_pit import pit_rows
-from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings
+from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.drawing import draw_values, spread_draws
@@ -30,6 +30,8 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {
         "check-status": 0.01,
         "check-spike": 0.01,
+        "check-level": 0.01,
+        "check-level-of-group": 0.05,
         "check-quantile": 0.05,
         "check-sd": 0.1,
         "check-largest": 3.0,
@@ -74,12 +76,12 @@ def check_fit(
     fit : Fit
         Unweighted (alpha 1 everywhere), it is judged. Of a weighted one the distance from the data is its cost, so the verdict is "cost".
     scenario : Scenario, optional
-        Means are compared by its known patterns, of 50 records or more.
+        Means are compared by its known patterns, of 50 records or more; of a categorical target the shares of its levels.
     by : column names, optional
         ... or by the combinations of these columns. Without either, by the levels of each predictor of at most 20 values.
     others : sequence of str, optional
         Numeric variables whose correlation with the target is compared; default: all of the frame but the target's own copies (a rank
-        correlation of 0.99 or more), which no release holds.
+        correlation of 0.99 or more), which no release holds. A categorical target has no correlations.
     draws : int
         Predictive datasets, from draws spread evenly over the posterior.
     precision : float, optional
@@ -109,10 +111,13 @@ def check_fit(
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)
     target, data = fit.synthesizer.target, fit.confidential
-    own = precision or fit.precision
     if data[target].nunique() < 2:
         raise InputError(f"{target!r} is constant: there is nothing to compare")
-    compared = comparisons(data[target].to_numpy(dtype=float), own, _groups(fit, scenario, by), _others(fit, others))
+    own, groups, values = precision or fit.precision, _groups(fit, scenario, by), fit.numbers(data)
+    if fit.categories is not None:
+        own, compared = fit.precision, level_comparisons(values, fit.categories, groups)
+    else:
+        compared = comparisons(values, own, groups, _others(fit, others))
     rows = _judged_rows(fit, compared, own, check_count(draws, "draws"), random_seed)
     return _table(rows, unweighted=bool((fit.alpha == 1).all()))
 
@@ -129,7 +134,7 @@ def fit_verdict(table: pd.DataFrame) -> str:
 def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, count: int, random_seed: int | None) -> list[_Row]:
     """Every row, from predictive datasets that are made and measured one after the other."""
     column = fit.confidential[fit.synthesizer.target]
-    values, sizes = column.to_numpy(dtype=float), fit.posterior.sizes
+    values, sizes = fit.numbers(fit.confidential), fit.posterior.sizes
     available = sizes["chain"] * sizes["draw"]
     places = spread_draws(sizes["chain"], sizes["draw"], min(count, available)) if fit.estimates else [(0, 0)] * count
     whole = pd.api.types.is_integer_dtype(column.dtype)

@@ -8,7 +8,17 @@ import pandas as pd
 
 from riskweighted.intruder.patterns import cells
 
-__all__ = ["LEAST_GROUP", "QUANTILES", "SPIKE_SHARE", "Comparison", "Grouping", "comparisons", "groupings"]
+__all__ = [
+    "LEAST_GROUP",
+    "LEAST_TAIL",
+    "QUANTILES",
+    "SPIKE_SHARE",
+    "Comparison",
+    "Grouping",
+    "comparisons",
+    "groupings",
+    "level_comparisons",
+]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 LEAST_TAIL = 10  # records on the smaller side of a quantile, so that it shows no record's value
@@ -67,6 +77,29 @@ def comparisons(
     found += [_means(values, group) for group in groups]
     found.append(_correlations(values, others))
     return [one for one in found if one.parameters]
+
+
+def level_comparisons(codes: np.ndarray, levels: Sequence[object], groups: Sequence[Grouping]) -> list[Comparison]:
+    """Every comparison that codes (n,) of levels allow: shares of those that 10 records hold, in all and by group."""
+    count = np.bincount(codes.astype(int), minlength=len(levels))
+    held = np.flatnonzero(count >= LEAST_TAIL).tolist()
+    names = tuple(str(levels[place]) for place in held)
+    found = [Comparison("check-level", names, lambda y: np.array([(y == place).mean() for place in held]), _difference)]
+    found += [_level_shares(group, held, names) for group in groups]
+    return [one for one in found if one.parameters]
+
+
+def _level_shares(group: Grouping, held: Sequence[int], names: Sequence[str]) -> Comparison:
+    """Shares of the held levels in the groups that have enough records."""
+    sizes = np.bincount(group.codes)
+    large = sizes >= LEAST_GROUP
+
+    def shares(y: np.ndarray) -> np.ndarray:
+        each = [np.bincount(group.codes, y == place, minlength=len(sizes))[large] / sizes[large] for place in held]
+        return np.array(each).T.ravel()
+
+    of_groups = [name for name, enough in zip(group.names, large, strict=True) if enough]
+    return Comparison("check-level-of-group", tuple(f"{name}: {level}" for name in of_groups for level in names), shares, _difference)
 
 
 def _difference(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Every measure of risk and utility, once: its identifier, what it is called and means, and how it may be shown outside.
 
 A measure is found by its key. Label and definition are for people, and nothing is found by them. They are templates, filled with
-``{parameter}`` (the threshold, quantile or rise), ``{term}`` (the coefficient), ``{risk}``, ``{rise}`` and ``{formula}``.
+``{parameter}`` (the threshold, quantile or rise), ``{term}`` (the coefficient or level), ``{risk}``, ``{rise}`` and ``{formula}``.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Kind = (
     Literal["mean", "quantile", "extreme", "count", "share", "sum", "estimate", "coefficient", "distance", "overlap", "bound"]
     | Literal["diagnostic", "unregistered"]
 )
-Parameter = Literal["", "threshold", "quantile", "increase", "coefficient"]
+Parameter = Literal["", "threshold", "quantile", "increase", "coefficient", "level"]
 
 
 class Disclosure(StrEnum):
@@ -51,7 +51,7 @@ class Measure:
     disclosure : Disclosure or None
         How it may be shown outside the agency; None: no rule, so not at all.
     parameter : str
-        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient in the column "term".
+        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient or a level in the column "term".
     boundary : str
         What counts at the edge, as a sentence.
     share : float
@@ -74,7 +74,7 @@ class Measure:
 
     def takes(self, parameter: float | None, term: str | None) -> bool:
         """Whether a row of this measure has just these."""
-        named = self.parameter == "coefficient"
+        named = self.parameter in ("coefficient", "level")
         return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
 
 
@@ -363,6 +363,16 @@ _RELEASED = (
 _UTILITY = (
     Measure("ecdf-maximum", "U_m", f"maximum {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
     Measure("ecdf-mean-square", "U_a", f"mean square {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
+    Measure(
+        "total-variation",
+        "total variation",
+        "half the sum over the levels of the absolute differences of their shares, mean over datasets",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+    ),
+    Measure("level-share", "share of {term}", _BOOTSTRAP, _SIX, "neither", "share", None, "level", weighted=_BIASED),
     Measure("mean", "mean", _BOOTSTRAP, _SIX, "neither", "estimate", _D.FIVE_DIGITS, weighted=_WIDE),
     Measure("quantile", "{parameter!r} quantile", _BOOTSTRAP, _SIX, "neither", "estimate", _D.SHARED_DIGITS, "quantile", _LINEAR, _WIDE),
     Measure(
@@ -448,6 +458,22 @@ _CHECKED = (
         "check-spike",
         "share of a single value",
         "share of the records that hold this one value, where at least 2 % do; effect: difference of the shares",
+        _CHECK,
+        "neither",
+        "share",
+    ),
+    Measure(
+        "check-level",
+        "share of a level",
+        "share of the records that hold this level of a categorical variable, where at least 10 do; effect: difference of the shares",
+        _CHECK,
+        "neither",
+        "share",
+    ),
+    Measure(
+        "check-level-of-group",
+        "share of a level in a group",
+        "share of this level among the records of a pattern of 50 or more; effect: difference of the shares",
         _CHECK,
         "neither",
         "share",

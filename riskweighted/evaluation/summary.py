@@ -26,6 +26,7 @@ _RISK = (  # of the risk table, in the order shown
     *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
 )
 _OVERLAP = ": overlap"
+_LEFT_OUT = ("level-share",)  # of the utility table: a row for each level
 
 
 class SummaryColumn(NamedTuple):
@@ -56,7 +57,7 @@ def summary_columns(risk: pd.DataFrame, utility: pd.DataFrame) -> tuple[SummaryC
 
 def _utility_columns(utility: pd.DataFrame) -> Iterator[SummaryColumn]:
     """Variable by variable, each statistic before the overlap of its interval."""
-    statistics = distinct(utility)
+    statistics = [one for one in distinct(utility) if one.key not in _LEFT_OUT]
     for variable in dict.fromkeys(one.variable for one in statistics):
         for statistic in (one for one in statistics if one.variable == variable):
             yield SummaryColumn(statistic)

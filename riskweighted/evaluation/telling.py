@@ -53,7 +53,7 @@ def _costs(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
             values = by_label(result.utility, quantiles[-1])
             yield f"{quantiles[-1].name} {_change(values[label] / values[baseline] if values[baseline] else np.nan)}"
         for one in own:
-            if one.key == "ecdf-maximum":
+            if one.key in ("ecdf-maximum", "total-variation"):
                 values = by_label(result.utility, one)
                 yield f"{one.name} {values[label]:.3f} for {values[baseline]:.3f}"
 

@@ -67,7 +67,7 @@ class Analysis:
 
 
 def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
-    """The published interval that code can reproduce; none where there is one dataset.
+    """The published interval that code can reproduce; none where there is one dataset, or neither a regression nor a mean.
 
     That is the regression coefficient, by Reiter's rule, where the regression has main effects of released numbers and categories only;
     else the mean, whose published interval is a bootstrap.
@@ -79,7 +79,10 @@ def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
     rows = table[table["label"] == scheme]
     design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme][0])
     if design is None:
-        row = rows_of(rows, Statistic("mean", target)).iloc[0]
+        means = rows_of(rows, Statistic("mean", target))
+        if means.empty:  # of levels
+            return None
+        row = means.iloc[0]
         return Analysis(f"mean of {target}", target, (), 0, settings.level, _published(row), False)
     names, predictors = design
     row = rows[(rows["key"] == "coefficient") & (rows["term"] == settings.coefficient)].iloc[0]

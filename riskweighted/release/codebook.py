@@ -30,7 +30,7 @@ def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units
     datasets : sequence of DataFrame
         All released datasets. Nothing else is used, so the codebook tells no more than they do.
     synthesized : sequence of str
-        Variables that differ between the datasets. For them the middle 90 % of the synthetic values is given, and no extreme.
+        Variables that differ between the datasets. Of numbers the middle 90 % of the synthetic values is given, and no extreme.
     units : mapping of variable to unit, optional
 
     Returns
@@ -71,6 +71,8 @@ def _type(column: pd.Series) -> str:
 
 
 def _middle(column: pd.Series) -> str:
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        return _values(column)
     low, high = column.quantile([0.05, 0.95])
     return f"90 % of the synthetic values lie between {low:.3g} and {high:.3g}"
 

@@ -16,7 +16,7 @@ that draws meet them anyway, and what the posterior itself gives away; risk meas
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from riskweighted.release.nearness import Chance, chance_of, equal_rows, find_ne
 from riskweighted.release.remade import check_made, refusal
 from riskweighted.risk.copies import order_alike
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.synthesis.categories import categories_of, codes_in, target_numbers
 from riskweighted.synthesis.posterior import prepare_model
 from riskweighted.synthesis.precision import find_precision, round_to
 
@@ -71,6 +72,8 @@ class Secrets:
         What the files of a pack must have been made from.
     report : callable or None
         What makes its report; None: unknown, so the report need only be the one that the manifest names.
+    levels : tuple or None
+        Of a categorical target, whose values are compared by their codes.
     """
 
     confidential: pd.DataFrame
@@ -81,6 +84,7 @@ class Secrets:
     precision: float | None
     run: FinishedRun = field(repr=False)
     report: Callable[[FinishedRun], str] | None = field(default=None, repr=False)
+    levels: tuple[object, ...] | None = None
 
 
 def gather_secrets(
@@ -98,21 +102,21 @@ def gather_secrets(
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
-    values = confidential[target].to_numpy(dtype=float)
+    levels, values = categories_of(model.synthesizer, model.prepared), target_numbers(model.synthesizer, model.prepared, confidential)
     given, precision, chance = run.study.guarantee, run.study.release.precision, {}
-    if precision is None:
+    if levels is None and precision is None:
         precision = find_precision(confidential[target]) if given is None else 1.0  # of whole numbers, which alone need not state one
     for scheme in schemes:
         alpha = pd.Series(run.weights[scheme].to_numpy(dtype=float), confidential.index)
         fitted = model.load(run.posterior_path(scheme), alpha, guarantee=given, L=run.study.release.L)
         fitted = replace(fitted, censoring=None)  # these datasets do not leave, so that no guarantee limits their number
         fresh = fitted.synthesize(_FRESH, random_seed=run.streams.seed_for("leak check", scheme), precision=precision)
-        chance[scheme] = chance_of([frame[target].to_numpy(dtype=float) for frame in fresh], values, precision)
+        chance[scheme] = chance_of([fitted.numbers(frame) for frame in fresh], values, 1.0 if levels is not None else precision)
     draws = [variable.to_numpy().ravel() for fit in posteriors.values() for variable in fit.values() if "draw" in variable.dims]
     published = [table.select_dtypes("number").to_numpy(dtype=float).ravel() for table in run.tables.values()]
     text = make_text_secrets({target: values}, varying, np.concatenate(draws), np.concatenate(published))
     released = confidential[run.study.released(confidential)]
-    return Secrets(released, target, pd.DataFrame(varying), chance, text, precision, run, report)
+    return Secrets(released, target, pd.DataFrame(varying), chance, text, 1.0 if levels is not None else precision, run, report, levels)
 
 
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
@@ -188,9 +192,14 @@ def _check_dataset(path: Path, name: str, secrets: Secrets, chance: Chance) -> d
 
 
 def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: Chance) -> dict[str, float]:
-    if not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
+    if secrets.levels is not None:
+        drawn = _codes(column, secrets.levels)
+        if (drawn < 0).any():
+            raise refusal(name, f"values of {secrets.target!r} that are missing or no levels of it")
+    elif not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
         raise refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
-    drawn = column.to_numpy(dtype=float)
+    else:
+        drawn = column.to_numpy(dtype=float)
     half = secrets.confidential[secrets.target].dtype == np.float32
     found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record, resolution=1e-6 if half else 1e-12)
     if found:
@@ -201,6 +210,12 @@ def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: C
         "expected by chance": chance.equal,
         "at most": chance.most_equal,
     }
+
+
+def _codes(column: pd.Series, levels: Sequence[object]) -> np.ndarray:
+    """Codes (n,) of a column read from a file, where levels may have become text or numbers; -1 for what is no level."""
+    code = codes_in(column, levels)
+    return (codes_in(column.astype(str), [str(level) for level in levels]) if (code < 0).any() else code).astype(float)
 
 
 def check_synthesized(

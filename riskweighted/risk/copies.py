@@ -10,7 +10,7 @@ from scipy import stats
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import significant_digits
 
-__all__ = ["as_numbers", "find_copies", "order_alike", "refuse_copies"]
+__all__ = ["as_numbers", "determines", "find_copies", "order_alike", "refuse_copies"]
 
 _LEAST = 20  # records, and different values of the sensitive variable, below which order says nothing
 _SAME_ORDER = 0.99
@@ -18,6 +18,9 @@ _SAME_RATIO = 0.05  # share of the records whose ratio to the sensitive variable
 _COPIED = 0.01  # share of unmistakable values that are repeated in their rows
 _CLOSE = 1e-6
 _UNMISTAKABLE = 6  # digits
+_SEVERAL = 5  # records of one value, from which it tells the level of others
+_DETERMINED = 0.99  # of the records whose value several have
+_VARIES = 0.05  # of the records hold another level than the most frequent one
 
 
 def as_numbers(column: pd.Series) -> np.ndarray:
@@ -97,6 +100,20 @@ def _one_ratio(numbers: np.ndarray, values: np.ndarray) -> bool:
     return int(pairs["ratio"].value_counts().iloc[0]) >= max(_LEAST, _SAME_RATIO * len(pairs))
 
 
+def determines(column: pd.Series, levels: pd.Series) -> bool:
+    """Whether a column tells a categorical variable: 99 % of the records whose value 5 or more share have its most frequent level.
+
+    Not where those are fewer than half of the records (or than 20), nor where 95 % of them hold one level anyway.
+    """
+    pairs = pd.DataFrame({"value": pd.factorize(column, use_na_sentinel=False)[0], "level": pd.factorize(levels)[0]})
+    size = pairs.groupby("value")["level"].transform("size")
+    shared = pairs[size >= _SEVERAL]
+    if len(shared) < max(_LEAST, len(pairs) / 2) or shared["level"].value_counts(normalize=True).iloc[0] > 1 - _VARIES:
+        return False
+    told = shared.groupby("value")["level"].agg(lambda held: held.value_counts().iloc[0]).sum()
+    return bool(told >= _DETERMINED * len(shared))
+
+
 def refuse_copies(confidential: pd.DataFrame, target: str, released: Iterable[str]) -> None:
     """Refuse to release unaltered columns that give the synthesized variable away.
 
@@ -106,7 +123,12 @@ def refuse_copies(confidential: pd.DataFrame, target: str, released: Iterable[st
         With the column's name and how.
     """
     if not pd.api.types.is_numeric_dtype(confidential[target].dtype) or pd.api.types.is_bool_dtype(confidential[target].dtype):
-        return  # no model of ours replaces it, and each says so itself
+        for name in released:
+            if determines(confidential[name], confidential[target]):
+                raise InputError(
+                    f"the column {name!r} is to be released unaltered, but its value tells the level of the synthesized {target!r}"
+                )
+        return
     values = confidential[target].to_numpy(dtype=float)
     for name in released:
         how = find_copies(values, confidential[name])

@@ -23,7 +23,15 @@ from riskweighted.synthesis.drawing import spread_draws
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["ExpectedRisk", "expected_identification_risk", "expected_risk", "isolated_records", "own_masses", "top_values"]
+__all__ = [
+    "ExpectedRisk",
+    "expected_identification_risk",
+    "expected_risk",
+    "isolated_records",
+    "own_masses",
+    "require_equality",
+    "top_values",
+]
 
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
@@ -183,10 +191,24 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]]) -> np.nd
     return np.array([mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper) for place in places]).T
 
 
+def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
+    """Refuse a scenario that matches a target in a ball of numbers, where the synthesizer draws its levels.
+
+    Raises
+    ------
+    InputError
+    """
+    if levels is not None and target in world.numeric:
+        raise InputError(
+            f"{target!r} holds numbers that are drawn as levels, so it is matched by equality: name it in scenario.categorical"
+        )
+
+
 def _check_target(fit: "Fit", world: World) -> None:
     target = fit.synthesizer.target
     if world.scenario.synthetic != (target,):
         raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
+    require_equality(world, target, fit.categories)
 
 
 def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
@@ -209,7 +231,7 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
 def _balls(fit: "Fit", world: World) -> _Balls:
     """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
     target = fit.synthesizer.target
-    values = world.confidential[target].to_numpy(dtype=float)
+    values = fit.numbers(world.confidential)
     lower, upper = world.scenario.balls(target, values) if world.numeric else (values, values)
     precision = fit.precision
     if precision is None:
@@ -226,6 +248,6 @@ def _own_mass(fit: "Fit", theta: Draw, balls: _Balls, rng: np.random.Generator, 
         return np.asarray(mass(theta, fit.prepared, balls.lower, balls.upper))
     inside, repeats = np.zeros(len(frame)), _REPEATS if fit.estimates else 1
     for _ in range(repeats):
-        values = fit.released(theta, rng)[fit.synthesizer.target].to_numpy(dtype=float)
+        values = fit.numbers(fit.released(theta, rng))
         inside += (values >= balls.lower) & (values <= balls.upper)
     return inside / repeats

@@ -13,12 +13,15 @@ from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.copies import refuse_copies
+from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
+from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.names import UNWEIGHTED
@@ -110,11 +113,21 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     in_order(study.weights.schemes)
     if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
+    if study.weights.tuning is not None:
+        check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
     model = prepare_model(synthesizer, confidential)
+    _check_levels(study, world, categories_of(synthesizer, model.prepared))
     refuse_data_dependent(study, model)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)
     return CheckedStudy(study, world, model, baselines, analysis, weights, _sparse_levels(model, weights))
+
+
+def _check_levels(study: Study, world: World, levels: tuple[object, ...] | None) -> None:
+    """Refuse settings that are of numbers, where the synthesizer draws levels."""
+    require_equality(world, study.target, levels)
+    if levels is not None and study.release.precision is not None:
+        raise InputError(f"release.precision is that of numbers, and {study.target!r} is drawn as levels; leave it out")
 
 
 def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> dict[str, tuple[str, ...]]:

@@ -30,7 +30,6 @@ from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.loo import K_LIMIT, LeaveOneOut, leave_one_out
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.precision import find_precision
 from riskweighted.synthesis.sampling import Sampling
 
 __all__ = ["Candidate", "Choice", "choose_synthesizer", "find_candidates", "resolve_study", "study_text"]
@@ -161,6 +160,9 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
         except ImportError as error:
             yield Candidate(name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})")
             continue
+        except InputError as error:
+            yield Candidate(name, dict(settings), None, str(error))
+            continue
         for variant in variants:
             try:
                 model = prepare_model(build_synthesizer(name, formula, variant), confidential)
@@ -200,14 +202,13 @@ def _judge(candidate: Candidate, fitted: Fit, scenario: Scenario | None, seed: i
 
 
 def _log_probabilities(fitted: Fit) -> np.ndarray:
-    """log P(lower_i <= Y_i <= upper_i | theta_s), (m, S): the recorded value as the interval of values that are recorded so.
+    """log P(lower_i <= Y_i <= upper_i | theta_s), (m, S): the recorded value as the interval of values that are recorded so, or its level.
 
     Of a density, of a transformed one and of a probability of grid points alike, this is a probability on the original scale, so no
     Jacobian is needed. Records beyond the first 4,000 of a fixed random order are left out.
     """
     synthesizer: Any = fitted.synthesizer
-    column = fitted.confidential[synthesizer.target]
-    values, sizes, unit = column.to_numpy(dtype=float), fitted.posterior.sizes, find_precision(column)
+    values, sizes, unit = fitted.numbers(fitted.confidential), fitted.posterior.sizes, fitted.precision
     magnitude = np.median(np.abs(values[values != 0])) if values.any() else 1.0
     half = unit / 2 if unit is not None else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
     rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])

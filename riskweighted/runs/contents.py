@@ -55,7 +55,7 @@ def check_records(table: pd.DataFrame, name: str, labels: Sequence[str], records
 
 
 def check_dataset(frame: pd.DataFrame, name: str, columns: Sequence[str], targets: Sequence[str], records: int) -> pd.DataFrame:
-    """A synthetic dataset: the columns of the first one, as many rows as the run has records, numbers where a model drew."""
+    """A synthetic dataset: the columns of the first one, as many rows as the run has records, numbers where a model drew numbers."""
     _require(frame, name, columns, targets)
     if len(frame) != records:
         raise InputError(f"{name!r} of the run has {len(frame)} rows, and the run was made from {records} records")

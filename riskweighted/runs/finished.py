@@ -17,6 +17,7 @@ from riskweighted.data.io import read_table
 from riskweighted.runs.contents import check_dataset, check_records, check_tables, read_posterior
 from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.study import Study, read_study
+from riskweighted.synthesis.precision import LEVELS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,7 +78,8 @@ class FinishedRun:
     def synthetic(self) -> dict[str, list[pd.DataFrame]]:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
         first, scenario = read_table(self.folder / names[self.schemes[0]][0]), self.study.scenario
-        columns, targets = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic])), scenario.synthetic
+        columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
+        targets = [name for name in scenario.synthetic if self.manifest.get("precision", {}).get(name) != LEVELS]
         return {
             scheme: [check_dataset(read_table(self.folder / name), name, columns, targets, self._count) for name in files]
             for scheme, files in names.items()

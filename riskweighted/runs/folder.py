@@ -19,9 +19,10 @@ from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import FILE, streams_bytes
-from riskweighted.synthesis.precision import in_words
+from riskweighted.synthesis.precision import LEVELS, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
+    from riskweighted.runs.study import Study
     from riskweighted.runs.target import TunedScheme
     from riskweighted.synthesis.posterior import Fit
 
@@ -102,7 +103,7 @@ def write_results(
     manifest = {
         "settings": settings,
         "versions": versions(),
-        "precision": {study.target: in_words(study.release.precision or fits[study.weights.schemes[0]].precision)},
+        "precision": {study.target: _precision(study, fits[study.weights.schemes[0]])},
         "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "scheme")},
         "input": {
             "records": len(checked.world.confidential),
@@ -112,3 +113,8 @@ def write_results(
         "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _precision(study: "Study", fit: "Fit") -> str:
+    """How finely the released values are recorded, in words."""
+    return LEVELS if fit.categories is not None else in_words(study.release.precision or fit.precision)

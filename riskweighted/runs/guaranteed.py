@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.runs.study import Study
+from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.censoring import obstacles, refusal
 from riskweighted.synthesis.contract import probability_mass
 
@@ -39,7 +40,9 @@ def refuse_data_dependent(study: Study, model: "PreparedModel") -> None:
 
 
 def _publicly_whole(study: Study, model: "PreparedModel") -> bool:
-    """Whether it is known without a look at the values that they are whole: of a csv file the values themselves make the dtype."""
+    """Whether it is known without a look at the values that they are levels, or whole: of a csv the values themselves make the dtype."""
+    if categories_of(model.synthesizer, model.prepared) is not None:
+        return True
     path = study.data.path
     whole = pd.api.types.is_integer_dtype(model.confidential[study.target].dtype)
     return whole and (probability_mass(model.synthesizer) or (path is not None and path.suffix != ".csv"))

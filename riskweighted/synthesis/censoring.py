@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.synthesis.categories import categories_of, codes_in
 from riskweighted.synthesis.contract import (
     Blueprint,
     ContractError,
@@ -18,7 +19,7 @@ from riskweighted.synthesis.contract import (
     keeps_true_values,
     probability_mass,
 )
-from riskweighted.synthesis.drawing import draw_values
+from riskweighted.synthesis.drawing import as_column, draw_values
 from riskweighted.synthesis.guarantee import Guarantee, Statement
 
 if TYPE_CHECKING:
@@ -91,18 +92,24 @@ def obstacles(synthesizer: Synthesizer, prepared: Any) -> list[str]:
 def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
     """Refuse a synthesizer that says that nothing is taken from the data, and takes something.
 
-    The values above the median are set to it, the synthesizer is prepared anew, and the other records must keep their terms and all
-    records their draws.
+    The values above the median are set to it (of levels every second record takes the next one), the synthesizer is prepared anew, and the
+    other records must keep their terms and all records their draws.
 
     Raises
     ------
     ContractError
     """
     n, values = len(confidential), confidential[synthesizer.target]
-    middle = np.sort(values.to_numpy())[n // 2]
-    moved = (values > middle).to_numpy()
+    levels = categories_of(synthesizer, prepared)
+    if levels is None:
+        middle = np.sort(values.to_numpy())[n // 2]
+        moved = (values > middle).to_numpy()
+        others = values.where(~moved, middle)
+    else:
+        codes, moved = codes_in(values, levels), np.arange(n) % 2 == 0
+        others = as_column(np.where(moved, (codes + 1) % len(levels), codes), values, levels)
     try:
-        other = synthesizer.prepare(confidential.assign(**{synthesizer.target: values.where(~moved, middle)}))
+        other = synthesizer.prepare(confidential.assign(**{synthesizer.target: others}))
     except InputError:
         return  # such data do not suit it: nothing to compare
     for theta in thetas:

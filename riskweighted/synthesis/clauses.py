@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.synthesis.agreement import WeightedSum, check_agreement, check_records, compile_records, record_terms
+from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.censoring import refuse_dependence
 from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer, data_dependent
 from riskweighted.synthesis.drawing import as_column, draw_values
@@ -280,14 +281,15 @@ def seeds_repeat(trial: Trial) -> None:
 
 
 def draws_fit(trial: Trial) -> None:
-    """Draws are finite and take the dtype, index and name of the confidential column."""
-    column = trial.data[trial.target]
+    """Draws are finite and take the dtype, index and name of the confidential column; codes of levels become these."""
+    column, levels = trial.data[trial.target], categories_of(trial.synthesizer, trial.prepared)
     for theta in trial.thetas:
         values = trial.draws(9, theta=theta)
         require(bool(np.isfinite(values).all()), trial, "draw must give finite values")
-        drawn = as_column(values, column)
+        drawn = as_column(values, column, levels)
         same = drawn.dtype == column.dtype and drawn.index.equals(column.index) and drawn.name == column.name
         require(same, trial, "a draw must fit the dtype and index of the confidential column")
+        require(not drawn.isna().any(), trial, "every level must be a value that the confidential column can hold")
 
 
 def true_values_declared(trial: Trial) -> str:
@@ -296,8 +298,8 @@ def true_values_declared(trial: Trial) -> str:
     require(isinstance(declared, bool), trial, f"keeps_true_values must be True or False, got {type(declared).__name__}")
     if declared:
         return "declared: its output is confidential"
-    numbers = trial.data[trial.target]
-    same = float((as_column(trial.draws(10), numbers) == numbers).mean())
-    rare = numbers.nunique() > 0.5 * trial.n
+    column, levels = trial.data[trial.target], categories_of(trial.synthesizer, trial.prepared)
+    same = float((as_column(trial.draws(10), column, levels) == column).mean())
+    rare = column.nunique() > 0.5 * trial.n
     require(not (rare and same > 0.5), trial, "most drawn values are the true ones: declare keeps_true_values = True")
     return ""

@@ -92,10 +92,11 @@ class Synthesizer(Protocol):
     """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
 
     These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
-    on the original scale, (n,) (for a whole-number target the bounds stand at halves); ``draws_points = True`` for
-    a model that draws single values such as zero with positive probability; and ``keeps_true_values = True`` for
-    a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``, public
-    bounds that draws keep to, so that rounding keeps to them too.
+    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves); ``categories(prepared)``,
+    for a categorical target: its levels as a tuple, whose codes 0, ..., K - 1 ``draw`` then gives and ``mass`` then takes;
+    ``draws_points = True`` for a model that draws single values such as zero with positive probability; and ``keeps_true_values =
+    True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,
+    public bounds that draws keep to, so that rounding keeps to them too.
 
     A guarantee (`riskweighted.synthesis.guarantee`) needs ``data_dependent``: names of all that priors, likelihood or draws take from the
     sensitive values besides the record's own likelihood, as the settings stand; () for nothing. It asks for ``response(prepared)``, the

@@ -1,6 +1,6 @@
 """From posterior draws to L synthetic datasets that look like the confidential one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,14 +51,18 @@ def draw_values(synthesizer: Synthesizer, theta: Draw, prepared: Any, rng: np.ra
     return values
 
 
-def as_column(values: np.ndarray, original: pd.Series) -> pd.Series:
+def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] | None = None) -> pd.Series:
     """Drawn values with the dtype and index of the confidential column; whole-number columns are rounded.
+
+    `levels`: those of a categorical column, whose codes the values then are.
 
     Raises
     ------
     InputError
-        If a drawn value is not finite or does not fit the dtype (a model far from its data).
+        If a drawn value is not finite or does not fit the dtype (a model far from its data), or is the code of no level.
     """
+    if levels is not None:
+        return _as_levels(values, original, levels)
     numpy_dtype = getattr(original.dtype, "numpy_dtype", original.dtype)
     if pd.api.types.is_integer_dtype(original.dtype):
         values = np.rint(values)
@@ -73,3 +77,13 @@ def as_column(values: np.ndarray, original: pd.Series) -> pd.Series:
             "set support within its range or widen the dtype; else check convergence, the transform and the weights"
         )
     return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+
+
+def _as_levels(codes: np.ndarray, original: pd.Series, levels: Sequence[object]) -> pd.Series:
+    """The levels of codes (n,) in the dtype of the confidential column, its categories and their order included."""
+    unknown = int((~np.isin(codes, np.arange(len(levels)))).sum())
+    if unknown:
+        raise ContractError(f"draw gave {unknown} values of {original.name!r} that are no code: 0 to {len(levels) - 1}, one for each level")
+    names = np.empty(len(levels), dtype=object)
+    names[:] = levels
+    return pd.Series(names[codes.astype(int)], original.index, name=original.name, dtype=object).astype(original.dtype)

@@ -15,6 +15,7 @@ from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
+from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.censoring import Censoring, censor
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
@@ -74,8 +75,19 @@ class Fit:
         return len(self.posterior.data_vars) > 0
 
     @cached_property
+    def categories(self) -> tuple[object, ...] | None:
+        """The levels of a categorical target in the order of their codes; None where it is a number."""
+        return categories_of(self.synthesizer, self.prepared)
+
+    def numbers(self, frame: pd.DataFrame) -> np.ndarray:
+        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
+        return target_numbers(self.synthesizer, self.prepared, frame)
+
+    @cached_property
     def precision(self) -> float | None:
-        """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells."""
+        """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells; 1 for codes."""
+        if self.categories is not None:
+            return 1.0
         column = self.confidential[self.synthesizer.target]
         if self.censoring is not None:
             return 1.0 if pd.api.types.is_integer_dtype(column.dtype) else None
@@ -140,7 +152,8 @@ class Fit:
         Raises
         ------
         InputError
-            If L exceeds the number of draws, or what the guarantee of the fit is stated for.
+            If L exceeds the number of draws, or what the guarantee of the fit is stated for; or a precision is given for a categorical
+        column, which has none.
 
         Warns
         -----
@@ -151,6 +164,8 @@ class Fit:
         """
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
+        if precision is not None and self.categories is not None:
+            raise InputError(f"precision is that of numbers, and {self.synthesizer.target!r} is drawn as levels; leave it out")
         self._check_guarantee(check_count(L), precision, parameters)
         plugged = plug_in(self) if parameters == "mode" else None
         streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
@@ -182,16 +197,18 @@ class Fit:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
         target = self.synthesizer.target
         values = self.rounded(draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential)), precision)
-        return self.confidential.assign(**{target: as_column(values, self.confidential[target])})
+        return self.confidential.assign(**{target: as_column(values, self.confidential[target], self.categories)})
 
     def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
-        """Drawn values (n,) as they are released: rounded within the bounds, special codes as they are."""
-        if self.keeps_true_values:
+        """Drawn values (n,) as they are released: rounded within the bounds, special codes and codes of levels as they are."""
+        if self.keeps_true_values or self.categories is not None:
             return values
         rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
         return np.where(np.isin(values, getattr(self.synthesizer, "codes", ())), values, rounded)
 
     def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
+        if self.categories is not None:
+            return
         target = self.synthesizer.target
         limit = _FAR * np.abs(self.confidential[target].to_numpy(dtype=float)).max()
         far = sum(int((np.abs(frame[target].to_numpy(dtype=float)) > limit).sum()) for frame in frames)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 
-__all__ = ["SIGNIFICANT_DIGITS", "find_precision", "in_words", "round_to", "round_within"]
+__all__ = ["LEVELS", "SIGNIFICANT_DIGITS", "find_precision", "in_words", "round_to", "round_within"]
 
+LEVELS = "levels"  # in place of a precision, where what is released are no numbers
 SIGNIFICANT_DIGITS = 7  # of numbers that lie on no grid of powers of ten
 _COARSEST, _FINEST = 6, -8  # powers of ten that are looked at
 _EXACT = 1e-9  # units: how far from a multiple a stored number may lie, besides rounding

@@ -41,12 +41,10 @@ def loss_of(name: str, world: World, analysis: Regression | None) -> Loss:
     Raises
     ------
     InputError
-        If "overlap" has no regression, or "U_m" is asked of a variable that is not numeric.
+        If "overlap" has no regression.
     """
     (variable,) = world.scenario.synthetic
     if name == "U_m":
-        if variable not in world.numeric:
-            raise InputError(f"loss 'U_m' is that of a numeric variable, which {variable!r} is not")
         values = world.confidential[variable].to_numpy(dtype=float)
         return Loss(
             f"U_m of {variable}", lambda frames: _mean_distance(values, [frame[variable].to_numpy(dtype=float) for frame in frames])

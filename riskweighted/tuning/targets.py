@@ -14,7 +14,7 @@ from riskweighted.risk.expected import expected_risk, isolated_records, top_valu
 from riskweighted.risk.influence import influence
 from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["TARGETS", "Measured", "Subject", "Target", "check_family", "check_target"]
+__all__ = ["TARGETS", "Measured", "Subject", "Target", "check_family", "check_measurable", "check_target"]
 
 
 class Measured(NamedTuple):
@@ -92,6 +92,7 @@ TARGETS: Mapping[str, Target] = {
     "range": Target("largest range of alpha_i log p_i", (*_ALL, "lipschitz-target"), _influence("range", np.max), True),
     "information": Target("sum of the records' information", _ALL, _influence("information", np.sum), True),
 }
+_OF_NUMBERS = ("top-1-percent-risk", "U_m")  # a target and a loss
 _REFUSED = {
     "mean-risk": "the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises "
     "the risk of the bulk by about what it saves there",
@@ -116,6 +117,21 @@ def check_target(name: object) -> Target:
     if not isinstance(name, str) or name not in TARGETS:
         raise InputError(f"target must be one of {listing(TARGETS)}, got {name!r}")
     return TARGETS[name]
+
+
+def check_measurable(target: str, loss: str, world: World) -> None:
+    """Refuse a target or a loss of numbers where the synthesized variable is matched by equality.
+
+    Raises
+    ------
+    InputError
+    """
+    (variable,) = world.scenario.synthetic
+    asked = [f"{what} {name!r}" for what, name in (("target", target), ("loss", loss)) if name in _OF_NUMBERS]
+    if asked and variable not in world.numeric:
+        raise InputError(
+            f"{' and '.join(asked)} of numbers, and {variable!r} has none: choose another, such as 'isolated-risk' and 'overlap'"
+        )
 
 
 def check_family(family: object, target: str, families: Mapping[str, object], without: tuple[str, ...] = ()) -> None:

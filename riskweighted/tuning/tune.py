@@ -29,7 +29,7 @@ from riskweighted.tuning.paths import Path, path_of
 from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Sampled, explained, families_table, frontier_table, meets, unreachable
-from riskweighted.tuning.targets import TARGETS, Measured, Subject
+from riskweighted.tuning.targets import TARGETS, Measured, Subject, check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_alpha
@@ -199,6 +199,7 @@ def tune_model(
     Fits are sampled with the seeds ``streams.seed_for("fit", scheme)``, as a run samples them.
     """
     reporter = reporter or Quiet()
+    check_measurable(settings.target, settings.loss, world)
     loss = loss_of(settings.loss, world, analysis)
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
     if unweighted is not None:

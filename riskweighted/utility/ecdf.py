@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance"]
+__all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance", "mean_total_variation"]
 
 
 class EcdfDistance(NamedTuple):
@@ -44,3 +45,15 @@ def mean_ecdf_distance(confidential: np.ndarray, synthetic: Sequence[np.ndarray]
     """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6)."""
     distances = np.array([ecdf_distance(confidential, values) for values in synthetic])
     return EcdfDistance(*map(float, distances.mean(axis=0)))
+
+
+def mean_total_variation(confidential: pd.Series, synthetic: Sequence[pd.Series]) -> float:
+    """Half the sum of absolute differences of the shares of levels, of each dataset, averaged; 0 is identical (METHODS section 6).
+
+    Parameters
+    ----------
+    confidential : Series (n,)
+    synthetic : sequence of L Series
+    """
+    shares = [column.astype(object).value_counts(normalize=True) for column in (confidential, *synthetic)]
+    return float(np.mean([shares[0].sub(one, fill_value=0.0).abs().sum() / 2 for one in shares[1:]]))

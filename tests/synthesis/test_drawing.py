@@ -164,3 +164,28 @@ def test_a_draw_beyond_float32_is_refused():
     with pytest.raises(InputError) as caught:
         as_column(np.array([1e300]), pd.Series([1.0], dtype="float32", name="income"))
     assert_clear(caught, "'income'", "float32")
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        pd.Series(pd.Categorical(["b", "a", "b"], ["a", "b", "unused"], ordered=True), index=[4, 2, 9], name="y"),
+        pd.Series(["b", "a", "b"], index=list("xyz"), name="y", dtype=object),
+        pd.Series(["b", "a", "b"], name="y", dtype="string"),
+    ],
+    ids=["category", "object", "string"],
+)
+def test_codes_become_levels_in_the_dtype_of_the_column(original):
+    drawn = as_column(np.array([1, 1, 0]), original, ("a", "b"))
+    assert drawn.astype(object).tolist() == ["b", "b", "a"]
+    assert drawn.dtype == original.dtype
+    assert drawn.index.equals(original.index)
+    assert drawn.name == "y"
+    assert as_column(np.array([1.0, 0.0, 1.0]), original == "b", (False, True)).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("codes", [[0, 1, 2], [0, -1, 1], [0, 0.5, 1]])
+def test_codes_of_no_level_are_refused(codes):
+    with pytest.raises(InputError) as caught:
+        as_column(np.array(codes), pd.Series(["a", "b", "a"], name="y"), ("a", "b"))
+    assert_clear(caught, "'y'", "1 values", "0 to 1")

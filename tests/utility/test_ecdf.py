@@ -1,9 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from riskweighted.common.errors import InputError
-from riskweighted.utility.ecdf import ecdf_distance, mean_ecdf_distance
+from riskweighted.utility.ecdf import ecdf_distance, mean_ecdf_distance, mean_total_variation
 
 values = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=15)
 
@@ -37,3 +38,10 @@ def test_mean_over_datasets():
 def test_refuses_empty_and_missing(bad):
     with pytest.raises(InputError, match="non-empty"):
         ecdf_distance(np.array(bad), np.array([1.0]))
+
+
+def test_total_variation_of_levels():
+    data = pd.Series(["a", "a", "b", "c"])
+    frames = [pd.Series(["a", "b", "b", "d"]), data.astype("category")]  # shares .25 .5 0 .25 against .5 .25 .25 0
+    assert mean_total_variation(data, frames[:1]) == pytest.approx(0.5)
+    assert mean_total_variation(data, frames) == pytest.approx(0.25)

@@ -1,0 +1,45 @@
+"""Continuation ratios: the levels of a variable one after the other, each by a logit among those that are left (METHODS section 12)."""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pytensor.tensor as pt
+from scipy.special import log_expit
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+__all__ = ["cell_weights", "distinct_rows", "log_probabilities", "log_probability_graph"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
+
+
+def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows (m, p) of predictors (n, p), and which of them each record has (n,)."""
+    if columns.shape[1] == 0:
+        return np.empty((1, 0)), np.zeros(len(columns), dtype=np.int64)
+    rows, which = np.unique(columns, axis=0, return_inverse=True)
+    return np.ascontiguousarray(rows), which.reshape(-1)
+
+
+def cell_weights(code: np.ndarray, which: np.ndarray, alpha: np.ndarray, levels: int, cells: int) -> np.ndarray:
+    """Sums of alpha (n,) over the records of each level and distinct row, (levels, cells)."""
+    sums = np.bincount(code * cells + which, weights=alpha, minlength=levels * cells)
+    return sums.reshape(levels, cells)
+
+
+def log_probability_graph(logits: Tensor, levels: int) -> Tensor:
+    """log P(level) from logits (levels - 1, m) of stopping at a level among those that reach it, (levels, m)."""
+    going_on, parts = pt.zeros_like(logits[0]), []
+    for place in range(levels - 1):
+        parts.append(going_on - pt.softplus(-logits[place]))
+        going_on = going_on - pt.softplus(logits[place])
+    found: Tensor = pt.stack([*parts, going_on])
+    return found
+
+
+def log_probabilities(logits: np.ndarray) -> np.ndarray:
+    """The same in NumPy, (levels, m)."""
+    going_on = np.vstack([np.zeros((1, logits.shape[1])), np.cumsum(log_expit(-logits), axis=0)])
+    going_on[:-1] += log_expit(logits)
+    return going_on
