@@ -87,6 +87,8 @@ def _run(
             "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
             "predictor columns": f"{plan.predictors}",
             "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
+            "weighted margin": "; ".join(_shift_line(scheme, *shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED)
+            or "-",
             "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
             **({"target": _target_line(study)} if study.weights.target else {}),
             "synthetic datasets": f"{plan.datasets} per scheme",
@@ -163,6 +165,10 @@ def _proved(study: "Study") -> list[str]:
 
     found = proved(study)
     return [*found, "Guarantee: tables/guarantee.csv"] if found else []
+
+
+def _shift_line(scheme: str, distance: float, least: float) -> str:
+    return f"{scheme} {distance:.2f} from the raw one, its least level keeps {least:.0%}"
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:

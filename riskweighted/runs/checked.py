@@ -26,6 +26,7 @@ from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
+from riskweighted.weights.shift import world_shift
 
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
 
@@ -69,7 +70,11 @@ class CheckedStudy:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study would do, found without sampling; ``mean_weight`` of the schemes that are made of the data alone."""
+    """What a study would do, found without sampling.
+
+    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the total variation between the alpha-weighted and the raw
+    margin of the synthesized variable, and the least ratio of a weighted share and its raw one (`riskweighted.margin_shift`).
+    """
 
     records: int
     patterns: int
@@ -78,6 +83,7 @@ class Plan:
     datasets: int
     schemes: tuple[str, ...]
     mean_weight: dict[str, float]
+    shift: dict[str, tuple[float, float]]
     seconds: tuple[float, float]
     sparse_levels: dict[str, tuple[str, ...]]
 
@@ -177,6 +183,11 @@ def study_alpha(study: Study, weighting: World, scheme: str, fit: Fit | None = N
     return alpha
 
 
+def _shift(world: World, alpha: pd.Series) -> tuple[float, float]:
+    found = world_shift(world, alpha).iloc[0]
+    return float(found["total_variation"]), float(found["least_ratio"])
+
+
 def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     """Check a study against its data and say what it would do (``--dry-run``).
 
@@ -194,6 +205,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         datasets=study.release.L,
         schemes=tuple(study.weights.schemes),
         mean_weight={scheme: float(alpha.mean()) for scheme, alpha in checked.weights.items()},
+        shift={scheme: _shift(checked.world, alpha) for scheme, alpha in checked.weights.items()},
         seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
         sparse_levels=dict(checked.sparse_levels),
     )
