@@ -48,9 +48,12 @@ class Mechanism:
     clusters: pd.DataFrame | None = field(default=None, repr=False)
 
 
-def find_mechanism(label: str, fit: "Fit", world: World, settings: EvaluationSettings, random_seed: int | None) -> Mechanism:
-    """Both of the fit under a label, in one walk over its draws."""
-    found = expected_risk(fit, world, settings.risk_draws, expected_seed(random_seed, label), influence=True)
+def find_mechanism(
+    label: str, fit: "Fit", world: World, settings: EvaluationSettings, random_seed: int | None, precision: float | None = None
+) -> Mechanism:
+    """Both of the fit under a label, in one walk over its draws; `precision`: of the released values."""
+    seed = expected_seed(random_seed, label)
+    found = expected_risk(fit, world, settings.risk_draws, seed, precision=precision, influence=True)
     if found.terms is None:
         return Mechanism(found)
     from riskweighted.risk.influence import cluster_terms, influence_of  # loads ArviZ, for which who gives no fits need not wait

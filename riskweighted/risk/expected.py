@@ -17,7 +17,7 @@ from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.synthesis.contract import Draw
+from riskweighted.synthesis.contract import ContractError, Draw
 from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:  # at run time it would load xarray
@@ -36,6 +36,7 @@ __all__ = [
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
 _ISOLATED, _TOP = 0.05, 0.01  # shares of the records
+_ROUND_OFF = 1e-9
 _REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 
 
@@ -92,10 +93,11 @@ class ExpectedRisk:
 
 
 class _Balls(NamedTuple):
-    """Ends of the balls on the scale of unrounded draws, (n,) each."""
+    """Ends of the balls on the scale of unrounded draws, (n,) each, and to what these are rounded."""
 
     lower: np.ndarray
     upper: np.ndarray
+    precision: float | None
 
 
 def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
@@ -130,16 +132,22 @@ def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 10
 
 
 def expected_risk(
-    fit: "Fit", world: World, draws: int | None = None, random_seed: int | None = None, *, influence: bool = False
+    fit: "Fit",
+    world: World,
+    draws: int | None = None,
+    random_seed: int | None = None,
+    *,
+    precision: float | None = None,
+    influence: bool = False,
 ) -> ExpectedRisk:
     """`expected_identification_risk` of checked data, block by block; with `influence` also what that is measured from, in the same walk.
 
-    `draws`: without it 100, or as many as the fit has.
+    `draws`: without it 100, or as many as the fit has. `precision`: of the released values, as in `Fit.synthesize`.
     """
     _check_target(fit, world)
     check_seed(random_seed)
-    blocks = _blocks(fit, draws)
-    count, balls, n = sum(map(len, blocks)), _balls(fit, world), len(world.confidential)
+    blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
+    count, balls, n = sum(map(len, blocks)), _balls(fit, world, precision), len(world.confidential)
     in_pattern = world.patterns.in_pattern
     protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
     found, share = np.zeros((len(blocks), n)), np.zeros(n)
@@ -149,7 +157,7 @@ def expected_risk(
     for place, block in enumerate(blocks):
         for chain, draw in block:
             theta = fit.draw(chain, draw)
-            frame = fit.released(theta, rng)
+            frame = fit.released(theta, rng, precision)
             neighbours = world.find(frame)
             outside = np.where(protected, 1.0, 1 - (1 + neighbours.within - neighbours.own_inside) / in_pattern)
             mass = _own_mass(fit, theta, balls, rng, frame)
@@ -188,7 +196,7 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]]) -> np.nd
     if not callable(mass):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
     balls = _balls(fit, world)
-    return np.array([mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper) for place in places]).T
+    return np.array([_checked(mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper), fit) for place in places]).T
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
@@ -228,26 +236,38 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
     return blocks
 
 
-def _balls(fit: "Fit", world: World) -> _Balls:
+def _balls(fit: "Fit", world: World, precision: float | None = None) -> _Balls:
     """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
     target = fit.synthesizer.target
     values = fit.numbers(world.confidential)
     lower, upper = world.scenario.balls(target, values) if world.numeric else (values, values)
-    precision = fit.precision
+    precision = precision or fit.precision
     if precision is None:
-        return _Balls(lower, upper)
+        return _Balls(lower, upper, None)
     slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
     first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
-    return _Balls((first - 0.5) * precision, (last + 0.5) * precision)
+    return _Balls((first - 0.5) * precision, (last + 0.5) * precision, precision)
 
 
 def _own_mass(fit: "Fit", theta: Draw, balls: _Balls, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
     """P(y*_i in B_i | theta), (n,); without ``mass`` a share of more draws, where nothing is estimated of the one that each turn makes."""
     mass = getattr(fit.synthesizer, "mass", None)
     if callable(mass):
-        return np.asarray(mass(theta, fit.prepared, balls.lower, balls.upper))
+        return _checked(mass(theta, fit.prepared, balls.lower, balls.upper), fit)
     inside, repeats = np.zeros(len(frame)), _REPEATS if fit.estimates else 1
     for _ in range(repeats):
-        values = fit.numbers(fit.released(theta, rng))
+        values = fit.numbers(fit.released(theta, rng, balls.precision))
         inside += (values >= balls.lower) & (values <= balls.upper)
     return inside / repeats
+
+
+def _checked(mass: object, fit: "Fit") -> np.ndarray:
+    """What a synthesizer's ``mass`` gives, once it is seen to be n probabilities, (n,)."""
+    found, n = np.asarray(mass, dtype=float), len(fit.confidential)
+    name = type(fit.synthesizer).__name__
+    if found.shape != (n,):
+        raise ContractError(f"{name}: mass must give {n} probabilities, one a record; got shape {found.shape}")
+    wrong = int((~((found >= -_ROUND_OFF) & (found <= 1 + _ROUND_OFF))).sum())
+    if wrong:
+        raise ContractError(f"{name}: mass must give probabilities; {wrong} of {n} are none")
+    return np.asarray(np.clip(found, 0.0, 1.0))

@@ -120,7 +120,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     mechanisms = {}
     with reporter.step("estimating expected risk and influence") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed)
+            mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, study.release.precision)
             advance(done + 1, len(fits))
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(

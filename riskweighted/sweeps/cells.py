@@ -254,7 +254,7 @@ class _Work:
     def __init__(self, label: str, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
         self.label, self.confidential, self.fit, self.mean_weight, self.baseline = label, confidential, fit, mean_weight, baseline
         self._checked: World | None = None
-        self._found: dict[tuple[str, int | None, str | None, int], dict[str, Mechanism]] = {}
+        self._found: dict[tuple[str, int | None, str | None, int, float | None], dict[str, Mechanism]] = {}
         self._datasets: dict[tuple[str, int, int, float | None], list[pd.DataFrame]] = {}
 
     def evaluate(self, cell: Cell) -> Result:
@@ -269,7 +269,7 @@ class _Work:
         if self.baseline is not None:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
-        found = self._mechanisms(world, settings, seed)
+        found = self._mechanisms(world, settings, seed, study.release.precision)
         result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
         return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
@@ -280,14 +280,14 @@ class _Work:
         self._checked = make_world(self.confidential, scenario) if self._checked is None else self._checked.under(scenario)
         return self._checked
 
-    def _mechanisms(self, world: World, settings: EvaluationSettings, seed: int) -> dict[str, Mechanism]:
+    def _mechanisms(self, world: World, settings: EvaluationSettings, seed: int, precision: float | None) -> dict[str, Mechanism]:
         """Expected risk and influence of the fit and of its baseline, once for all cells of the same scenario."""
         if self.fit is None:
             return {}
-        key = (json.dumps(asdict(world.scenario), sort_keys=True, default=str), settings.risk_draws, settings.cluster, seed)
+        key = (json.dumps(asdict(world.scenario), sort_keys=True, default=str), settings.risk_draws, settings.cluster, seed, precision)
         if key not in self._found:
             fits = {self.label: self.fit} | ({UNWEIGHTED: self.baseline} if self.baseline is not None else {})
-            self._found[key] = {label: find_mechanism(label, fit, world, settings, seed) for label, fit in fits.items()}
+            self._found[key] = {label: find_mechanism(label, fit, world, settings, seed, precision) for label, fit in fits.items()}
         return self._found[key]
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:

@@ -11,6 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
+from riskweighted.synthesis.contract import ContractError
 
 OTHER = rw.Scenario(known=[], synthetic="area", categorical=["area"])
 CHAINS, DRAWS, N = 2, 60, 80
@@ -149,3 +150,33 @@ def test_attributable_probability_is_what_leaving_the_record_out_takes_away(conf
 def test_what_makes_no_sense_is_refused(confidential, call, text):
     with pytest.raises(InputError, match=text):
         call(given_fit(confidential))
+
+
+def test_a_coarser_precision_is_that_of_the_risk_too(confidential):
+    """Values released in twenties: the ball of a record holds what rounds into it."""
+    fit, world = given_fit(confidential), make_world(confidential, SCENARIO)
+    found = expected_risk(fit, world, 120, random_seed=1, precision=20.0)
+    rng, landed = np.random.default_rng(2), np.zeros(N)
+    values = confidential["jobs"].to_numpy(dtype=float)
+    for turn in range(2000):
+        frame = fit.released(fit.draw(turn % 2, turn % 60), rng, 20.0)
+        landed += abs(frame["jobs"].to_numpy() - values) <= 0.2 * values
+    assert abs(found.own_mass - landed / 2000).max() < 4.5 * 0.5 / np.sqrt(2000)
+    assert abs(found.own_mass - expected_risk(fit, world, 120, random_seed=1).own_mass).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (lambda *_: np.full(N, 1.5), f"probabilities; {N} of {N} are none"),
+        (lambda *_: np.full(N, np.nan), f"{N} of {N} are none"),
+        (lambda *_: np.full(3, 0.5), r"one a record; got shape \(3,\)"),
+    ],
+)
+def test_a_mass_that_is_no_probability_is_refused(confidential, monkeypatch, given, told):
+    fit = given_fit(confidential)
+    monkeypatch.setattr(type(fit.synthesizer), "mass", given)
+    with pytest.raises(ContractError, match=told):
+        rw.expected_identification_risk(fit, SCENARIO, draws=20)
+    with pytest.raises(ContractError, match=told):
+        rw.influence(fit, SCENARIO, draws=20)
