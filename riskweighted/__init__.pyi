@@ -26,6 +26,7 @@ from .evaluation.fit_check import (
 from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
 from .plots.frontier import plot_frontier as plot_frontier
+from .plots.levels import plot_levels as plot_levels
 from .plots.reidentification import plot_reidentification as plot_reidentification
 from .plots.risk import (
     plot_risk_violins as plot_risk_violins,

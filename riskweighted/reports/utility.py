@@ -10,6 +10,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct, rows_of, statistics_of
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
+from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
 from riskweighted.plots.utility import plot_density, plot_ecdf, plot_intervals
 from riskweighted.plots.weights import plot_weights
 from riskweighted.reports.blocks import DataTable, Figure, Section, Term, make_table, picture
@@ -27,8 +28,11 @@ def utility_section(source: Source) -> Section:
     estimated = distinct(table[table["lower"].notna()])
     blocks: list[DataTable | Figure] = [_distances(source)]
     blocks += [_intervals(source, place, statistic) for place, statistic in enumerate(estimated, 1)]
-    shares = _shares(source)
-    blocks += [_density(source, shares), _ecdf(source, shares), _weights(source)]
+    if source.run.study.scenario.is_numeric(source.confidential[source.target]):
+        shares = _shares(source)
+        blocks += [_density(source, shares), _ecdf(source, shares), _weights(source)]
+    else:
+        blocks.append(_levels(source))
     text = "How near the synthetic data comes to what the confidential data would have told."
     return Section("utility", "Utility", (text,), tuple(blocks))
 
@@ -157,6 +161,38 @@ def _ecdf(source: Source, shares: _Shares | None) -> Figure:
     return _figure(
         "ecdf", f"Distribution function of {source.target}", draw, alternative, _share_tables(source, "ecdf", shares, True), source
     )
+
+
+def _levels(source: Source) -> Figure:
+    """Shares of the levels of a categorical variable, and the mean weight of their records."""
+    values, schemes, m = source.confidential[source.target], source.run.synthetic, source.view.binned
+
+    def draw() -> Axes:
+        return plot_levels(source.confidential, schemes, source.target, minimum_count=m)
+
+    tables: tuple[DataTable, ...] = ()
+    try:
+        names = merged_levels(values, m or 1)
+    except InputError:
+        names = {}
+    if names:
+        own = values.astype(object).map(names)
+        shown = list(dict.fromkeys(names.values()))
+        shares = {CONFIDENTIAL: level_shares(values, names)}
+        shares |= {
+            label: np.mean([level_shares(frame[source.target], names) for frame in frames], axis=0) for label, frames in schemes.items()
+        }
+        counts = {"Level": [plain(name) for name in shown], "Records": [str(int((own == name).sum())) for name in shown]}
+        cells = pd.DataFrame({**counts, **{label: [f"{share:.4f}" for share in found] for label, found in shares.items()}})
+        weights = {label: [f"{alpha[own == name].mean():.2f}" for name in shown] for label, alpha in source.weights.items()}
+        mean_weights = pd.DataFrame({**counts, **weights})
+        terms = source.glossary.columns(mean_weights, dict.fromkeys(weights, "weight"))
+        tables = (
+            make_table("levels-table", f"Share of records by level, {source.target}", cells),
+            make_table("level-weights-table", f"Mean weight by level, {source.target}", mean_weights, terms),
+        )
+    alternative = f"Shares of the levels of {source.target}: a bar for the confidential data, a marker for each label."
+    return _figure("levels", f"Levels of {source.target}", draw, alternative, tables, source)
 
 
 def _weights(source: Source) -> Figure:

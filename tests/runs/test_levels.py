@@ -95,7 +95,12 @@ def test_a_run_goes_from_levels_to_tables(folder):
 def test_the_report_and_the_pack_hold_levels(folder, tmp_path):
     run = load_run(folder / "results")
     assert "share of smith of job" in rw.render_report(run, internal=True)
-    assert "smith" not in rw.render_report(run)  # a share of one level has no rule for outside
+    outside = rw.render_report(run)
+    assert "share of smith of job" not in outside  # a share of one level has no rule for outside
+    assert "Levels of job" in outside
+    assert "No figure" not in outside.split("Levels of job")[1][:400]
+    assert "smith" in outside  # 10 records and more hold it
+    assert "smith" not in rw.render_report(run, minimum_count=60)
     pack = rw.release_run(
         run,
         tmp_path / "pack",

@@ -1,0 +1,113 @@
+"""Levels of a categorical variable: shares in the confidential and the synthetic data, and the weights of each level's records."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
+from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.plots.style import (
+    CONFIDENTIAL_COLOUR,
+    add_legend,
+    add_note,
+    finish,
+    name_ticks,
+    new_axes,
+    scheme_styles,
+    short_names,
+    title,
+)
+
+__all__ = ["OTHERS", "level_shares", "merged_levels", "plot_levels"]
+
+OTHERS = "other levels"
+_BAR = 0.8
+
+
+def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str]:
+    """The name under which each level is shown, in the order of an ordered or categorical dtype, else by name.
+
+    Levels of fewer than `minimum_count` records are shown together; where these are fewer too, so is the smallest of the others.
+
+    Raises
+    ------
+    InputError
+        If fewer than two names are left.
+    """
+    counts = values.value_counts()
+    counts = counts[counts > 0].sort_values(kind="stable")
+    few = list(counts.index[counts < minimum_count])
+    while few and counts[few].sum() < minimum_count and len(few) < len(counts):
+        few.append(counts.index[len(few)])
+    categories = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else sorted(counts.index, key=str)
+    kept = {level: str(level) for level in categories if level in counts.index and level not in few}
+    found = kept | dict.fromkeys(few, OTHERS)
+    if len(set(found.values())) < 2:
+        raise InputError(f"fewer than 2 levels of {values.name!r} are held by {minimum_count} records or more, so none is shown")
+    return found
+
+
+def level_shares(values: pd.Series, names: Mapping[object, str]) -> np.ndarray:
+    """Shares of the records under each name, in their order, (k,); a level that is not among the names counts as another one."""
+    shown = list(dict.fromkeys(names.values()))
+    found = values.astype(object).map(names).fillna(OTHERS)
+    return np.array([float((found == name).mean()) for name in shown])
+
+
+def plot_levels(
+    confidential: pd.DataFrame,
+    synthetic: Mapping[str, Sequence[pd.DataFrame]],
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Shares of the levels of a categorical variable: a bar for the confidential data, a marker for each label.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : mapping of label to DataFrames
+        The shares are means over the datasets of a label.
+    variable : str
+    minimum_count : int, optional
+        Show levels of fewer confidential records together: see `merged_levels`.
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        If the column is absent, or fewer than two levels can be shown.
+    """
+    for label, frames in {CONFIDENTIAL: [confidential], **synthetic}.items():
+        for frame in frames:
+            require_columns(frame, [variable], f"data of {label!r}")
+    names = merged_levels(confidential[variable], minimum_count or 1)
+    shown, styles = list(dict.fromkeys(names.values())), scheme_styles([CONFIDENTIAL, *synthetic])
+    ax = new_axes(ax, figsize, (max(7.0, 1.1 * len(shown) + 2.5), 4.5))
+    ax.bar(range(len(shown)), level_shares(confidential[variable], names), _BAR, color=CONFIDENTIAL_COLOUR, alpha=0.35, label=CONFIDENTIAL)
+    short = short_names(synthetic)
+    for turn, (label, frames) in enumerate(synthetic.items(), 1):
+        shares = np.mean([level_shares(frame[variable], names) for frame in frames], axis=0)
+        places = np.arange(len(shown)) - _BAR / 2 + _BAR * turn / (len(synthetic) + 1)
+        style = styles[label]
+        ax.plot(
+            places, shares, linestyle="", marker=style.marker, markersize=9, color=style.colour, markeredgecolor="black", label=short[label]
+        )
+    finish(ax, y=title(f"share of records, {variable}"))
+    ax.set_ylim(bottom=0)
+    name_ticks(ax, list(short_names(shown).values()))
+    add_legend(ax, "beside")
+    if OTHERS in shown:
+        add_note(ax, f"Levels of fewer than {minimum_count} confidential records stand together.")
+    return ax
