@@ -51,6 +51,7 @@ def weights(
     from riskweighted.common.frames import require_columns
     from riskweighted.data.io import read_table, write_table
     from riskweighted.weights.adjust import adjust_weights, cluster_weights
+    from riskweighted.weights.names import parse_scheme
     from riskweighted.weights.schemes import scheme_weights
 
     scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons)
@@ -61,7 +62,7 @@ def weights(
             require_columns(confidential, [cluster], "confidential data (--cluster)")
             alpha = cluster_weights(alpha, confidential[cluster])
         write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True, private=True)
-        _print_distribution(alpha, scheme)  # before the file is there: where nothing can be printed, nothing is left
+        _print_distribution(alpha, parse_scheme(scheme).text)  # before the file is there: where nothing can be printed, nothing is left
     output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")
 
 

@@ -170,7 +170,12 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
     values, public = np.asarray(respond(prepared), dtype=float), confidential.drop(columns=[synthesizer.target])
     if values.shape != (n,):
         raise ContractError(f"{type(synthesizer).__name__}: response must give {n} numbers, one a record; got shape {values.shape}")
-    found = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
+    try:
+        found = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
+    except (InputError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # a user's function: its text may quote values
+        raise InputError(f"reference raised {type(error).__name__}; it must give one number a record, {n}") from None
     if found.shape != (n,):
         raise InputError(f"reference must give one number a record, {n}; got shape {found.shape}")
     unfit = int((~np.isfinite(found)).sum())

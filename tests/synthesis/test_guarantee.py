@@ -373,6 +373,8 @@ def test_a_class_that_hides_what_it_takes_is_found_out():
         (lambda values, frame: np.where(values > np.sort(values)[-4], -np.inf, 0.0), ["not finite in 3 of 80 records"]),
         (lambda values, frame: np.where(np.arange(len(values)) < 2, np.nan, 0.0), ["not finite in 2 of 80 records"]),
         (rw.Reference("expon", {"loc": 1.0}), ["not finite in"]),
+        (lambda values, frame: ["much"] * len(values), ["reference raised ValueError"]),
+        (lambda values, frame: frame["nope"], ["reference raised KeyError"]),
         (lambda values, frame: 0.0, ["one number a record, 80"]),
         (lambda values, frame: stats.norm.logpdf(values, values.mean(), 1), ["each record alone"]),
     ],
