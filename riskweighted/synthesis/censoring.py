@@ -25,10 +25,11 @@ from riskweighted.synthesis.guarantee import Guarantee, Statement
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["DATA", "Censoring", "censor", "clipped_sum", "obstacles", "refusal", "refuse_dependence"]
+__all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "refusal", "refuse_dependence"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
-DATA = ("guarantee_alpha", "guarantee_reference", "guarantee_lower", "guarantee_upper")  # the pm.Data of a censored model
+LOWER, UPPER = "guarantee_lower", "guarantee_upper"
+DATA = ("guarantee_alpha", "guarantee_reference", LOWER, UPPER)  # the pm.Data of a censored model
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ import ctypes
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ with warnings.catch_warnings():
     import nutpie
     import nutpie.compiled_pyfunc
 
-__all__ = ["Progress", "graph_density", "graph_parameters", "run_chains", "run_density"]
+__all__ = ["Progress", "begun_near", "graph_density", "graph_parameters", "run_chains", "run_density"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
+_JITTER = 0.1  # about a place where chains begin, in unconstrained coordinates
 _LOOK_EVERY = 0.5  # seconds between two looks for what nutpie swallowed
 _TARGET = 0.8  # acceptance
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
@@ -134,6 +136,11 @@ def graph_density(compiled: Any) -> Density:
         return (-np.inf if failed else float(height[0])), slope
 
     return density
+
+
+def begun_near(compiled: Any, place: np.ndarray) -> Any:
+    """The same compiled PyMC model, its chains begun about a place of its unconstrained vector (d,)."""
+    return replace(compiled, initial_point_func=lambda seed: place + _JITTER * np.random.default_rng(seed).standard_normal(len(place)))
 
 
 def graph_parameters(compiled: Any) -> Callable[[np.ndarray], dict[str, np.ndarray]]:

@@ -5,13 +5,14 @@ This file, `agreement`, `checking` and `convergence` beside it are the ones that
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from threadpoolctl import threadpool_limits
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
@@ -27,12 +28,13 @@ from riskweighted.synthesis.agreement import (
     compile_weighted_sum,
     free_shapes,
 )
-from riskweighted.synthesis.censoring import Censoring, censor, clipped_sum, obstacles, refusal, refuse_dependence
-from riskweighted.synthesis.chains import Progress, run_chains, run_density
+from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, clipped_sum, obstacles, refusal, refuse_dependence
+from riskweighted.synthesis.chains import Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
+from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.synthesis.sampling import Sampling
 
@@ -43,6 +45,8 @@ with warnings.catch_warnings():
     import pytensor
 
 __all__ = ["CompiledModel", "compile_model", "compile_prepared", "fit"]
+
+_UNCLIPPED = 1e9  # a bound that no contribution reaches
 
 
 class Censored(NamedTuple):
@@ -131,7 +135,21 @@ class CompiledModel:
         values = self.blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if self.blueprint.geometry is not None:
             values |= self.blueprint.geometry(alpha)
-        return run_chains(self.compiled.with_data(**values), sampling, random_seed, progress)
+        compiled = self.compiled.with_data(**values)
+        if censoring is not None:
+            compiled = self._begun(compiled, values)
+        return run_chains(compiled, sampling, random_seed, progress)
+
+    def _begun(self, compiled: Any, values: Mapping[str, Any]) -> Any:
+        """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior
+        that is left a chain finds no way back. Where chains begin is no part of what is proved, which is of exact draws."""
+        wide = self.compiled.with_data(**{**values, LOWER: -_UNCLIPPED, UPPER: _UNCLIPPED})
+        try:
+            with threadpool_limits(1):
+                mode = mode_of(graph_density(wide), wide.n_dim, np.asarray(wide.initial_point_func(0)))
+        except ValueError:  # a gradient that is no number on the way: the chains begin where they would
+            return compiled
+        return begun_near(compiled, mode) if np.isfinite(graph_density(compiled)(mode)[0]) else compiled
 
 
 def _check_contract(
