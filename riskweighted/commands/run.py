@@ -72,34 +72,12 @@ def _run(
     reporter = reporter_for(errors)
     with reporter.step("loading PyMC"):
         from riskweighted.evaluation.telling import told
-        from riskweighted.runs.checked import plan_study
-        from riskweighted.runs.guaranteed import proved
         from riskweighted.runs.randomness import read_entropy
         from riskweighted.runs.run import run_study
     if seed is not None:
         study = dataclasses.replace(study, seed=seed)
     if dry_run:
-        named, candidates = _named(study)
-        plan = plan_study(named)
-        lines = {
-            **({"models": candidates} if candidates else {}),
-            "records": f"{plan.records:,}",
-            "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
-            "predictor columns": f"{plan.predictors}",
-            "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
-            "weighted margin": "; ".join(_shift_line(scheme, *shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED)
-            or "-",
-            "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
-            **({"target": _target_line(study)} if study.weights.target else {}),
-            "synthetic datasets": f"{plan.datasets} per scheme",
-            "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
-            "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
-            **({"guarantee": " ".join(proved(named)[:2])} if named.guarantee is not None else {}),
-            "results": f"{out}" + (" (exists)" if out.exists() else ""),
-        }
-        for name, value in lines.items():
-            output.print(f"{name:22} {value}")
-        output.print("Nothing was written: this was a dry run.")
+        _print_plan(study, out)
         return
     finished = run_study(study, out, force=force, cores=cores, reporter=reporter, entropy=read_entropy(entropy) if entropy else None)
     if study.reproducible:
@@ -115,18 +93,7 @@ def _run(
         )
     for line in _verdict(finished):
         output.print(line)
-    print_table(_with_errors(finished).T, "Risk and utility of each scheme")
-    output.print(
-        "mean weight: likelihood kept, 1 is all. Expected risk: the mechanism's, S003 eq. 1 over all datasets that it could give, ± its "
-        "Monte Carlo error; of the confidential data IR^c (eq. 2). Isolated: the 5 % of largest IR^c. Higher is riskier."
-    )
-    output.print("Expected rises and falls: records whose expected risk changes by so much or more over unweighted.")
-    output.print("Delta, range: how far one record can move the log pseudo posterior; empirical, no guarantee (METHODS section 9.1).")
-    output.print(
-        f"Mean and maximum risk, records over, whack-a-mole (rises of {study.evaluation.increase:g}): eq. 1 in these L datasets; most of a "
-        "maximum or a count is chance, and 'by chance' says how many it makes likely."
-    )
-    output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
+    _print_summary(finished, study.evaluation.increase)
     for line in told(finished.evaluation, UNWEIGHTED):
         output.print(line)
     for line in _proved(study):
@@ -139,6 +106,49 @@ def _run(
         errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
     if len(failed) or (strict and finished.fits is False):
         raise typer.Exit(UNFIT)
+
+
+def _print_plan(study: "Study", out: Path) -> None:
+    """What a study would do."""
+    from riskweighted.runs.checked import plan_study
+    from riskweighted.runs.guaranteed import proved
+
+    named, candidates = _named(study)
+    plan = plan_study(named)
+    lines = {
+        **({"models": candidates} if candidates else {}),
+        "records": f"{plan.records:,}",
+        "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
+        "predictor columns": f"{plan.predictors}",
+        "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
+        "weighted margin": "; ".join(_shift_line(scheme, *shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED) or "-",
+        "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
+        **({"target": _target_line(study)} if study.weights.target else {}),
+        "synthetic datasets": f"{plan.datasets} per scheme",
+        "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
+        "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
+        **({"guarantee": " ".join(proved(named)[:2])} if named.guarantee is not None else {}),
+        "results": f"{out}" + (" (exists)" if out.exists() else ""),
+    }
+    for name, value in lines.items():
+        output.print(f"{name:22} {value}")
+    output.print("Nothing was written: this was a dry run.")
+
+
+def _print_summary(finished: "Run", increase: float) -> None:
+    """The main table, and how to read it."""
+    print_table(_with_errors(finished).T, "Risk and utility of each scheme")
+    output.print(
+        "mean weight: likelihood kept, 1 is all. Expected risk: the mechanism's, S003 eq. 1 over all datasets that it could give, ± its "
+        "Monte Carlo error; of the confidential data IR^c (eq. 2). Isolated: the 5 % of largest IR^c. Higher is riskier."
+    )
+    output.print("Expected rises and falls: records whose expected risk changes by so much or more over unweighted.")
+    output.print("Delta, range: how far one record can move the log pseudo posterior; empirical, no guarantee (METHODS section 9.1).")
+    output.print(
+        f"Mean and maximum risk, records over, whack-a-mole (rises of {increase:g}): eq. 1 in these L datasets; most of a "
+        "maximum or a count is chance, and 'by chance' says how many it makes likely."
+    )
+    output.print("overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: ECDF distance, 0 is identical.")
 
 
 def _with_errors(finished: "Run") -> "pd.DataFrame":

@@ -10,7 +10,16 @@ import pandas as pd
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.expected import Mechanism, chance_rows, check_fits, expected_rows, find_mechanism, groups_of, influence_rows
+from riskweighted.evaluation.expected import (
+    Groups,
+    Mechanism,
+    chance_rows,
+    check_fits,
+    expected_rows,
+    find_mechanism,
+    groups_of,
+    influence_rows,
+)
 from riskweighted.evaluation.fit_statistics import LEAST_TAIL
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
@@ -179,9 +188,10 @@ def evaluate_world(
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
     risk: list[dict[str, Any]] = []
     lengths = {label: len(frames) for label, frames in every.items()}
+    groups = groups_of(world, records[CONFIDENTIAL].to_numpy())
     for label in records:
         if mechanisms is not None:
-            risk += _mechanism_rows(label, world, settings, records[CONFIDENTIAL].to_numpy(), mechanisms, lengths[label], baseline)
+            risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
@@ -192,9 +202,9 @@ def evaluate_world(
 
 def _mechanism_rows(
     label: str,
-    world: World,
-    settings: EvaluationSettings,
     confidential_risk: np.ndarray,
+    groups: Groups,
+    settings: EvaluationSettings,
     mechanisms: Mapping[str, Mechanism],
     datasets: int,
     baseline: str | None,
@@ -202,7 +212,6 @@ def _mechanism_rows(
     """Expected risk, what chance makes of it in so many datasets, and influence; nothing of a label without a fit."""
     if label != CONFIDENTIAL and label not in mechanisms:
         return
-    groups = groups_of(world, confidential_risk)
     if label == CONFIDENTIAL:
         yield from expected_rows(label, confidential_risk, groups, settings.threshold)
         return

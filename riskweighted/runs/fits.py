@@ -30,6 +30,7 @@ class Fits:
     partial: Path
     reporter: Reporter = field(repr=False)
     _compiled: CompiledModel | None = field(default=None, repr=False)
+    _made: dict[str, Fit] = field(default_factory=dict, repr=False)
 
     def all(self) -> dict[str, Fit]:
         """Every scheme of the study, in its order, then the baselines."""
@@ -43,9 +44,13 @@ class Fits:
         """The fit of a scheme whose weights are alpha (n,)."""
         study, seed = self.checked.study, self.streams.seed_for("fit", scheme)
         made_for = fit_fingerprint(self.checked, alpha, seed)
+        if made_for in self._made:
+            return self._made[made_for]
         if recall(self._path(made_for), made_for) is not None:
             with self.reporter.step(f"reading the finished fit {scheme}"):
-                return self.checked.model.load(self._path(made_for), alpha, seed, guarantee=study.guarantee, L=study.release.L)
+                loaded = self.checked.model.load(self._path(made_for), alpha, seed, guarantee=study.guarantee, L=study.release.L)
+            self._made[made_for] = loaded
+            return loaded
         if self._compiled is None:
             with self.reporter.step(f"compiling {study.synthesizer.name}"):
                 self._compiled = compile_prepared(self.checked.model, study.guarantee is not None)
@@ -61,6 +66,7 @@ class Fits:
         made_for = fit_fingerprint(self.checked, fitted.alpha, seed)
         keep_entropy(self.streams, self.partial)
         keep(self._path(made_for), fitted.to_bytes(), made_for)
+        self._made[made_for] = fitted
 
     def _path(self, made_for: str) -> Path:
         return self.partial / f"{made_for}.nc"

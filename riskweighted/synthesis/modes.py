@@ -22,7 +22,7 @@ from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.fitting import CompiledModel
 from riskweighted.synthesis.laplace import laplace_draws, mode_of
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.posterior import Fit, split_vector
 
 __all__ = ["Modes", "modes_of"]
 
@@ -100,7 +100,7 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
     if blueprint.density is not None:
         shapes = free_shapes(blueprint.model)
         density = blueprint.density
-        parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = partial(_split, shapes=shapes)
+        parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = partial(split_vector, shapes=shapes)
         vectors = [np.concatenate([np.ravel(theta[name]) for name in shapes]) for theta in _spread(fit)]
     else:
         # The coordinates are held: a vector then says the same under every alpha.
@@ -122,13 +122,6 @@ def _spread(fit: Fit) -> list[dict[str, np.ndarray]]:
 def _weighted(compiled: Any, weigh: Callable[[np.ndarray], dict[str, np.ndarray]], alpha: np.ndarray) -> Density:
     """The density of a compiled PyMC model under weights alpha (n,)."""
     return graph_density(compiled.with_data(**weigh(alpha)))
-
-
-def _split(vector: np.ndarray, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The variables that a vector holds, end to end."""
-    sizes = [int(np.prod(shape)) for shape in shapes.values()]
-    parts = np.split(vector, np.cumsum(sizes)[:-1])
-    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
 def _unconstrained(blueprint: Blueprint, held: Draw, thetas: list[dict[str, np.ndarray]]) -> list[np.ndarray]:

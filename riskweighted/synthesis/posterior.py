@@ -1,6 +1,7 @@
 """A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model"]
+__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "split_vector"]
 
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
@@ -259,10 +260,14 @@ def plug_in(fit: Fit) -> dict[str, np.ndarray]:
     if blueprint is None or blueprint.density is None:
         raise InputError(f"parameters = 'mode' needs a synthesizer with a compiled density, which {type(fit.synthesizer).__name__} has not")
     shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
-    sizes = [int(np.prod(shape)) for shape in shapes.values()]
-    mode = mode_of(blueprint.density(fit.alpha.to_numpy()), sum(sizes))
-    parts = np.split(mode, np.cumsum(sizes)[:-1])
-    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    size = sum(int(np.prod(shape)) for shape in shapes.values())
+    return split_vector(mode_of(blueprint.density(fit.alpha.to_numpy()), size), shapes)
+
+
+def split_vector(vector: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """The variables that a vector (d,) holds, laid end to end."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(vector, ends[:-1]), strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
