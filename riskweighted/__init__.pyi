@@ -112,12 +112,14 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
+from .synthesis.chain_fit import ChainFit as ChainFit
 from .synthesis.checking import check_synthesizer as check_synthesizer
 from .synthesis.contract import (
     Blueprint as Blueprint,
     ContractError as ContractError,
     Prepared as Prepared,
     Synthesizer as Synthesizer,
+    chain_names as chain_names,
     load_synthesizer as load_synthesizer,
     synthesizer_names as synthesizer_names,
 )

@@ -193,7 +193,7 @@ def _named(study: "Study") -> tuple["Study", str]:
     asked = study.synthesizer
     if asked.name != AUTO:
         return study, ""
-    found = list(find_candidates(asked.formula, study.read_data(), asked.settings))
+    found = list(find_candidates(str(asked.formula), study.read_data(), asked.settings))
     accepted = [one for one in found if one.model is not None]
     told = [f"{one.name}{f' ({one.described})' if one.described else ''}" for one in accepted]
     told += [f"not {one.name}{f' ({one.described})' if one.described else ''}: {one.refusal}" for one in found if one.model is None]

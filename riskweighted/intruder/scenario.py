@@ -10,7 +10,8 @@ import pandas as pd
 from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, require_finite
-from riskweighted.intruder.disguise import most_categories, refuse_disguised_numbers
+from riskweighted.common.groups import most_categories
+from riskweighted.intruder.disguise import refuse_disguised_numbers
 
 __all__ = ["Balls", "Scenario"]
 

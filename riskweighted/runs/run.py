@@ -26,7 +26,6 @@ from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.target import TunedScheme, meet_target
-from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -171,7 +170,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
 def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
     """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
     data, study, tables = checked.world.confidential, checked.study, {}
-    names = [*study.unaltered(data), *split_formula(study.synthesizer.formula).names]
+    names = [*study.unaltered(data), *study.synthesizer.columns]
     others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
     for done, (label, fitted) in enumerate(models.items()):
