@@ -1,8 +1,8 @@
 """Which records lie in whose ball: sort once, search twice, and let prefix sums do the rest.
 
 Records are sorted by cell (known pattern, then what is matched by equality: categories, and whether a number is an amount, missing or a
-special code) and value, so that the records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is arithmetic on
-runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
+special code) and value, so that the records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is
+arithmetic on runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
 box, an intersection of runs: `riskweighted.intruder.boxes`.
 """
 

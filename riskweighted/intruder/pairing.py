@@ -101,7 +101,8 @@ def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenar
     n, missing = len(synthetic), int(synthetic.isna().sum())
     if missing and not confidential.isna().any():
         raise InputError(
-            f"{what}: {synthetic.name!r} is missing in {missing} of {n} records and in none of the confidential data; fill or drop them first"
+            f"{what}: {synthetic.name!r} is missing in {missing} of {n} records and in none of the confidential data; fill or "
+            "drop them first"
         )
     refuse_infinite(synthetic, what)
     if not scenario.is_numeric(confidential):

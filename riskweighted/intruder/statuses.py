@@ -34,7 +34,8 @@ class Statuses(NamedTuple):
     @property
     def amounts(self) -> np.ndarray:
         """The amounts alone, (m,)."""
-        return self.values[self.is_amount]
+        amounts: np.ndarray = self.values[self.is_amount]
+        return amounts
 
     @property
     def present(self) -> list[int]:

@@ -113,7 +113,8 @@ def _values(frame: pd.DataFrame, names: Sequence[str], what: str) -> Array:
         missing = int(numbers[name].isna().sum())
         if missing:
             raise InputError(
-                f"{what}: {name!r} is missing in {missing} of {len(numbers)} records; regression needs complete ones: leave these out of both files"
+                f"{what}: {name!r} is missing in {missing} of {len(numbers)} records; regression needs complete ones: leave "
+                "these out of both files"
             )
         refuse_infinite(numbers[name], what)
     return np.asarray(numbers, dtype=float)

@@ -70,7 +70,8 @@ def _refuse_gaps(predictors: str, both: pd.DataFrame) -> None:
     gaps = [name for name in both if str(name) in words and both[name].isna().any()]
     if gaps:
         raise InputError(
-            f"propensity formula {predictors!r}: {listing(gaps)} is missing in some records; fill it and add a column that says where it was"
+            f"propensity formula {predictors!r}: {listing(gaps)} is missing in some records; fill it and add a column that "
+            "says where it was"
         )
 
 

@@ -2,7 +2,7 @@ import brute
 import numpy as np
 import pandas as pd
 import pytest
-from brute import SECRET, assert_clear
+from brute import assert_clear
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError

@@ -60,12 +60,12 @@ def test_codes_come_from_a_settings_file_and_go_back():
     scenario = from_table(Scenario, table, "scenario")
     assert scenario.codes == {"y": (-8.0,), "z": (-8.0, -9.5)}
     assert from_table(Scenario, tomllib.loads(as_toml(to_table(scenario)))) == scenario
-    with pytest.raises(InputError, match="setting 'scenario.codes': codes of 'y' must be a finite number"):
+    with pytest.raises(InputError, match=r"setting 'scenario\.codes': codes of 'y' must be a finite number"):
         from_table(Scenario, {"synthetic": "y", "codes": {"y": "x"}}, "scenario")
 
 
 def test_codes_of_what_is_no_number_are_refused():
-    with pytest.raises(InputError, match="dtype (object|str).*codes are for numbers"):
+    with pytest.raises(InputError, match=r"dtype (object|str).*codes are for numbers"):
         Scenario(synthetic="y", codes={"y": -8}).check(frame(y=["a", "b", "a"]))
     with pytest.raises(InputError, match="missing values and special codes only"):
         Scenario(synthetic="y", codes={"y": -8}).check(frame(y=[-8, -8, np.nan]))
