@@ -6,6 +6,7 @@ from .common.errors import (
     FewRecordsWarning as FewRecordsWarning,
     FlatWeightsWarning as FlatWeightsWarning,
     InputError as InputError,
+    MarginShiftWarning as MarginShiftWarning,
     SingletonWarning as SingletonWarning,
     SparseLevelWarning as SparseLevelWarning,
     UnscoredWarning as UnscoredWarning,
@@ -166,7 +167,11 @@ from .weights.kway import (
     marginal_weights as marginal_weights,
     pairwise_weights as pairwise_weights,
 )
+from .weights.match import match_weights as match_weights
 from .weights.schemes import scheme_weights as scheme_weights
-from .weights.shift import margin_shift as margin_shift
+from .weights.shift import (
+    margin_shift as margin_shift,
+    warn_of_shift as warn_of_shift,
+)
 
 __version__: str

@@ -157,7 +157,7 @@ def _with_errors(finished: "Run") -> "pd.DataFrame":
 
     shown = finished.summary.map(number)
     for column in finished.evaluation.columns():
-        if column.statistic.variable is not None or column.overlap:
+        if column.statistic.of_utility or column.overlap:
             continue
         for label, error in by_label(finished.evaluation.risk, column.statistic, "error").dropna().items():
             shown.loc[label, column.name] += f" ± {error:.1g}" if column.measure.kind != "count" else f" ± {error:.0f}"

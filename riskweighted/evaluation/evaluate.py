@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_seed
+from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.expected import (
@@ -22,12 +22,13 @@ from riskweighted.evaluation.expected import (
 )
 from riskweighted.evaluation.fit_statistics import LEAST_TAIL
 from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.several import has_several, several_risk_rows, several_utility_rows, table_columns
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
-from riskweighted.intruder.world import World, make_world
+from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -93,6 +94,7 @@ def evaluate(
     fits: Mapping[str, "Fit"] | None = None,
     risk_draws: int | None = EvaluationSettings.risk_draws,
     cluster: str | None = EvaluationSettings.cluster,
+    unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -113,6 +115,9 @@ def evaluate(
         Risk of every record under it, where `synthetic` does not hold it.
     quantiles, regression, coefficient, resamples, level, threshold, increase, risk_draws, cluster
         See `EvaluationSettings`.
+    unaltered : sequence of str, optional
+        Columns that are not synthesized, whose tables with the synthesized variables are compared where these are two or more; by default
+        the known variables.
     fits : mapping of label to Fit, optional
         The fits that labels of `synthetic` were drawn from.
     random_seed : int, optional
@@ -143,6 +148,7 @@ def evaluate(
     )
     if cluster is not None:
         require_columns(confidential, [cluster], "confidential data")
+    require_columns(confidential, check_names(() if unaltered is None else unaltered, "unaltered"), "confidential data (unaltered)")
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
@@ -155,6 +161,7 @@ def evaluate(
         mechanisms=None if fits is None else {name: find_mechanism(name, fit, world, settings, random_seed) for name, fit in fits.items()},
         baseline=baseline,
         baseline_risk=baseline_risk,
+        unaltered=unaltered,
         random_seed=random_seed,
         progress=progress,
     )
@@ -169,6 +176,7 @@ def evaluate_world(
     mechanisms: Mapping[str, Mechanism] | None = None,
     baseline: str | None = None,
     baseline_risk: pd.Series | None = None,
+    unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -180,10 +188,13 @@ def evaluate_world(
     every = {CONFIDENTIAL: [world.confidential], **labelled}
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
+    crossed = table_columns(world, unaltered) if has_several(world) else ()
     for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
         if label != CONFIDENTIAL:
             records[label] = identification_risks(world.pair(frames)).mean(axis=0)
         utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
+        if has_several(world):
+            utility += several_utility_rows(label, world, frames, crossed)
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
@@ -194,6 +205,8 @@ def evaluate_world(
         if mechanisms is not None:
             risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+        if has_several(world):
+            risk += several_risk_rows(label, Paired(world, tuple(every[label])), records[label].to_numpy(), groups.isolated)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}

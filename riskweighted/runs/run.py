@@ -121,6 +121,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         for done, (label, fitted) in enumerate(fits.items()):
             mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, study.release.precision)
             advance(done + 1, len(fits))
+    released = study.unaltered(checked.world.confidential)
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(
             checked.world,
@@ -129,10 +130,10 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             checked.analysis,
             mechanisms=mechanisms,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
+            unaltered=released,
             random_seed=seed,
             progress=advance,
         )
-    released = study.unaltered(checked.world.confidential)
     schemes = {label: datasets for label, datasets in frames.items() if not fits[label].keeps_true_values}
     risk = pd.concat([result.risk, released_rows(checked.world, schemes, released)], ignore_index=True)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
