@@ -115,13 +115,14 @@ def _print_plan(study: "Study", out: Path) -> None:
 
     named, candidates = _named(study)
     plan = plan_study(named)
+    weighted = [(scheme, shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED]
     lines = {
         **({"models": candidates} if candidates else {}),
         "records": f"{plan.records:,}",
         "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
         "predictor columns": f"{plan.predictors}",
         "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
-        "weighted margin": "; ".join(_shift_line(scheme, *shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED) or "-",
+        **({} if plan.models else {"weighted margin": "; ".join(_shift_line(*shift) for shift in weighted) or "-"}),
         "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
@@ -132,6 +133,10 @@ def _print_plan(study: "Study", out: Path) -> None:
     }
     for name, value in lines.items():
         output.print(f"{name:22} {value}")
+    if plan.models:
+        output.print(f"{'models':22} {', '.join(f'{block} ({model})' for block, model in plan.models.items())}")
+        for scheme, shift in weighted:
+            _print_shift(scheme, shift)
     output.print("Nothing was written: this was a dry run.")
 
 
@@ -177,8 +182,18 @@ def _proved(study: "Study") -> list[str]:
     return [*found, "Guarantee: tables/guarantee.csv"] if found else []
 
 
-def _shift_line(scheme: str, distance: float, least: float) -> str:
-    return f"{scheme} {distance:.2f} from the raw one, its least level keeps {least:.0%}"
+def _shift_line(scheme: str, shift: "pd.DataFrame") -> str:
+    row = shift.iloc[0]
+    return f"{scheme} {row['total_variation']:.2f} from the raw one, its least level keeps {row['least_ratio']:.0%}"
+
+
+def _print_shift(scheme: str, shift: "pd.DataFrame") -> None:
+    """What a scheme's weights leave of each variable's margin, and how many parameters they must hold."""
+    shown = shift.rename(columns={"alpha": "sum of alpha", "total_variation": "total variation", "least_ratio": "least ratio"})
+    print_table(
+        shown.set_index("variable")[["levels", "sum of alpha", "parameters", "total variation", "least ratio", "erased"]],
+        f"Weighted margins, {scheme} (total variation from the raw margin; least ratio of a level's weighted and raw share)",
+    )
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:

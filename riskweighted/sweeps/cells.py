@@ -269,7 +269,7 @@ class _Work:
         if self.baseline is not None:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
-        found = self._mechanisms(world, settings, seed, study.release.precision)
+        found = self._mechanisms(world, settings, seed, study.release.precision_of(study.target))
         shown = study.unaltered(self.confidential)
         result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, unaltered=shown, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
@@ -293,7 +293,7 @@ class _Work:
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study, once for all cells of the same L and precision."""
-        count, precision = study.release.L, study.release.precision
+        count, precision = study.release.L, study.release.precision_of(study.target)
         key = (label, study.seed, count, precision)
         if key not in self._datasets:
             seed = seed_for(study.seed, "synthesize", label)

@@ -1,6 +1,7 @@
 """A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
 
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -106,6 +107,10 @@ class Fit:
     def keeps_true_values(self) -> bool:
         """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
         return keeps_true_values(self.synthesizer)
+
+    def value_fits(self) -> dict[str, "Fit"]:
+        """The fit of each variable: of one variable, itself."""
+        return {self.synthesizer.target: self}
 
     def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
         """One posterior draw: parameter name -> value."""
@@ -294,7 +299,7 @@ class PreparedModel:
 
     def load(
         self,
-        path: str | Path,
+        path: str | Path | zipfile.Path,
         alpha: pd.Series,
         random_seed: int | None = None,
         *,
@@ -353,8 +358,10 @@ def load_fit(
     return prepare_model(synthesizer, confidential).load(path, alpha, random_seed, guarantee=guarantee, L=L)
 
 
-def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None) -> Fit:
-    stored = read_sealed(Path(path))
+def _read(
+    path: str | Path | zipfile.Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None
+) -> Fit:
+    stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
     if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
     if stored.attrs.pop("weights", None) != weights_hash(alpha):

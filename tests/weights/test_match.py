@@ -191,7 +191,7 @@ def test_refuses_settings(change, message):
 
 
 def test_no_value_of_the_data_is_told():
-    data = people().assign(income=[SECRET, np.nan, *people()["income"][2:]])
-    with pytest.raises(InputError, match="missing in 1 of 80") as caught:
+    data = people().assign(income=[SECRET, np.inf, *people()["income"][2:]])
+    with pytest.raises(InputError, match="infinite in 1 of 80") as caught:
         rw.match_weights(data, scenario)
     assert_clear(caught)
