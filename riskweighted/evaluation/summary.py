@@ -26,7 +26,8 @@ _RISK = (  # of the risk table, in the order shown
     *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
 )
 _OVERLAP = ": overlap"
-_LEFT_OUT = ("level-share",)  # of the utility table: a row for each level
+# of the utility table: a row for each level or each coefficient
+_LEFT_OUT = ("level-share", "survey-level-share", "regression-coefficient", "survey-regression-coefficient")
 
 
 class SummaryColumn(NamedTuple):

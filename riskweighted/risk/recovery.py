@@ -100,7 +100,7 @@ def recovery_probability(
         likelihood[c] = [terms[places] for terms in log_likelihood(altered, thetas)]
     lower, upper = scenario.balls(fit.synthesizer.target, candidates[0])
     near = (lower <= candidates) & (candidates <= upper)
-    alpha = fit.alpha.to_numpy()[places]
+    alpha = fit.weights.to_numpy()[places]
     rows = [_recover(alpha[i], likelihood[:, :, i], release, log_prior[:, i], near[:, i]) for i in range(len(places))]
     return pd.DataFrame(rows, index=fit.confidential.index[places])
 

@@ -9,6 +9,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, SparseLevelWarning, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.survey import survey_weights
+from riskweighted.evaluation.survey import checked_design
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
@@ -23,6 +25,7 @@ from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
+from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
@@ -73,7 +76,8 @@ class Plan:
     """What a study would do, found without sampling.
 
     Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the total variation between the alpha-weighted and the raw
-    margin of the synthesized variable, and the least ratio of a weighted share and its raw one (`riskweighted.margin_shift`).
+    margin of the synthesized variable, and the least ratio of a weighted share and its raw one (`riskweighted.margin_shift`); ``survey``,
+    where there are survey weights: the least and the largest product w_i alpha_i, the power of a record's likelihood.
     """
 
     records: int
@@ -86,6 +90,7 @@ class Plan:
     shift: dict[str, tuple[float, float]]
     seconds: tuple[float, float]
     sparse_levels: dict[str, tuple[str, ...]]
+    survey: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
@@ -110,6 +115,7 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
         if cluster in study.variables:
             raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
+    _check_survey(study, confidential)
     refuse_copies(confidential, study.target, study.unaltered(confidential))
     if not _hits_points(synthesizer, confidential):
         warn_of_unscored(confidential, world.scenario)
@@ -121,12 +127,23 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
-    model = prepare_model(synthesizer, confidential)
+    model = prepare_model(synthesizer, confidential, study.weights.survey)
     _check_levels(study, world, categories_of(synthesizer, model.prepared))
     refuse_data_dependent(study, model)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)
     return CheckedStudy(study, world, model, baselines, analysis, weights, _sparse_levels(model, weights))
+
+
+def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse survey weights, strata and regressions that do not suit the data; weights must be the same in every synthetic dataset."""
+    column = study.weights.survey
+    if column is not None and column in study.variables:
+        raise InputError(f"weights.survey names {column!r}, which is synthesized: survey weights must be the same in every dataset")
+    if column is not None:
+        survey_weights(confidential, column)
+    checked_design(confidential, study.evaluation.measures, study.variables)
+    checked_analyses(confidential, study.evaluation.regressions, study.variables)
 
 
 def _check_levels(study: Study, world: World, levels: tuple[object, ...] | None) -> None:
@@ -142,7 +159,7 @@ def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> di
     if not isinstance(design, Design):
         return {}
     members = level_members(design)
-    found = {scheme: sparse_levels(members, alpha.to_numpy()) for scheme, alpha in weights.items()}
+    found = {scheme: sparse_levels(members, model.weights(alpha).to_numpy()) for scheme, alpha in weights.items()}
     for scheme, names in found.items():
         if names:
             warnings.warn(
@@ -208,4 +225,13 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         shift={scheme: _shift(checked.world, alpha) for scheme, alpha in checked.weights.items()},
         seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
         sparse_levels=dict(checked.sparse_levels),
+        survey=_ranges(checked),
     )
+
+
+def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:
+    """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
+    if checked.model.survey is None:
+        return {}
+    products = {scheme: checked.model.weights(alpha) for scheme, alpha in checked.weights.items()}
+    return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}

@@ -79,5 +79,5 @@ def fit_fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     if study.guarantee is not None:
         parts += [to_table(study.guarantee), study.release.L]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    digest.update(alpha.to_numpy().tobytes())
+    digest.update(checked.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]
