@@ -34,8 +34,7 @@ def influence(fit: Fit, scenario: Scenario | None = None, *, draws: int | None =
       the record. Twice its sum is p_eff.
 
     Of a cluster, the sum of alpha_i l_is over its members takes the place of alpha_i l_is. Survey weights of the fit multiply
-    alpha_i. Under a guarantee the clipped contribution does
-    (METHODS section 9.3).
+    alpha_i. Under a guarantee the clipped contribution takes that place (METHODS section 9.3).
 
     Parameters
     ----------
