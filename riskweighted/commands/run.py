@@ -160,7 +160,7 @@ def _with_errors(finished: "Run") -> "pd.DataFrame":
 
     shown = finished.summary.map(number)
     for column in finished.evaluation.columns():
-        if column.statistic.variable is not None or column.overlap:
+        if column.statistic.of_utility or column.overlap:
             continue
         for label, error in by_label(finished.evaluation.risk, column.statistic, "error").dropna().items():
             shown.loc[label, column.name] += f" ± {error:.1g}" if column.measure.kind != "count" else f" ± {error:.0f}"
@@ -202,7 +202,7 @@ def _named(study: "Study") -> tuple["Study", str]:
     asked = study.synthesizer
     if asked.name != AUTO:
         return study, ""
-    found = list(find_candidates(asked.formula, study.read_data(), asked.settings))
+    found = list(find_candidates(str(asked.formula), study.read_data(), asked.settings))
     accepted = [one for one in found if one.model is not None]
     told = [f"{one.name}{f' ({one.described})' if one.described else ''}" for one in accepted]
     told += [f"not {one.name}{f' ({one.described})' if one.described else ''}: {one.refusal}" for one in found if one.model is None]

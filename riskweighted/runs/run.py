@@ -26,7 +26,6 @@ from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.target import TunedScheme, meet_target
-from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -122,6 +121,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         for done, (label, fitted) in enumerate(fits.items()):
             mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, study.release.precision)
             advance(done + 1, len(fits))
+    released = study.unaltered(checked.world.confidential)
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(
             checked.world,
@@ -130,10 +130,10 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             checked.analysis,
             mechanisms=mechanisms,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
+            unaltered=released,
             random_seed=seed,
             progress=advance,
         )
-    released = study.unaltered(checked.world.confidential)
     schemes = {label: datasets for label, datasets in frames.items() if not fits[label].keeps_true_values}
     risk = pd.concat([result.risk, released_rows(checked.world, schemes, released)], ignore_index=True)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
@@ -171,7 +171,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
 def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
     """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
     data, study, tables = checked.world.confidential, checked.study, {}
-    names = [*study.unaltered(data), *split_formula(study.synthesizer.formula).names]
+    names = [*study.unaltered(data), *study.synthesizer.columns]
     others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
     for done, (label, fitted) in enumerate(models.items()):

@@ -29,8 +29,8 @@ from riskweighted.common.settings import (
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.censoring import refusal
-from riskweighted.synthesis.contract import Synthesizer, baseline_names, load_synthesizer, probability_mass
-from riskweighted.synthesis.formulas import response_name
+from riskweighted.synthesis.contract import Chain, Synthesizer, baseline_names, is_chain, load_synthesizer, probability_mass
+from riskweighted.synthesis.formulas import response_name, split_formula
 from riskweighted.synthesis.guarantee import Guarantee, Reference, Statement
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
@@ -84,25 +84,43 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class SynthesizerSettings:
-    """Name and formula of a synthesizer; every other setting of its table goes to its class."""
+    """Name and formula of a synthesizer; every other setting of its table goes to its class.
+
+    A chain of several variables has no formula: its variables are those that the scenario synthesizes, in that order, and the table
+    ``variables`` holds what each has of its own.
+    """
 
     name: str
-    formula: str
+    formula: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_table(cls, table: object, place: str) -> "SynthesizerSettings":
         """The table, whose other settings the synthesizer's class will check."""
         given = dict(as_table(table, place))
+        if "name" not in given:
+            raise InputError(f"setting '{place}.name' is missing")
         for name in ("name", "formula"):
-            if name not in given:
-                raise InputError(f"setting '{place}.{name}' is missing")
-            check_text(given[name], f"setting '{place}.{name}':")
-        return cls(given.pop("name"), given.pop("formula"), given)
+            check_text(given.get(name), f"setting '{place}.{name}':", optional=name not in given)
+        return cls(given.pop("name"), given.pop("formula", None), given)
 
     def to_table(self) -> dict[str, Any]:
         """As it stands in a file."""
-        return {"name": self.name, "formula": self.formula, **to_table(self.settings)}
+        return {"name": self.name, **({} if self.formula is None else {"formula": self.formula}), **to_table(self.settings)}
+
+    @property
+    def of_several(self) -> bool:
+        """Whether it is a chain of several variables, which has no formula of its own."""
+        return self.formula is None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that its formula, or its list of predictors, names."""
+        if self.formula is not None:
+            return split_formula(self.formula).names
+        own = [table.get("formula") for table in as_table(self.settings.get("variables", {}), "synthesizer.variables").values()]
+        named = [name for formula in own if formula is not None for name in split_formula(formula).names]
+        return tuple(dict.fromkeys([*check_names(self.settings.get("predictors", ()), "synthesizer.predictors"), *named]))
 
 
 @dataclass(frozen=True)
@@ -263,6 +281,8 @@ class Study:
             return
         if self.weights.survey is not None:
             raise InputError("a guarantee holds for no survey weights: leave out [guarantee] or weights.survey")
+        if self.synthesizer.of_several:
+            raise InputError("guarantee is that of one variable's model: a chain looks at the data to choose its models; leave it out")
         if not isinstance(self.guarantee.reference, Reference | None):
             raise InputError("guarantee.reference must be a distribution with its parameters in a study, which is written to a file")
         if self.synthesizer.name == AUTO:
@@ -331,14 +351,22 @@ class Study:
         """The synthesizer, built from its formula and settings; refuses one of another variable than the scenario's."""
         if self.synthesizer.name == AUTO:
             raise InputError(_UNNAMED)
+        if self.synthesizer.formula is None:
+            raise InputError(f"the synthesizer {self.synthesizer.name!r} is of several variables: it has no single target")
         made = build_synthesizer(self.synthesizer.name, self.synthesizer.formula, self.synthesizer.settings)
         self._check_target(made.target)
         return made
 
+    def make_chain(self) -> Chain:
+        """The chain of a study of several variables, in the scenario's order."""
+        return build_chain(self.synthesizer.name, self.variables, self.synthesizer.settings)
+
     def check_synthesizer(self) -> None:
         """Refuse a synthesizer that cannot be built, or is one of another variable than the scenario's."""
-        if self.synthesizer.name == AUTO:
-            self._check_target(response_name(self.synthesizer.formula))
+        if self.synthesizer.of_several:
+            self.make_chain()
+        elif self.synthesizer.name == AUTO:
+            self._check_target(response_name(str(self.synthesizer.formula)))
         else:
             self.make_synthesizer()
 
@@ -381,6 +409,8 @@ def _own_settings(synthesizer: str) -> list[str]:
 def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> Synthesizer:
     """A registered synthesizer from a formula and settings by name; lists the valid ones where one is unknown."""
     kind, valid = load_synthesizer(name), _own_settings(name)
+    if "variables" in valid:
+        raise InputError(f"synthesizer {name!r} is of several variables: leave out synthesizer.formula, and name its predictors")
     unknown = [setting for setting in settings if setting not in valid]
     if unknown:
         raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing(valid)}")
@@ -395,6 +425,25 @@ def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> S
     if boundless:
         raise InputError(f"setting {listing(boundless)} of synthesizer {name!r} must be finite; leave it out, or give a number")
     return made
+
+
+def build_chain(name: str, variables: Sequence[str], settings: Mapping[str, Any]) -> Chain:
+    """A registered chain from settings by name; `settings` of single variables stand in the table "variables"."""
+    kind: Any = load_synthesizer(name)
+    fields = [f.name for f in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+    if "variables" not in fields:
+        raise InputError(f"setting 'synthesizer.formula' is missing: synthesizer {name!r} is of one variable")
+    valid = [field for field in fields if field not in ("variables", "settings")]
+    unknown = [setting for setting in settings if setting not in (*valid, "variables")]
+    if unknown:
+        raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing([*valid, 'variables'])}")
+    own = as_table(settings.get("variables", {}), "synthesizer.variables")
+    tables = {variable: dict(as_table(table, f"synthesizer.variables.{variable}")) for variable, table in own.items()}
+    made = kind(tuple(variables), settings=tables, **{name: as_tuples(settings[name]) for name in valid if name in settings})
+    if not is_chain(made):
+        raise InputError(f"synthesizer {name!r} takes variables, but is no chain of synthesizers")
+    chain: Chain = made
+    return chain
 
 
 def _holds_table(value: Any) -> bool:

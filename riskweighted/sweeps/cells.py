@@ -273,7 +273,8 @@ class _Work:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
         found = self._mechanisms(world, settings, seed, study.release.precision)
-        result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, random_seed=seed, **against)
+        shown = study.unaltered(self.confidential)
+        result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, unaltered=shown, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
         return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 

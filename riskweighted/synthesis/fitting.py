@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 import pandas as pd
@@ -30,13 +30,16 @@ from riskweighted.synthesis.agreement import (
 )
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, clipped_sum, obstacles, refusal, refuse_dependence
 from riskweighted.synthesis.chains import Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.synthesis.contract import Blueprint, Synthesizer
+from riskweighted.synthesis.contract import Blueprint, Chain, Synthesizer, is_chain
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model, refuse_survey
 from riskweighted.synthesis.sampling import Sampling
+
+if TYPE_CHECKING:
+    from riskweighted.synthesis.chain_fit import ChainFit
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
@@ -258,6 +261,7 @@ def compile_model(
     return compile_prepared(prepare_model(synthesizer, confidential, survey), censored)
 
 
+@overload
 def fit(
     synthesizer: Synthesizer,
     confidential: pd.DataFrame,
@@ -273,16 +277,55 @@ def fit(
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
     survey: str | pd.Series | np.ndarray | None = None,
-) -> Fit:
+) -> Fit: ...
+
+
+@overload
+def fit(
+    synthesizer: Chain,
+    confidential: pd.DataFrame,
+    alpha: pd.DataFrame | pd.Series | np.ndarray | None = None,
+    *,
+    random_seed: int | None = None,
+    draws: int = 500,
+    tune: int = 500,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float | None = None,
+    progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> "ChainFit": ...
+
+
+def fit(
+    synthesizer: Synthesizer | Chain,
+    confidential: pd.DataFrame,
+    alpha: pd.DataFrame | pd.Series | np.ndarray | None = None,
+    *,
+    random_seed: int | None = None,
+    draws: int = 500,
+    tune: int = 500,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float | None = None,
+    progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> "Fit | ChainFit":
     """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).
 
     Parameters
     ----------
-    synthesizer : Synthesizer
-        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``.
+    synthesizer : Synthesizer or Chain
+        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several variables
+        ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
     confidential : DataFrame, n rows
     alpha : Series on the index of `confidential`, array (n,), or None
-        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere.
+        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
+        as its columns or an array in their order; (n,) holds for all of them.
     random_seed : int, optional
         The same seed gives the same draws, whatever the number of cores.
     draws, tune, chains, cores, target_accept
@@ -297,6 +340,10 @@ def fit(
     survey : str, Series or array (n,), optional
         Survey weights, by the name of their column or as values. Normalised to sum n they multiply alpha in the likelihood, where the
         product may exceed 1 (METHODS section 12). To let the weight act as a predictor instead, name its column in the formula.
+
+    Returns
+    -------
+    Fit; of a chain a ChainFit, with a fit of its own for every block.
 
     Raises
     ------
@@ -314,7 +361,15 @@ def fit(
     """
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
     check_seed(random_seed)
-    model = prepare_model(synthesizer, confidential, survey)
+    if is_chain(synthesizer):
+        # Imported late: it fits blocks with what stands here.
+        from riskweighted.synthesis.chain_fitting import fit_chain
+
+        return fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee, survey)
+    single = cast(Synthesizer, synthesizer)
+    if isinstance(alpha, pd.DataFrame):
+        raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
+    model = prepare_model(single, confidential, survey)
     checked = _check_alpha(alpha, confidential.index, model.survey)
     censoring = model.censor(guarantee, checked, L)
     return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)

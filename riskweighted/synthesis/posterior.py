@@ -188,7 +188,7 @@ class Fit:
         for place, seed in zip(places, streams.spawn(L), strict=True):
             theta = self.draw(*place) if plugged is None else plugged
             frames.append(self.released(theta, np.random.default_rng(seed), precision))
-        self._warn_of_explosion(frames)
+        self.warn_of_explosion(frames)
         return frames
 
     def _check_guarantee(self, count: int, precision: float | None, parameters: str) -> None:
@@ -218,7 +218,8 @@ class Fit:
         rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
         return np.where(np.isin(values, getattr(self.synthesizer, "codes", ())), values, rounded)
 
-    def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
+    def warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
+        """Warn of drawn values beyond ten times the largest confidential one, as `synthesize` does."""
         if self.categories is not None:
             return
         target = self.synthesizer.target
