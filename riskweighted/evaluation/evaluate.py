@@ -196,7 +196,9 @@ def evaluate_world(
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
     every = {CONFIDENTIAL: [world.confidential], **labelled}
     design = checked_design(world.confidential, settings, world.scenario.synthetic)
-    analyses = checked_analyses(world.confidential, settings.regressions, world.scenario.synthetic)
+    analyses = checked_analyses(
+        world.confidential, settings.regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes}
+    )
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
     crossed = table_columns(world, unaltered) if has_several(world) else ()

@@ -399,6 +399,17 @@ _SURVEYED = (
         _D.THREE_DIGITS,
     ),
     Measure("survey-level-share", "survey share of {term}", _SURVEY, _SIX, "neither", "share", None, "level", weighted=_BIASED),
+    Measure(
+        "survey-missing-share",
+        "survey share coded {term}",
+        f"share of the records whose value is missing, or is this special code; {_SURVEY}",
+        _SIX,
+        "neither",
+        "share",
+        None,
+        "level",
+        weighted=_BIASED,
+    ),
     Measure("survey-mean", "survey mean", _SURVEY, _SIX, "neither", "estimate", weighted=_BIASED),
     Measure(
         "survey-quantile",

@@ -23,8 +23,8 @@ class EvaluationSettings:
         the column of its model matrix that is reported, with Reiter's combining rule.
     regressions : sequence of str
         Formulas of which every coefficient is reported, and its mean overlap: ``["log(income) ~ age + C(edu)", "smoke ~ age"]``. Least
-        squares, or logistic where the response has two values; records with a missing value in it are left out, dataset by dataset, and
-        those where the scale of the response has no value, as log() of 0.
+        squares, or logistic where the response has two values; ``"... where income > 0"`` names some of the records. Of these, dataset by
+        dataset, those with a missing value in it are left out, and those where the scale of the response has no value, as log() of 0.
     survey : str, optional
         A column of survey weights: what is reported is reported under them, too, with design-based variances.
     strata : str, optional

@@ -29,7 +29,7 @@ _RISK = (  # of the risk table, in the order shown
 _OVERLAP = ": overlap"
 _LEFT_OUT = (  # of the utility table: a row for each level, variable, pair, coefficient
     *("level-share", "missing-share", "one-way-table", "two-way-table"),
-    *("survey-level-share", "regression-coefficient", "survey-regression-coefficient"),
+    *("survey-level-share", "survey-missing-share", "regression-coefficient", "survey-regression-coefficient"),
 )
 
 

@@ -10,6 +10,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.evaluation.fit_statistics import LEAST_TAIL
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, measured
+from riskweighted.intruder.statuses import MISSING, Statuses, status_name
 from riskweighted.intruder.world import World
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 from riskweighted.utility.survey import (
@@ -48,16 +49,32 @@ def survey_rows(label: str, world: World, frames: Frames, settings: EvaluationSe
     """Every numeric synthetic variable, then every categorical one."""
     _check_same(label, world.confidential, frames, design)
     for name in world.numeric:
-        values = [frame[name].to_numpy(dtype=float, na_value=np.nan) for frame in frames]
+        own, theirs = world.scenario.statuses(world.confidential[name]), [world.scenario.statuses(frame[name]) for frame in frames]
+        values = [_amounts(one) for one in theirs]
         if label != CONFIDENTIAL:
-            own = world.confidential[name].to_numpy(dtype=float, na_value=np.nan)
-            yield from _distances(label, name, own, values, design)
+            yield from _distances(label, name, _amounts(own), values, design)
         for quantile in (None, *map(float, settings.quantiles)):
             yield _estimated(
                 label, _statistic(name, quantile), _estimates(values, quantile, design, settings.level), design, settings.level
             )
+        for status in (status for status in own.present if (own.status == status).sum() >= LEAST_TAIL):
+            statistic = Statistic("survey-missing-share", name, term=status_name(status, world.scenario.codes_of(name)))
+            yield _share(label, statistic, [one.status == status for one in theirs], design, settings.level)
     for name in (name for name in world.scenario.synthetic if name not in world.numeric):
         yield from _levels(label, world.confidential[name], [frame[name] for frame in frames], design, settings.level)
+
+
+def _amounts(found: Statuses) -> np.ndarray:
+    """The amounts of all records, (n,), NaN where there is none."""
+    return np.where(found.is_amount, found.values, np.nan)
+
+
+def _share(
+    label: str, statistic: Statistic, having: Sequence[pd.Series | np.ndarray], design: SurveyDesign, level: float
+) -> dict[str, Any]:
+    """The weighted share of the records (n,) that have something, in each of L datasets."""
+    counted = [np.asarray(own, dtype=float) for own in having]
+    return _estimated(label, statistic, _estimates(counted, None, design, level), design, level)
 
 
 def _check_same(label: str, confidential: pd.DataFrame, frames: Frames, design: SurveyDesign) -> None:
@@ -93,7 +110,7 @@ def _estimates(values: list[np.ndarray], quantile: float | None, design: SurveyD
 
 
 def _levels(label: str, confidential: pd.Series, columns: list[pd.Series], design: SurveyDesign, level: float) -> Iterator[dict[str, Any]]:
-    """Distance of the weighted shares of the levels, then the share of each that 10 confidential records hold."""
+    """Distance of the weighted shares of the levels, then the share of each, missing too, that 10 confidential records hold."""
     name, held = str(confidential.name), confidential.value_counts() >= LEAST_TAIL
     levels = held.index[held].tolist()
     ordered = confidential.cat.categories if isinstance(confidential.dtype, pd.CategoricalDtype) else sorted(levels, key=str)
@@ -102,10 +119,11 @@ def _levels(label: str, confidential: pd.Series, columns: list[pd.Series], desig
         distance = np.mean([weighted_total_variation(confidential, one, design.weights) for one in columns])
         yield measured(label, statistic, float(distance), statistic.define())
     for one in (one for one in ordered if one in levels):
-        having = [np.where(column.isna(), np.nan, (column == one).to_numpy(dtype=float, na_value=0.0)) for column in columns]
-        yield _estimated(
-            label, Statistic("survey-level-share", name, term=str(one)), _estimates(having, None, design, level), design, level
-        )
+        statistic = Statistic("survey-level-share", name, term=str(one))
+        yield _share(label, statistic, [column.astype(object) == one for column in columns], design, level)
+    if confidential.isna().sum() >= LEAST_TAIL:
+        statistic = Statistic("survey-missing-share", name, term=status_name(MISSING, ()))
+        yield _share(label, statistic, [column.isna() for column in columns], design, level)
 
 
 def _estimated(label: str, statistic: Statistic, found: list[SurveyEstimate], design: SurveyDesign, level: float) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
     if column is not None:
         survey_weights(confidential, column)
     checked_design(confidential, study.evaluation.measures, study.variables)
-    checked_analyses(confidential, study.evaluation.regressions, study.variables)
+    checked_analyses(confidential, study.evaluation.regressions, {name: study.scenario.codes_of(name) for name in study.scenario.codes})
 
 
 def _check_levels(study: Study, world: World, levels: tuple[object, ...] | None) -> None:

@@ -5,7 +5,7 @@ its strata (Binder 1983).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,8 +15,9 @@ from scipy import stats
 from scipy.special import expit
 
 from riskweighted.common.checks import check_share
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.synthesis.conditions import Condition
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
@@ -55,6 +56,10 @@ class Analysis:
         Of a logistic regression the value whose log odds are modelled; None for least squares.
     terms : tuple of (name, place)
         The coefficients that are reported: names and places, 0 being the intercept.
+    where : Condition or None
+        Which records it is of.
+    codes : mapping of column to numbers
+        Special codes, which are no values: records that hold one count as incomplete.
     left_out : int
         Coefficients of dummies that fewer than 10 records have, or lack: not reported.
     """
@@ -66,6 +71,8 @@ class Analysis:
     values: tuple[object, ...] = field(repr=False)
     design: Design = field(repr=False)
     terms: tuple[tuple[str, int], ...] = ()
+    where: Condition | None = None
+    codes: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
     left_out: int = 0
 
     @property
@@ -73,7 +80,11 @@ class Analysis:
         return self.event is not None
 
     def target(self, frame: pd.DataFrame) -> np.ndarray:
-        """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN where it has none."""
+        """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
+        found = self._values(_uncoded(frame, self.codes))
+        return found if self.where is None else np.where(self.where.holds(frame), found, np.nan)
+
+    def _values(self, frame: pd.DataFrame) -> np.ndarray:
         column = frame[self.response]
         if self.logistic:
             known = column.isin(list(self.values)).to_numpy()
@@ -81,39 +92,46 @@ class Analysis:
         return _scaled(column, self.scale)
 
 
-def checked_analyses(confidential: pd.DataFrame, formulas: Sequence[str], hidden: Sequence[str]) -> tuple[Analysis, ...]:
+def checked_analyses(
+    confidential: pd.DataFrame, formulas: Sequence[str], codes: Mapping[str, Sequence[float]] | None = None
+) -> tuple[Analysis, ...]:
     """The checked regressions of a list."""
-    return tuple(checked_analysis(confidential, formula, hidden) for formula in formulas)
+    return tuple(checked_analysis(confidential, formula, codes) for formula in formulas)
 
 
-def checked_analysis(confidential: pd.DataFrame, formula: str, hidden: Sequence[str] = ()) -> Analysis:
+def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> Analysis:
     """Check a regression on the confidential data.
 
     Parameters
     ----------
     confidential : DataFrame, n rows
     formula : str
-        "response ~ predictors". The response may stand in log(), log1p(), sqrt() or exp(). A response of two values, text, truth values or
-        0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
-    hidden : sequence of str
-        Sensitive variables: no message names their levels.
+        "response ~ predictors", or "response ~ predictors where CONDITION" for some of the records, such as "income > 0" (a column
+        named where is quoted, `where`). The response may stand in log(), log1p(), sqrt() or exp(). A response of two values, text,
+        truth values or 0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
+    codes : mapping of column to numbers, optional
+        Special codes, such as -8 for "does not apply": records that hold one count as incomplete. A condition sees them as numbers.
 
     Raises
     ------
     InputError
-        If the formula cannot be read or a column is absent; if the response is neither numeric nor of two values; if predictors are
+        If formula or condition cannot be read or a column is absent;
+        if the response is neither numeric nor of two values; if predictors are
         collinear or constant among the complete cases; or if the confidential data do not determine the coefficients.
     """
-    scale, plain = _split_response(formula)
+    given, where = _split_where(formula)
+    scale, plain = _split_response(given)
     parts = split_formula(plain)
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
-    values = _two_values(confidential[parts.response]) if scale is None else None
+    inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
+    original, confidential = confidential, _uncoded(confidential, codes or {})
+    values = _two_values(confidential[parts.response][inside]) if scale is None else None
     if values is None:
         _require_numbers(confidential[parts.response], formula)
         response = _scaled(confidential[parts.response], scale)
     else:
         response = np.where(confidential[parts.response].isin(list(values)), 1.0, np.nan)
-    complete = confidential[_complete(confidential, parts.names) & np.isfinite(response)]
+    complete = confidential[_complete(confidential, parts.names) & np.isfinite(response) & inside]
     if complete.empty:
         raise InputError(f"regression {formula!r} has no complete case in the confidential data")
     if values is not None and complete[parts.response].nunique() < 2:
@@ -122,10 +140,25 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, hidden: Sequence[
     names = [str(name) for name in design.spec.column_names if str(name) != "Intercept"]
     rare = _rare(design)
     terms = (("Intercept", 0), *((name, place) for place, name in enumerate(names, 1) if not rare[place - 1]))
-    analysis = Analysis(formula, parts.response, scale, None if values is None else values[1], values or (), design, terms, int(rare.sum()))
-    if np.isnan(analyse(analysis, confidential).values[[place for _, place in terms]]).any():
+    event = None if values is None else values[1]
+    analysis = Analysis(formula, parts.response, scale, event, values or (), design, terms, where, codes or {}, int(rare.sum()))
+    if np.isnan(analyse(analysis, original).values[[place for _, place in terms]]).any():
         raise InputError(f"regression {formula!r} cannot be estimated from the confidential data: its predictors separate the response")
     return analysis
+
+
+def _split_where(formula: str) -> tuple[str, Condition | None]:
+    """The formula, and the condition that follows it, if any."""
+    parts = re.split(r"\s+where\s+", formula, maxsplit=1) if isinstance(formula, str) else [formula]
+    return (parts[0], None) if len(parts) == 1 else (parts[0], Condition.parse(parts[1], f"the condition of regression {parts[0]!r}"))
+
+
+def _holds(where: Condition, confidential: pd.DataFrame) -> np.ndarray:
+    """Which records meet a condition, (n,); refuses one that compares with a text that no record has."""
+    met, unknown = where.holds(confidential), where.unknown_texts(confidential)
+    if unknown:
+        raise InputError(f"{where.place} compares {listing(name for name, _ in unknown)} with a text that no record has")
+    return met
 
 
 def _split_response(formula: str) -> tuple[str | None, str]:
@@ -161,6 +194,12 @@ def _scaled(column: pd.Series, scale: str | None) -> np.ndarray:
     return np.where(np.isfinite(scaled), scaled, np.nan)
 
 
+def _uncoded(frame: pd.DataFrame, codes: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """A frame whose special codes are missing values."""
+    coded = {name: frame[name] for name, own in codes.items() if name in frame.columns and len(own)}
+    return frame.assign(**{name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
+
+
 def _complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Rows (n,) without a missing or infinite predictor."""
     found = np.ones(len(frame), dtype=bool)
@@ -191,8 +230,9 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
         Of the same n records.
     """
     names = split_formula(analysis.design.formula).names
-    require_columns(frame, [analysis.response, *names], "synthetic data (regressions)")
-    target = analysis.target(frame)
+    conditions = () if analysis.where is None else analysis.where.names
+    require_columns(frame, [analysis.response, *names, *conditions], "synthetic data (regressions)")
+    target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
     complete = _complete(frame, names) & np.isfinite(target)
     weights = np.ones(len(frame)) if design is None else design.weights
     size, records = analysis.design.centred.shape[1] + 1, int(complete.sum())
@@ -309,6 +349,6 @@ def _rule(analysis: Analysis, design: SurveyDesign | None, synthetic: bool) -> s
 
 
 def _cases(found: Sequence[Estimates], records: int) -> str:
-    """How many complete cases there were, where records were dropped."""
+    """From how many records, where some are incomplete or outside the condition."""
     mean = float(np.mean([one.records for one in found]))
-    return f"; complete cases: {mean:,.0f} of {records:,} records" if mean < records else ""
+    return f"; of {mean:,.0f} of {records:,} records" if mean < records else ""

@@ -14,6 +14,7 @@ from scipy import stats
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.common.groups import group_codes
 from riskweighted.common.survey import survey_weights
 from riskweighted.utility.ecdf import EcdfDistance
 
@@ -232,10 +233,8 @@ def weighted_ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray, weig
 
 
 def weighted_total_variation(confidential: pd.Series, synthetic: pd.Series, weights: np.ndarray) -> float:
-    """Half the sum over the levels of the absolute differences of their shares of the weight; missing values are left out."""
-    shares = []
-    for column in (confidential, synthetic):
-        held = column.notna().to_numpy()
-        sums = pd.Series(weights[held]).groupby(column.astype(object).to_numpy()[held]).sum()
-        shares.append(sums / sums.sum())
-    return float(shares[0].sub(shares[1], fill_value=0.0).abs().sum() / 2)
+    """Half the sum over the levels of the absolute differences of their shares of the weight; missing is a level of its own."""
+    codes = group_codes([confidential, synthetic], 2, numeric=False)
+    levels = 1 + max(int(own.max()) for own in codes)
+    shares = [np.bincount(own, weights, levels) / weights.sum() for own in codes]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)

@@ -108,6 +108,24 @@ def test_a_coefficient_that_some_dataset_does_not_determine_counts_nothing(data,
     assert by_label(result.utility, Statistic("regression-overlap", "job", term="job ~ age"))["broken"] == 0
 
 
+def test_missing_values_and_special_codes_are_statuses(data, frames):
+    """Of amounts alone the mean, of all records the shares; a regression leaves them out."""
+    rough = [one.assign(income=one["income"].where(np.arange(N) % 10 > 0, -8.0).where(np.arange(N) % 15 > 1)) for one in [data, *frames]]
+    scenario = rw.Scenario(known=("region",), synthetic="income", codes={"income": [-8]})
+    result = rw.evaluate(rough[0], {"four": rough[1:]}, scenario, survey="w", regressions=["income ~ age"], resamples=10, random_seed=1)
+    design, income = rw.survey_design(data, "w"), rough[0]["income"]
+    amount = income.notna() & (income != -8)
+    for statistic, values in (
+        (Statistic("survey-mean", "income"), income.where(amount)),
+        (Statistic("survey-missing-share", "income", term="-8"), (income == -8).astype(float)),
+        (Statistic("survey-missing-share", "income", term="missing"), income.isna().astype(float)),
+    ):
+        own = rw.survey_mean(values.to_numpy(), design)
+        assert by_label(result.utility, statistic)["confidential"] == pytest.approx(own.value)
+    found = by_label(result.utility, Statistic("regression-coefficient", "income", term="age in income ~ age"))["confidential"]
+    assert found == pytest.approx(np.polyfit(data["age"][amount], income[amount], 1)[0])
+
+
 def test_the_main_table_has_overlaps_and_no_row_a_coefficient(result):
     names = list(result.summary().columns)
     assert "mean overlap in job ~ age of job" in names

@@ -8,9 +8,12 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.synthesis.chain import prepare_chain
+from riskweighted.synthesis.chain_fitting import chain_alpha, fit_blocks, is_fit_of
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.modes import modes_of
 from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.synthesis.sampling import Sampling
 from riskweighted.tuning.neighbours import reweighted_draws
 
 SHORT = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 4}
@@ -119,6 +122,28 @@ def test_the_compiled_model_is_shared_and_the_weights_are_not():
 def test_a_fit_is_judged_by_its_data_only_without_survey_weights(fitted):
     unweighted = replace(fitted, alpha=pd.Series(1.0, fitted.alpha.index))
     assert set(rw.check_fit(unweighted, draws=10, random_seed=1)["verdict"]) == {"cost"}
+
+
+def test_every_block_of_a_chain_has_the_weights_of_its_records():
+    """Not normalised again among them; of a record that a block leaves out nothing enters."""
+    rng = np.random.default_rng(2)
+    data = sample().assign(b=lambda frame: np.where(rng.random(len(frame)) < 0.4, "yes", "no"))
+    data.loc[data.index[:100], "y"] = np.nan
+    chain = rw.load_synthesizer("sequential")(["b", "y"], predictors=["x"])
+    survey = rw.survey_weights(data, "w")
+    prepared = prepare_chain(chain, data, "w")
+    assert [block.name for block in prepared.blocks] == ["b", "y is missing", "y"]
+    for block in prepared.blocks:
+        pd.testing.assert_series_equal(block.model.survey, survey[block.member])
+    assert prepared.blocks[2].model.survey.mean() != pytest.approx(1, abs=1e-6)
+    short = Sampling(draws=500, tune=500, chains=2)
+    block = prepared.blocks[0]
+    _, fitted = next(fit_blocks(prepared, chain_alpha(("b", "y"), None, data.index), short, 1))
+    pd.testing.assert_series_equal(fitted.weights, survey, check_names=False)
+    assert is_fit_of(fitted, block, fitted.alpha, fitted.random_seed, short)
+    assert not is_fit_of(fitted, prepare_chain(chain, data).blocks[0], fitted.alpha, fitted.random_seed, short)
+    with pytest.raises(InputError, match="survey weights 'y' are a column that is synthesized"):
+        rw.fit(chain, data, survey="y")
 
 
 @pytest.mark.parametrize(

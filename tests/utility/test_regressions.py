@@ -78,11 +78,30 @@ def test_incomplete_records_are_left_out():
     np.testing.assert_allclose(found.variances, reference.variances, rtol=1e-9)
     assert (found.records, found.df) == (345, 341)
     rule = coefficient_intervals(analysis, [rough], synthetic=False)["age"].rule
-    assert rule == "one dataset: t interval of least squares; complete cases: 345 of 400 records"
+    assert rule == "one dataset: t interval of least squares; of 345 of 400 records"
     whole = analyse(analysis, rough, rw.survey_design(rough, "w", "h"))
     alone = analyse(analysis, complete, rw.survey_design(complete, "w", "h"))
     np.testing.assert_allclose(whole.values, alone.values, rtol=1e-9)
     assert (np.abs(whole.variances / alone.variances - 1) > 1e-6).any()
+
+
+def test_a_condition_names_the_records():
+    """It is judged in every dataset by that dataset's own values."""
+    data, synthetic = people(), people(seed=2)
+    analysis = checked_analysis(data, "log(income) ~ age where income > 1000 and edu != 'low'")
+    assert [name for name, _ in analysis.terms] == ["Intercept", "age"]
+    for frame in (data, synthetic):
+        inside = frame[(frame["income"] > 1000) & (frame["edu"] != "low")]
+        found, reference = analyse(analysis, frame), sm.OLS(np.log(inside["income"]), sm.add_constant(inside["age"])).fit()
+        np.testing.assert_allclose(found.values, reference.params, rtol=1e-9)
+        np.testing.assert_allclose(np.sqrt(found.variances), reference.bse, rtol=1e-9)
+        assert found.records == len(inside)
+    two = analyse(checked_analysis(data, "edu ~ age where edu != 'low'"), data)  # of three values two are left
+    rest = data[data["edu"] != "low"]
+    reference = sm.Logit((rest["edu"] == "top").astype(float), sm.add_constant(rest["age"])).fit(disp=0)
+    np.testing.assert_allclose(two.values, reference.params, rtol=1e-6)
+    renamed = data.rename(columns={"age": "where"})
+    assert "where" in dict(checked_analysis(renamed, "income ~ `where`").terms)
 
 
 def test_datasets_combine_by_the_rule_of_partially_synthetic_data():
@@ -134,6 +153,11 @@ def test_dummies_of_few_records_are_not_reported():
         ("income ~ __import__('os')", "calls __import__"),
         ("income ~ age + half", "'half' is a combination of those before it"),
         ("none ~ age", "no complete case"),
+        ("income ~ age where age < 0", "no complete case"),
+        ("income ~ age where nope > 0", "there is no column 'nope'"),
+        ("income ~ age where edu == 'lwo'", "compares 'edu' with a text that no record has"),
+        ("income ~ age where income", "the condition of regression 'income ~ age'"),
+        ("income ~ age where __import__('os')", "the condition of regression 'income ~ age'"),
         ("young ~ age", "cannot be estimated from the confidential data: its predictors separate the response"),
         ("once ~ known", "single value among the complete cases"),
     ],

@@ -91,7 +91,9 @@ def test_distances_by_hand():
     assert distance.maximum == pytest.approx(0.75)
     assert distance.mean_square == pytest.approx(0.75**2 * 1.5 / 4)  # the weight at 0 is 1.5 of 4
     assert weighted_total_variation(pd.Series(["a", "b"]), pd.Series(["b", "b"]), weights) == pytest.approx(0.75)
-    assert weighted_total_variation(pd.Series(["a", "b"]), pd.Series([None, "b"], dtype=object), weights) == pytest.approx(0.75)
+    assert weighted_total_variation(pd.Series(["a", "b"]), pd.Series([None, "b"], dtype=object), weights) == pytest.approx(
+        0.75
+    )  # its own level
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
