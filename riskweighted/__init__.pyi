@@ -11,6 +11,7 @@ from .common.errors import (
     SparseLevelWarning as SparseLevelWarning,
     UnscoredWarning as UnscoredWarning,
 )
+from .common.survey import survey_weights as survey_weights
 from .evaluation.assess import (
     Assessment as Assessment,
     assess as assess,
@@ -155,6 +156,14 @@ from .utility.intervals import (
     joint_test_partially_synthetic as joint_test_partially_synthetic,
 )
 from .utility.propensity import propensity_distance as propensity_distance
+from .utility.survey import (
+    SurveyDesign as SurveyDesign,
+    survey_design as survey_design,
+    survey_mean as survey_mean,
+    survey_quantile as survey_quantile,
+    survey_ratio as survey_ratio,
+    weighted_ecdf_distance as weighted_ecdf_distance,
+)
 from .utility.tables import table_utility as table_utility
 from .weights.adjust import (
     adjust_weights as adjust_weights,

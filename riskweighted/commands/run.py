@@ -67,6 +67,8 @@ def _run(
     cores: int | None,
     entropy: Path | None,
 ) -> None:
+    if strict and study.weights.survey is not None:
+        raise InputError("--strict judges a fit by its data as they were sampled, and weights.survey departs from them: leave one out")
     if strict and UNWEIGHTED not in study.weights.schemes:
         raise InputError(f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes")
     reporter = reporter_for(errors)
@@ -124,6 +126,7 @@ def _print_plan(study: "Study", out: Path) -> None:
         "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
         **({} if plan.models else {"weighted margin": "; ".join(_shift_line(*shift) for shift in weighted) or "-"}),
         "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
+        **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
         "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
@@ -174,6 +177,12 @@ def _target_line(study: "Study") -> str:
     return f"{asked.target} at most {asked.at_most:g}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
 
 
+def _survey_line(study: "Study", ranges: dict[str, tuple[float, float]]) -> str:
+    """Which column, where it acts, and the least and the largest power of a record's likelihood."""
+    shown = "; ".join(f"{scheme} {least:.3g} to {most:.3g}" for scheme, (least, most) in ranges.items())
+    return f"{study.weights.survey}, sum n, times alpha in the likelihood: {shown}"
+
+
 def _proved(study: "Study") -> list[str]:
     """What is proved of the datasets, and on what conditions."""
     from riskweighted.runs.guaranteed import proved
@@ -221,7 +230,7 @@ def _named(study: "Study") -> tuple["Study", str]:
 def _verdict(finished: "Run") -> list[str]:
     """Whether the model suits the data, and where it does so least."""
     if finished.fits is None:
-        return ["Model: not judged, since no scheme of the study is unweighted."]
+        return ["Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."]
     rows = finished.fit_check[(finished.fit_check["verdict"] != "cost") & (finished.fit_check["check"] != "check-model")]
     missed = rows[rows["verdict"] == "misfits"]
     if missed.empty:

@@ -21,9 +21,11 @@ from riskweighted.evaluation.expected import (
     influence_rows,
 )
 from riskweighted.evaluation.fit_statistics import LEAST_TAIL
+from riskweighted.evaluation.regressions import mean_overlaps, regression_rows
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.several import has_several, several_risk_rows, several_utility_rows, table_columns
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.survey import checked_design, survey_rows
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
@@ -36,6 +38,7 @@ from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
+from riskweighted.utility.regressions import checked_analyses
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
@@ -87,6 +90,9 @@ def evaluate(
     quantiles: Sequence[float] = EvaluationSettings.quantiles,
     regression: str | None = EvaluationSettings.regression,
     coefficient: str | None = EvaluationSettings.coefficient,
+    regressions: Sequence[str] = EvaluationSettings.regressions,
+    survey: str | None = EvaluationSettings.survey,
+    strata: str | None = EvaluationSettings.strata,
     resamples: int = EvaluationSettings.resamples,
     level: float = EvaluationSettings.level,
     threshold: float = EvaluationSettings.threshold,
@@ -113,7 +119,7 @@ def evaluate(
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
     baseline_risk : Series (n,), optional
         Risk of every record under it, where `synthetic` does not hold it.
-    quantiles, regression, coefficient, resamples, level, threshold, increase, risk_draws, cluster
+    quantiles, regression, coefficient, regressions, survey, strata, resamples, level, threshold, increase, risk_draws, cluster
         See `EvaluationSettings`.
     unaltered : sequence of str, optional
         Columns that are not synthesized, whose tables with the synthesized variables are compared where these are two or more; by default
@@ -139,6 +145,9 @@ def evaluate(
         quantiles=quantiles,
         regression=regression,
         coefficient=coefficient,
+        regressions=regressions,
+        survey=survey,
+        strata=strata,
         resamples=resamples,
         level=level,
         threshold=threshold,
@@ -186,6 +195,10 @@ def evaluate_world(
     check_seed(random_seed)
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
     every = {CONFIDENTIAL: [world.confidential], **labelled}
+    design = checked_design(world.confidential, settings, world.scenario.synthetic)
+    analyses = checked_analyses(
+        world.confidential, settings.regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes}
+    )
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
     crossed = table_columns(world, unaltered) if has_several(world) else ()
@@ -193,6 +206,9 @@ def evaluate_world(
         if label != CONFIDENTIAL:
             records[label] = identification_risks(world.pair(frames)).mean(axis=0)
         utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
+        if design is not None:
+            utility += survey_rows(label, world, frames, settings, design)
+        utility += regression_rows(label, analyses, frames, design, settings.level)
         if has_several(world):
             utility += several_utility_rows(label, world, frames, crossed)
         if progress is not None:
@@ -211,7 +227,8 @@ def evaluate_world(
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
-    return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records, by_record)
+    compared = list(_with_overlap(utility))
+    return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
 
 
 def _mechanism_rows(

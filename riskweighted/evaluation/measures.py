@@ -371,6 +371,82 @@ _RELEASED = (
         _D.THREE_DIGITS,
     ),
 )
+# The same under survey weights. What has no rule is not shown outside: a record of large weight could be told from two such numbers.
+_SURVEY = "design-based under survey weights, mean over datasets"
+_SURVEY_ECDF = "of the difference of survey-weighted empirical distribution functions, mean over datasets (Woo et al. 2009)"
+_SURVEYED = (
+    Measure(
+        "survey-ecdf-maximum", "survey U_m", f"maximum {_SURVEY_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE
+    ),
+    Measure(
+        "survey-ecdf-mean-square",
+        "survey U_a",
+        f"mean square, over the weight of both, {_SURVEY_ECDF}",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+        "",
+        _ECDF_EDGE,
+    ),
+    Measure(
+        "survey-total-variation",
+        "survey total variation",
+        "half the sum over the levels of the absolute differences of their shares of the survey weight, mean over datasets",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+    ),
+    Measure("survey-level-share", "survey share of {term}", _SURVEY, _SIX, "neither", "share", None, "level", weighted=_BIASED),
+    Measure(
+        "survey-missing-share",
+        "survey share coded {term}",
+        f"share of the records whose value is missing, or is this special code; {_SURVEY}",
+        _SIX,
+        "neither",
+        "share",
+        None,
+        "level",
+        weighted=_BIASED,
+    ),
+    Measure("survey-mean", "survey mean", _SURVEY, _SIX, "neither", "estimate", weighted=_BIASED),
+    Measure(
+        "survey-quantile",
+        "survey {parameter!r} quantile",
+        f"{_SURVEY}; interval of Woodruff (1952)",
+        _SIX,
+        "neither",
+        "estimate",
+        None,
+        "quantile",
+        "The smallest value up to which at least this share of the survey weight lies.",
+        _BIASED,
+    ),
+    Measure(
+        "survey-regression-coefficient",
+        "survey regression coefficient {term}",
+        "survey-weighted coefficient {term}, by complete cases, with the sandwich variance of the design: least squares, or logistic (log "
+        "odds) where the response has two values",
+        "Binder 1983; Reiter 2003; METHODS section 6",
+        "neither",
+        "coefficient",
+        None,
+        "coefficient",
+        weighted=_BIASED,
+    ),
+    Measure(
+        "survey-regression-overlap",
+        "survey mean overlap in {term}",
+        "mean over the survey-weighted coefficients of {term} of the overlap of the scheme's interval and the confidential one; one that "
+        "some dataset does not determine counts 0; dummies that fewer than 10 confidential records have or lack are left out",
+        "Karr et al. 2006",
+        "more useful",
+        "overlap",
+        _D.TWO_DECIMALS,
+        "coefficient",
+    ),
+)
 # Where several variables are synthesized: the risk of finding all of them together, and each alone.
 _ALONE = "where the intruder looks for this variable alone"
 _SEVERAL_RISK = (
@@ -454,6 +530,29 @@ _UTILITY = (
         "coefficient",
         weighted=_BIASED,
     ),
+    Measure(
+        "regression-coefficient",
+        "regression coefficient {term}",
+        "coefficient {term}, by complete cases: least squares, or logistic (log odds) where the response has two values",
+        "Reiter 2003; METHODS section 6",
+        "neither",
+        "coefficient",
+        None,
+        "coefficient",
+        weighted=_BIASED,
+    ),
+    Measure(
+        "regression-overlap",
+        "mean overlap in {term}",
+        "mean over the coefficients of {term} of the overlap of the scheme's interval and the confidential one; one that some dataset does "
+        "not determine counts 0; dummies that fewer than 10 confidential records have or lack are left out",
+        "Karr et al. 2006",
+        "more useful",
+        "overlap",
+        _D.TWO_DECIMALS,
+        "coefficient",
+    ),
+    *_SURVEYED,
     Measure(
         "overlap",
         "overlap",

@@ -27,7 +27,10 @@ _RISK = (  # of the risk table, in the order shown
     *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
 )
 _OVERLAP = ": overlap"
-_LEFT_OUT = ("level-share", "missing-share", "one-way-table", "two-way-table")  # of the utility table: a row for each level, variable, pair
+_LEFT_OUT = (  # of the utility table: a row for each level, variable, pair, coefficient
+    *("level-share", "missing-share", "one-way-table", "two-way-table"),
+    *("survey-level-share", "survey-missing-share", "regression-coefficient", "survey-regression-coefficient"),
+)
 
 
 class SummaryColumn(NamedTuple):

@@ -97,7 +97,8 @@ def gather_secrets(
     InputError
         If the data is not the one that the run was made from.
     """
-    model, target, posteriors = prepare_model(run.study.make_synthesizer(), confidential), run.study.target, run.posteriors
+    model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
+    target, posteriors = run.study.target, run.posteriors
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     tables |= {f"expected risks {name}": column for name, column in run.expected.items()}

@@ -11,6 +11,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, SparseLevelWarning, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.survey import survey_weights
+from riskweighted.evaluation.survey import checked_design
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
@@ -28,6 +30,7 @@ from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
+from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
@@ -85,7 +88,8 @@ class Plan:
     """What a study would do, found without sampling.
 
     Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
-    the number of ``parameters`` that its model has where there are several variables. ``models``: of the blocks of a chain.
+    the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
+    least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
     """
 
     records: int
@@ -99,6 +103,7 @@ class Plan:
     seconds: tuple[float, float]
     sparse_levels: dict[str, tuple[str, ...]]
     models: dict[str, str] = field(default_factory=dict)
+    survey: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
@@ -124,6 +129,7 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
         if cluster in study.variables:
             raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
+    _check_survey(study, confidential)
     for variable in study.variables:
         refuse_copies(confidential, variable, study.unaltered(confidential))
     if not several and not _hits_points(cast(Synthesizer, made), confidential):
@@ -138,7 +144,7 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
     if several:
         return _check_several(study, world, cast(Chain, made), analysis)
-    model = prepare_model(cast(Synthesizer, made), confidential)
+    model = prepare_model(cast(Synthesizer, made), confidential, study.weights.survey)
     _check_levels(study, world, categories_of(model.synthesizer, model.prepared))
     refuse_data_dependent(study, model)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
@@ -159,7 +165,7 @@ def _check_several(study: Study, world: World, chain: Chain, analysis: Regressio
     made_of_fits = [scheme for scheme in study.weights.schemes if scheme_source(scheme) is not None]
     if made_of_fits:
         raise InputError(f"weights.schemes names {listing(made_of_fits)}, made of the fit of one variable; of several leave it out")
-    prepared = prepare_chain(chain, world.confidential)
+    prepared = prepare_chain(chain, world.confidential, study.weights.survey)
     for link in prepared.links:
         if link.values is not None:
             require_equality(world, link.variable, categories_of(link.values.model.synthesizer, link.values.model.prepared))
@@ -177,6 +183,17 @@ def _check_several(study: Study, world: World, chain: Chain, analysis: Regressio
     return CheckedStudy(study, world, prepared, {}, analysis, weights)
 
 
+def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse survey weights, strata and regressions that do not suit the data; weights must be the same in every synthetic dataset."""
+    column = study.weights.survey
+    if column is not None and column in study.variables:
+        raise InputError(f"weights.survey names {column!r}, which is synthesized: survey weights must be the same in every dataset")
+    if column is not None:
+        survey_weights(confidential, column)
+    checked_design(confidential, study.evaluation.measures, study.variables)
+    checked_analyses(confidential, study.evaluation.regressions, {name: study.scenario.codes_of(name) for name in study.scenario.codes})
+
+
 def _check_levels(study: Study, world: World, levels: tuple[object, ...] | None) -> None:
     """Refuse settings that are of numbers, where the synthesizer draws levels."""
     require_equality(world, study.target, levels)
@@ -190,7 +207,7 @@ def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> di
     if not isinstance(design, Design):
         return {}
     members = level_members(design)
-    found = {scheme: sparse_levels(members, alpha.to_numpy()) for scheme, alpha in weights.items()}
+    found = {scheme: sparse_levels(members, model.weights(alpha).to_numpy()) for scheme, alpha in weights.items()}
     for scheme, names in found.items():
         if names:
             warnings.warn(
@@ -260,6 +277,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks}
         if isinstance(checked.model, PreparedChain)
         else {},
+        survey=_ranges(checked),
     )
 
 
@@ -288,3 +306,12 @@ def chain_parameters(prepared: PreparedChain) -> dict[str, int]:
         if blueprint is not None:
             found[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())
     return found
+
+
+def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:
+    """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
+    if checked.model.survey is None:
+        return {}
+    survey = checked.model.survey.to_numpy()
+    products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in checked.weights.items()}
+    return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}

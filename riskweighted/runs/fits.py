@@ -107,7 +107,7 @@ def block_fingerprint(checked: CheckedStudy, block: Block, alpha: pd.Series) -> 
     """Of everything that decides the posterior of one block of a chain: its model, records, predictors, weights, sampling, versions."""
     parts: list[object] = [repr(block.model.synthesizer), to_table(checked.study.sampling), versions(), block.model.fingerprint]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    digest.update(alpha.to_numpy().tobytes())
+    digest.update(block.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]
 
 
@@ -118,5 +118,6 @@ def fit_fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     if study.guarantee is not None:
         parts += [to_table(study.guarantee), study.release.L]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    digest.update(alpha.to_numpy().tobytes())
+    assert isinstance(checked.model, PreparedModel)
+    digest.update(checked.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]

@@ -154,6 +154,9 @@ class WeightSettings:
     ``match``: of several synthesized variables, whose ball makes the weights of each: its "own", the "joint" one of all, or those of listed
     subsets (`riskweighted.match_weights`).
 
+    ``survey``: a column of survey weights, which are normalised to sum n and multiply the weights of every scheme in the likelihood
+    (METHODS section 12). As a predictor instead, it is named in the synthesizer's formula.
+
     ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along one ``family`` or all
     (`riskweighted.tuning.tune.tune`); that looks at the data.
     """
@@ -163,6 +166,7 @@ class WeightSettings:
     shift: float = 0.0
     radius: Radius | None = None
     cluster: str | None = None
+    survey: str | None = None
     target: str | None = None
     at_most: float | None = None
     family: str | None = None
@@ -171,6 +175,7 @@ class WeightSettings:
 
     def __post_init__(self) -> None:
         check_text(self.cluster, "cluster", optional=True)
+        check_text(self.survey, "survey", optional=True)
         named = tuple(parse_scheme(scheme).text for scheme in check_names(self.schemes, "schemes"))
         object.__setattr__(self, "schemes", check_names(named, "schemes"))
         if not self.schemes:
@@ -320,6 +325,8 @@ class Study:
         """Refuse what a file cannot hold, and an automatic choice of the model, which looks at the data before any fit."""
         if self.guarantee is None:
             return
+        if self.weights.survey is not None:
+            raise InputError("a guarantee holds for no survey weights: leave out [guarantee] or weights.survey")
         if self.synthesizer.of_several:
             raise InputError("guarantee is that of one variable's model: a chain looks at the data to choose its models; leave it out")
         if not isinstance(self.guarantee.reference, Reference | None):

@@ -144,6 +144,8 @@ def _fit_of(study: Study, scheme: str, model: Mapping[str, Any]) -> dict[str, An
     sampled = {**model, "sampling": to_table(study.sampling), "seed": study.seed, "label": scheme}
     if study.guarantee is not None:
         sampled |= {"guarantee": to_table(study.guarantee), "L": study.release.L}
+    if study.weights.survey is not None:
+        sampled |= {"survey": study.weights.survey}
     if scheme == UNWEIGHTED:
         return sampled
     weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
@@ -231,7 +233,7 @@ def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, xr.D
     made_of = None if source is None else _again(group, source, confidential, posteriors[str(group.first.source)])
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), label, made_of)
     sampling = replace(study.sampling, cores=group.cores)
-    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential), study.guarantee is not None)
+    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential, study.weights.survey), study.guarantee is not None)
     seed = seed_for(study.seed, "fit", label)
     fitted = compiled.sample(alpha, random_seed=seed, sampling=sampling, guarantee=study.guarantee, L=study.release.L)
     return fitted, float(alpha.mean())
@@ -242,10 +244,11 @@ def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: xr.
     if posterior is None:
         return None
     study = group.first.study
-    model = prepare_model(study.make_synthesizer(), confidential)
+    model = prepare_model(study.make_synthesizer(), confidential, study.weights.survey)
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), scheme)
     censoring = model.censor(study.guarantee, alpha, study.release.L)
-    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared, censoring=censoring)
+    made = (model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared)
+    return Fit(*made, censoring=censoring, survey=model.survey)
 
 
 class _Work:

@@ -57,7 +57,7 @@ def block_alpha(prepared: PreparedChain, block: Block, alpha: pd.DataFrame) -> p
         If all of them are zero.
     """
     own = alpha[block.variable][block.member].rename("alpha")
-    if not (own > 0).any():
+    if not (block.model.weights(own) > 0).any():
         raise InputError(
             f"all {len(own)} weights of the records that {block.name!r} is fitted to are zero: the pseudo posterior would be the prior; "
             "valid is at least one positive weight"
@@ -73,11 +73,12 @@ def fit_chain(
     random_seed: int | None = None,
     progress: Progress | None = None,
     guarantee: Guarantee | None = None,
+    survey: str | pd.Series | np.ndarray | None = None,
 ) -> ChainFit:
     """Prepare a chain for its data and fit every block; what `riskweighted.fit` does with a chain."""
     if guarantee is not None:
         raise InputError("a guarantee is that of one variable's model: a chain looks at the data to choose its models; fit them one by one")
-    return fit_prepared_chain(prepare_chain(chain, confidential), alpha, sampling, random_seed, progress)
+    return fit_prepared_chain(prepare_chain(chain, confidential, survey), alpha, sampling, random_seed, progress)
 
 
 def fit_prepared_chain(
@@ -169,6 +170,7 @@ def is_fit_of(fit: Fit, block: Block, alpha: pd.Series, seed: int | None, sampli
         and fit.synthesizer == block.model.synthesizer
         and fit.data == block.model.fingerprint
         and fit.alpha.equals(alpha)
+        and fit.weights.equals(block.model.weights(alpha))
         and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
     )
 

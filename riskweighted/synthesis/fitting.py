@@ -35,7 +35,7 @@ from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose,
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.laplace import mode_of
-from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model, refuse_survey
 from riskweighted.synthesis.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class CompiledModel:
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
 
     def sample(
         self,
@@ -87,7 +88,8 @@ class CompiledModel:
     ) -> Fit:
         """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
         check_seed(random_seed)
-        checked = _check_alpha(alpha, self.confidential.index)
+        checked = _check_alpha(alpha, self.confidential.index, self.survey)
+        refuse_survey(self.survey, guarantee)
         if (guarantee is None) != (self.censored is None):
             raise InputError(f"guarantee: this model was compiled {'without' if self.censored is None else 'for'} one; compile it again")
         censoring = censor(self.synthesizer, self.prepared, self.confidential, checked, guarantee, L) if guarantee is not None else None
@@ -105,11 +107,13 @@ class CompiledModel:
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
+            fitted = replace(fitted, survey=self.survey)
             _check_contract(fitted, None)
             return fitted
-        posterior, divergences = self._chains(checked.to_numpy(), censoring, sampling, random_seed, progress)
+        weights = checked if self.survey is None else checked * self.survey
+        posterior, divergences = self._chains(weights.to_numpy(), censoring, sampling, random_seed, progress)
         made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data, censoring)
-        fitted = Fit(*made)
+        fitted = Fit(*made, self.survey)
         _check_contract(fitted, self.weighted_sum, self.blueprint, self.censored)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
@@ -161,18 +165,19 @@ def _check_contract(
     """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
-    check_at_draws(fitted.synthesizer, fitted.prepared, fitted.alpha.to_numpy(), thetas, weighted_sum)
+    check_at_draws(fitted.synthesizer, fitted.prepared, fitted.weights.to_numpy(), thetas, weighted_sum)
     if blueprint is not None:
-        check_density(fitted.synthesizer, blueprint, fitted.alpha.to_numpy(), thetas)
+        check_density(fitted.synthesizer, blueprint, fitted.weights.to_numpy(), thetas)
     if fitted.censoring is not None and censored is not None:
         check_censored(fitted.synthesizer, fitted.prepared, fitted.censoring, fitted.alpha.to_numpy(), thetas, *censored)
         refuse_dependence(fitted.synthesizer, fitted.prepared, fitted.confidential, thetas)
 
 
-def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
-    """Checked weights on the index of the data, not all zero."""
+def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index, survey: pd.Series | None) -> pd.Series:
+    """Checked weights on the index of the data, not all zero where the survey weights are above 0."""
     checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
-    if not (checked > 0).any():
+    weighing = checked if survey is None else checked * survey
+    if not (weighing > 0).any():
         raise InputError(
             f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
         )
@@ -194,7 +199,7 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
     key = (model.synthesizer, model.fingerprint, censored)
     if key in _recent:
         _recent.move_to_end(key)
-        return replace(_recent[key], confidential=model.confidential)
+        return replace(_recent[key], confidential=model.confidential, survey=model.survey)
     blueprint = model.build()
     compiled, weighted_sum, clipped = None, None, None
     if blueprint is not None:
@@ -204,7 +209,17 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", total)
         compiled = _compile(blueprint.model) if blueprint.density is None else None
-    made = (model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum, model.fingerprint, clipped)
+    made = (
+        model.synthesizer,
+        model.confidential,
+        model.prepared,
+        blueprint,
+        compiled,
+        weighted_sum,
+        model.fingerprint,
+        clipped,
+        model.survey,
+    )
     _recent[key] = CompiledModel(*made)
     while len(_recent) > 4:
         _recent.popitem(last=False)
@@ -220,7 +235,13 @@ def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any
     return Censored(records, compile_clipped_sum(blueprint, total)), total
 
 
-def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame, *, censored: bool = False) -> CompiledModel:
+def compile_model(
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    *,
+    censored: bool = False,
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> CompiledModel:
     """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
 
     Parameters
@@ -229,13 +250,15 @@ def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame, *, censo
     confidential : DataFrame, n rows
     censored : bool
         Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
+    survey : str, Series or array (n,), optional
+        Survey weights of its fits, see `fit`.
 
     Raises
     ------
     InputError
         Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
     """
-    return compile_prepared(prepare_model(synthesizer, confidential), censored)
+    return compile_prepared(prepare_model(synthesizer, confidential, survey), censored)
 
 
 @overload
@@ -253,6 +276,7 @@ def fit(
     progress: Progress | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
 ) -> Fit: ...
 
 
@@ -271,6 +295,7 @@ def fit(
     progress: Progress | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
 ) -> "ChainFit": ...
 
 
@@ -288,6 +313,7 @@ def fit(
     progress: Progress | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
 ) -> "Fit | ChainFit":
     """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).
 
@@ -311,6 +337,9 @@ def fit(
         Alpha must be the same for all records.
     L : int
         The number of datasets that the guarantee is stated for; no more can be drawn from its fit.
+    survey : str, Series or array (n,), optional
+        Survey weights, by the name of their column or as values. Normalised to sum n they multiply alpha in the likelihood, where the
+        product may exceed 1 (METHODS section 12). To let the weight act as a predictor instead, name its column in the formula.
 
     Returns
     -------
@@ -319,8 +348,9 @@ def fit(
     Raises
     ------
     InputError
-        If weights are outside [0, 1], missing, of another length or index, or all zero, or if the data does not
-        suit the synthesizer. Under a guarantee also if anything is taken from the data, all of which it names.
+        If weights are outside [0, 1], missing, of another length or index, or all zero, if survey weights are negative, missing,
+        infinite or all zero, or if the data does not suit the synthesizer.
+        Under a guarantee also if anything is taken from the data, all of which it names.
     ContractError
         If the synthesizer's graph and log_likelihood disagree, alpha does not act, or it draws no n finite values.
 
@@ -335,12 +365,12 @@ def fit(
         # Imported late: it fits blocks with what stands here.
         from riskweighted.synthesis.chain_fitting import fit_chain
 
-        return fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee)
+        return fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee, survey)
     single = cast(Synthesizer, synthesizer)
     if isinstance(alpha, pd.DataFrame):
         raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
-    checked = _check_alpha(alpha, confidential.index)
-    model = prepare_model(single, confidential)
+    model = prepare_model(single, confidential, survey)
+    checked = _check_alpha(alpha, confidential.index, model.survey)
     censoring = model.censor(guarantee, checked, L)
     return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
 
