@@ -10,7 +10,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import kind_of_values, require_columns, require_finite
+from riskweighted.common.frames import kind_of_values, require_columns, require_finite, require_target
 from riskweighted.common.groups import most_categories
 from riskweighted.synthesis.categories import codes_in
 from riskweighted.synthesis.contract import Blueprint, Density, Draw
@@ -113,7 +113,7 @@ class Categorical(ABC):
         """Find the levels and each record's, and the distinct designs."""
         require_columns(data, [self.target], "confidential data")
         column = data[self.target]
-        require_finite(column, "confidential data")
+        require_target(column, "confidential data")
         levels = self._levels_of(column)
         code = _checked_codes(column, levels, "confidential data", "the setting 'levels' does not name")
         if len(np.unique(code)) < 2:

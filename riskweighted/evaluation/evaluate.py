@@ -26,6 +26,7 @@ from riskweighted.evaluation.summary import SummaryColumn, build_summary, summar
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
@@ -268,10 +269,14 @@ def _utility_rows(
 ) -> Iterator[dict[str, Any]]:
     """Every numeric synthetic variable, every categorical one, then the regression."""
     for name in world.numeric:
-        values = [frame[name].to_numpy(dtype=float) for frame in frames]
+        own, theirs = (world.scenario.statuses(world.confidential[name]), [world.scenario.statuses(frame[name]) for frame in frames])
+        amounts = [one.amounts for one in theirs]
         if label != CONFIDENTIAL:
-            yield from _distance_rows(label, name, world.confidential[name].to_numpy(dtype=float), values)
-        yield from _estimate_rows(label, name, values, settings, rng)
+            yield from _distance_rows(label, name, own.amounts, amounts)
+        yield from _estimate_rows(label, name, amounts, settings, rng)
+        for status in (status for status in own.present if (own.status == status).sum() >= LEAST_TAIL):
+            statistic = Statistic("missing-share", name, term=status_name(status, world.scenario.codes_of(name)))
+            yield _share_row(label, statistic, [one.status == status for one in theirs], settings, rng)
     for name in (name for name in world.scenario.synthetic if name not in world.numeric):
         yield from _level_rows(label, world.confidential[name], [frame[name] for frame in frames], settings, rng)
     if analysis is not None:
@@ -291,7 +296,7 @@ def _distance_rows(label: str, variable: str, confidential: np.ndarray, values: 
 def _level_rows(
     label: str, confidential: pd.Series, columns: list[pd.Series], settings: EvaluationSettings, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
-    """Distance of the shares of the levels of one variable, then the share of each that 10 confidential records hold."""
+    """Distance of the shares of the levels of one variable, then the share of each, missing too, that 10 confidential records hold."""
     name, held = str(confidential.name), confidential.value_counts() >= LEAST_TAIL
     levels = held.index[held].tolist()
     ordered = confidential.cat.categories if isinstance(confidential.dtype, pd.CategoricalDtype) else sorted(levels, key=str)
@@ -300,8 +305,18 @@ def _level_rows(
         yield measured(label, statistic, mean_total_variation(confidential, columns), statistic.define())
     for level in (level for level in ordered if level in levels):
         statistic = Statistic("level-share", name, term=str(level))
-        having = [(column == level).to_numpy(dtype=float) for column in columns]
-        yield _interval_row(label, statistic, pooled_bootstrap(having, None, rng, resamples=settings.resamples, level=settings.level))
+        yield _share_row(label, statistic, [column.astype(object) == level for column in columns], settings, rng)
+    if confidential.isna().sum() >= LEAST_TAIL:
+        statistic = Statistic("missing-share", name, term=status_name(MISSING, ()))
+        yield _share_row(label, statistic, [column.isna() for column in columns], settings, rng)
+
+
+def _share_row(
+    label: str, statistic: Statistic, having: Sequence[pd.Series | np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
+) -> dict[str, Any]:
+    """The share of the records (n,) that have something, in each of L datasets."""
+    counted = [np.asarray(own, dtype=float) for own in having]
+    return _interval_row(label, statistic, pooled_bootstrap(counted, None, rng, resamples=settings.resamples, level=settings.level))
 
 
 def _estimate_rows(

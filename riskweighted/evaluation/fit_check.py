@@ -111,6 +111,9 @@ def check_fit(
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)
     target, data = fit.synthesizer.target, fit.confidential
+    missing = int(data[target].isna().sum())
+    if missing:
+        raise InputError(f"{target!r} is missing in {missing} of {len(data)} records, which a fit of one variable does not draw")
     if data[target].nunique() < 2:
         raise InputError(f"{target!r} is constant: there is nothing to compare")
     own, groups, values = precision or fit.precision, _groups(fit, scenario, by), fit.numbers(data)

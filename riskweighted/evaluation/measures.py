@@ -87,7 +87,8 @@ _TWO, _SIX, _TAUB = "METHODS section 2", "METHODS section 6", "Taub & Elliot"
 _WHAT_LEAVES = "METHODS section 13"
 _CAP = "CAP, the share of the key's synthetic records that match the target"
 _ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
-_ECDF_EDGE = "Values up to and including x count in a distribution function."
+_AMOUNTS = "Missing values and special codes are no amounts and do not count."
+_ECDF_EDGE = f"Values up to and including x count in a distribution function. {_AMOUNTS}"
 _BOOTSTRAP = "mean over datasets of the bootstrap estimates"
 _LINEAR = "Linear interpolation between neighbouring values."
 _FIRST = "first dataset (S002)"
@@ -373,8 +374,30 @@ _UTILITY = (
         _D.THREE_DIGITS,
     ),
     Measure("level-share", "share of {term}", _BOOTSTRAP, _SIX, "neither", "share", None, "level", weighted=_BIASED),
-    Measure("mean", "mean", _BOOTSTRAP, _SIX, "neither", "estimate", _D.FIVE_DIGITS, weighted=_WIDE),
-    Measure("quantile", "{parameter!r} quantile", _BOOTSTRAP, _SIX, "neither", "estimate", _D.SHARED_DIGITS, "quantile", _LINEAR, _WIDE),
+    Measure(
+        "missing-share",
+        "share coded {term}",
+        f"share of the records whose value is missing, or is this special code; {_BOOTSTRAP}",
+        _SIX,
+        "neither",
+        "share",
+        None,
+        "level",
+        weighted=_BIASED,
+    ),
+    Measure("mean", "mean", _BOOTSTRAP, _SIX, "neither", "estimate", _D.FIVE_DIGITS, "", _AMOUNTS, _WIDE),
+    Measure(
+        "quantile",
+        "{parameter!r} quantile",
+        _BOOTSTRAP,
+        _SIX,
+        "neither",
+        "estimate",
+        _D.SHARED_DIGITS,
+        "quantile",
+        f"{_LINEAR} {_AMOUNTS}",
+        _WIDE,
+    ),
     Measure(
         "coefficient",
         "coefficient {term}",

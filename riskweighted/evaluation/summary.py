@@ -26,7 +26,7 @@ _RISK = (  # of the risk table, in the order shown
     *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
 )
 _OVERLAP = ": overlap"
-_LEFT_OUT = ("level-share",)  # of the utility table: a row for each level
+_LEFT_OUT = ("level-share", "missing-share")  # of the utility table: a row for each level
 
 
 class SummaryColumn(NamedTuple):

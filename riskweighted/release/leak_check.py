@@ -196,10 +196,10 @@ def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: C
         drawn = _codes(column, secrets.levels)
         if (drawn < 0).any():
             raise refusal(name, f"values of {secrets.target!r} that are missing or no levels of it")
-    elif not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
+    elif not pd.api.types.is_numeric_dtype(column.dtype) or (column.isna().any() and not secrets.confidential[secrets.target].isna().any()):
         raise refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
     else:
-        drawn = column.to_numpy(dtype=float)
+        drawn = column.to_numpy(dtype=float, na_value=np.nan)
     half = secrets.confidential[secrets.target].dtype == np.float32
     found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record, resolution=1e-6 if half else 1e-12)
     if found:

@@ -6,6 +6,7 @@ posterior draws leaves out the chance that dominates a maximum, or a count of ri
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
 from riskweighted.intruder.world import World, make_world
 from riskweighted.synthesis.contract import ContractError, Draw
 from riskweighted.synthesis.drawing import spread_draws
@@ -93,11 +95,14 @@ class ExpectedRisk:
 
 
 class _Balls(NamedTuple):
-    """Ends of the balls on the scale of unrounded draws, (n,) each, and to what these are rounded."""
+    """Ends of the balls on the scale of unrounded draws, (n,) each, and to what these are rounded; what is drawn as each special code of
+    the scenario, and the statuses of the records (n,)."""
 
     lower: np.ndarray
     upper: np.ndarray
     precision: float | None
+    codes: Mapping[float, tuple[float, float]]
+    status: np.ndarray
 
 
 def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
@@ -192,11 +197,10 @@ def _largest(values: np.ndarray, share: float) -> np.ndarray:
 def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]]) -> np.ndarray:
     """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S)."""
     _check_target(fit, world)
-    mass = getattr(fit.synthesizer, "mass", None)
-    if not callable(mass):
+    if not callable(getattr(fit.synthesizer, "mass", None)):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
     balls = _balls(fit, world)
-    return np.array([_checked(mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper), fit) for place in places]).T
+    return np.array([_mass(fit, fit.draw(*place), balls) for place in places]).T
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
@@ -214,6 +218,11 @@ def require_equality(world: World, target: str, levels: tuple[object, ...] | Non
 
 def _check_target(fit: "Fit", world: World) -> None:
     target = fit.synthesizer.target
+    missing = int(fit.confidential[target].isna().sum())
+    if missing:
+        raise InputError(
+            f"{target!r} is missing in {missing} of {len(fit.confidential)} records, which a fit of one variable does not draw"
+        )
     if world.scenario.synthetic != (target,):
         raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
     require_equality(world, target, fit.categories)
@@ -239,25 +248,42 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
 def _balls(fit: "Fit", world: World, precision: float | None = None) -> _Balls:
     """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
     target = fit.synthesizer.target
-    values = fit.numbers(world.confidential)
+    values, codes = fit.numbers(world.confidential), world.scenario.codes_of(target)
+    status = find_statuses(pd.Series(values), codes).status
     lower, upper = world.scenario.balls(target, values) if world.numeric else (values, values)
     precision = precision or fit.precision
-    if precision is None:
-        return _Balls(lower, upper, None)
-    slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
-    first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
-    return _Balls((first - 0.5) * precision, (last + 0.5) * precision, precision)
+    if precision is not None:
+        slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
+        first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
+        lower, upper = (first - 0.5) * precision, (last + 0.5) * precision
+    drawn_as = {code: ends_of_code(code, precision) for code in codes}
+    for place, ends in enumerate(drawn_as.values(), start=MISSING + 1):
+        for side, end in zip((lower, upper), ends, strict=True):
+            side[status == place] = end
+    return _Balls(lower, upper, precision, drawn_as, status)
+
+
+def _mass(fit: "Fit", theta: Draw, balls: _Balls) -> np.ndarray:
+    """P(y*_i in B_i | theta) by the synthesizer's ``mass``, without the special codes that stand among amounts, (n,)."""
+    mass: Callable[..., object] = fit.synthesizer.mass  # type: ignore[attr-defined]
+    found = _checked(mass(theta, fit.prepared, balls.lower, balls.upper), fit)
+    for low, high in balls.codes.values():
+        among = (balls.status == AMOUNT) & (balls.lower <= low) & (high <= balls.upper)
+        if among.any():
+            ends = np.full(len(found), low), np.full(len(found), high)
+            found = np.where(among, np.maximum(found - _checked(mass(theta, fit.prepared, *ends), fit), 0.0), found)
+    return found
 
 
 def _own_mass(fit: "Fit", theta: Draw, balls: _Balls, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
     """P(y*_i in B_i | theta), (n,); without ``mass`` a share of more draws, where nothing is estimated of the one that each turn makes."""
-    mass = getattr(fit.synthesizer, "mass", None)
-    if callable(mass):
-        return _checked(mass(theta, fit.prepared, balls.lower, balls.upper), fit)
+    if callable(getattr(fit.synthesizer, "mass", None)):
+        return _mass(fit, theta, balls)
     inside, repeats = np.zeros(len(frame)), _REPEATS if fit.estimates else 1
     for _ in range(repeats):
         values = fit.numbers(fit.released(theta, rng, balls.precision))
-        inside += (values >= balls.lower) & (values <= balls.upper)
+        near = (values >= balls.lower) & (values <= balls.upper)
+        inside += near & (find_statuses(pd.Series(values), tuple(balls.codes)).status == balls.status)
     return inside / repeats
 
 

@@ -18,7 +18,7 @@ from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
 from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.frames import require_columns, require_finite, require_target
 from riskweighted.synthesis.formulas import ALLOWED, response_name, split_formula
 
 __all__ = ["Design", "build_design", "response_values"]
@@ -101,7 +101,7 @@ def response_values(formula: str, data: pd.DataFrame, what: str = "confidential 
     column = data[name]
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
-    require_finite(column, what)
+    require_target(column, what)
     values: np.ndarray = column.to_numpy(dtype=float)
     return values
 

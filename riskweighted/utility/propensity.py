@@ -1,5 +1,6 @@
 """Propensity-score distance: can a model tell synthetic records from confidential ones? (Snoke et al. 2018)"""
 
+import re
 import warnings
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 
 __all__ = ["PropensityDistance", "propensity_distance"]
@@ -43,6 +44,7 @@ def propensity_distance(
     try:
         matrix = model_matrix(predictors, both, na_action="raise")
     except Exception as error:
+        _refuse_gaps(predictors, both)
         raise InputError(
             f"propensity formula {predictors!r} cannot be evaluated ({type(error).__name__}); it needs columns of both files"
         ) from None
@@ -60,6 +62,17 @@ def propensity_distance(
     expected = free * (1 - share) ** 2 * share / total
     spread = np.sqrt(2 * free) * (1 - share) ** 2 * share / total
     return PropensityDistance(pmse, pmse / expected, (pmse - expected) / spread)
+
+
+def _refuse_gaps(predictors: str, both: pd.DataFrame) -> None:
+    """Say which variables of the formula are missing somewhere."""
+    words = set(re.findall(r"\w+", predictors))
+    gaps = [name for name in both if str(name) in words and both[name].isna().any()]
+    if gaps:
+        raise InputError(
+            f"propensity formula {predictors!r}: {listing(gaps)} is missing in some records; fill it and add a column that "
+            "says where it was"
+        )
 
 
 def _variables_of(spec: object, place: int) -> set[str]:

@@ -7,6 +7,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import check_weights
 from riskweighted.common.groups import group_codes
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import World, make_world
 
 __all__ = ["margin_shift", "world_shift"]
@@ -36,7 +37,7 @@ def margin_shift(
     confidential : DataFrame, n rows
     scenario : Scenario
         Numeric synthetic variables are grouped at the quintiles of their values (a value that a fifth of the records holds is a group of
-        its own); the others, and those named in `categorical`, count by level.
+        its own), missing values and special codes apart; the others, and those named in `categorical`, count by level.
     alpha : (n,), or (n, V) where each of the V synthetic variables has weights of its own
         A DataFrame has the synthetic variables as its columns; an array has them in the scenario's order.
     levels : bool, default False
@@ -47,12 +48,12 @@ def margin_shift(
         One row per variable: ``variable``, ``levels`` (their number), ``alpha`` (sum of the weights), ``total_variation`` (half the sum of
         the absolute differences of the shares, in [0, 1]), ``least_ratio`` (the smallest weighted share over its raw one; 0 is a
         category that the weights erase). With ``levels=True`` one row per level: ``variable``, ``level`` (of numbers "1 of 5", from the
-        lowest), ``raw`` and ``weighted`` (shares), ``ratio``.
+        lowest; a special code; "missing"), ``raw`` and ``weighted`` (shares), ``ratio``.
 
     Raises
     ------
     InputError
-        If a column is unknown, a sensitive value is missing or infinite, or weights are of another shape or index, outside [0, 1] or all 0.
+        If a column is unknown, a sensitive value is infinite, or weights are of another shape or index, outside [0, 1] or all 0.
     """
     return world_shift(make_world(confidential, scenario), alpha, levels=levels)
 
@@ -79,14 +80,30 @@ def _own_weights(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray) -> 
 
 def _levels(world: World, name: str, alpha: np.ndarray) -> pd.DataFrame:
     """Raw and weighted share of each level that a variable has."""
-    column, numeric = world.confidential[name], name in world.numeric
-    codes = group_codes([column], _GROUPS, numeric=numeric)[0]
-    found, first, place = np.unique(codes, return_index=True, return_inverse=True)
-    raw, weighted = np.bincount(place) / len(codes), np.bincount(place, weights=alpha) / alpha.sum()
-    shown = [f"{rank} of {len(found)}" for rank in range(1, len(found) + 1)] if numeric else [column.iloc[row] for row in first]
+    place, shown = _groups(world, name)
+    raw, weighted = np.bincount(place) / len(place), np.bincount(place, weights=alpha) / alpha.sum()
     return pd.DataFrame(
         {"variable": name, "level": pd.Series(shown, dtype=object), "raw": raw, "weighted": weighted, "ratio": weighted / raw}
     )
+
+
+def _groups(world: World, name: str) -> tuple[np.ndarray, list[object]]:
+    """The group of each record (n,), and what the groups are called: amounts or levels, then special codes, then missing."""
+    column, scenario = world.confidential[name], world.scenario
+    if name not in world.numeric:
+        codes = group_codes([column], _GROUPS, numeric=False)[0]
+        codes[codes == 0] = codes.max() + 1  # missing, the last one
+        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+        return place, ["missing" if pd.isna(column.iloc[row]) else column.iloc[row] for row in first]
+    own = scenario.statuses(column)
+    quintile = group_codes([pd.Series(own.amounts)], _GROUPS, numeric=True)[0]
+    place = np.empty(len(column), dtype=np.int64)
+    found, place[own.is_amount] = np.unique(quintile, return_inverse=True)
+    shown: list[object] = [f"{rank} of {len(found)}" for rank in range(1, len(found) + 1)]
+    for status in sorted(own.present, key=lambda status: (status == MISSING, status)):
+        place[own.status == status] = len(shown)
+        shown.append(status_name(status, scenario.codes_of(name)))
+    return place, shown
 
 
 def _distance(name: str, table: pd.DataFrame, alpha: np.ndarray) -> dict[str, object]:
