@@ -19,14 +19,27 @@ from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
 from riskweighted.synthesis.drawing import draw_values, random_draws
 from riskweighted.synthesis.posterior import Fit
-from riskweighted.synthesis.recoding import is_number
+from riskweighted.synthesis.recoding import as_floats, is_number
 
-__all__ = ["AnyFit", "ChainFit", "Precision", "Thetas", "block_file"]
+__all__ = [
+    "ROUNDS",
+    "AnyFit",
+    "ChainFit",
+    "Precision",
+    "Thetas",
+    "as_original",
+    "block_file",
+    "empty_values",
+    "named",
+    "outcome_value",
+    "plain_values",
+    "precision_of",
+]
 
 AnyFit: TypeAlias = "Fit | ChainFit"
 Precision: TypeAlias = float | Mapping[str, float] | None
 Thetas = Mapping[str, Draw]  # one posterior draw of every block
-_ROUNDS = 100  # of redrawing what breaks a rule
+ROUNDS = 100  # of redrawing what breaks a rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,33 +179,36 @@ class ChainFit:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
         frame, encoded = self.confidential.copy(), dict(self.prepared.encoded)
         for link in self.prepared.links:
-            frame[link.variable] = self._drawn(link, frame, encoded, thetas, rng, _of(precision, link.variable))
+            frame[link.variable] = self.drawn(link, frame, encoded, thetas, rng, precision)
             if link.variable in self.prepared.recipes:
                 encoded[link.variable] = self.prepared.recipes[link.variable].columns(frame[link.variable])
         return frame
 
-    def _drawn(
+    def drawn(
         self,
         link: Link,
         frame: pd.DataFrame,
         encoded: Mapping[str, np.ndarray],
         thetas: Thetas,
         rng: np.random.Generator,
-        precision: float | None,
+        precision: float | Mapping[str, float] | None = None,
+        rows: np.ndarray | None = None,
     ) -> pd.Series:
-        """A variable for all records of a frame whose earlier variables are synthetic; what breaks a rule is drawn again."""
+        """A variable of a frame whose earlier variables are synthetic, (n,); what breaks a rule is drawn again.
+
+        `rows`: for these alone, the others keep the value of the frame. ``encoded``: the numeric columns of predictors and earlier variables.
+        """
         original, rules = self.confidential[link.variable], self.prepared.chain.rules
-        values = empty_values(link, len(frame))
-        again = np.ones(len(frame), dtype=bool)
-        for _ in range(_ROUNDS):
-            rows = np.flatnonzero(again)
-            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision)
+        values = empty_values(link, len(frame)) if rows is None else plain_values(frame[link.variable], link)
+        rows = np.arange(len(frame)) if rows is None else rows
+        for _ in range(ROUNDS):
+            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
             column = as_original(values, original)
             drawn = frame.assign(**{link.variable: column})
-            again = rules.broken_by(drawn, link.variable)
-            if not again.any():
+            rows = rows[rules.broken_by(drawn, link.variable)[rows]]
+            if not len(rows):
                 return column
-        raise rules.unmet(drawn, link.variable, _ROUNDS)
+        raise rules.unmet(drawn, link.variable, ROUNDS)
 
     def values_at(
         self,
@@ -221,7 +237,7 @@ class ChainFit:
         elif len(left):
             fit = self.fits[link.values.name]
             numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
-            values[left] = named(fit, numbers) if link.levels else fit.rounded(numbers, precision)
+            values[left] = named(fit, numbers) if fit.categories is not None else fit.rounded(numbers, precision)
         return values
 
     def numbers_at(
@@ -280,13 +296,24 @@ def block_file(place: int) -> str:
     return f"{place:03d}.nc"
 
 
-def _of(precision: Precision, variable: str) -> float | None:
+def precision_of(precision: Precision, variable: str) -> float | None:
+    """The precision of a variable, where one is given."""
     return precision.get(variable) if isinstance(precision, Mapping) else precision
 
 
 def empty_values(link: Link, count: int) -> np.ndarray:
     """Room for drawn values: NaN for numbers, None for levels."""
     return np.full(count, None, dtype=object) if link.levels else np.full(count, np.nan)
+
+
+def plain_values(column: pd.Series, link: Link) -> np.ndarray:
+    """A column of the variable in the form of drawn values."""
+    if not link.levels:
+        return as_floats(column).copy()
+    values = empty_values(link, len(column))
+    there = column.notna().to_numpy()
+    values[there] = column[there].astype(object)
+    return values
 
 
 def outcome_value(outcome: object, link: Link) -> object:

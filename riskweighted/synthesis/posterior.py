@@ -86,6 +86,11 @@ class Fit:
         """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
         return len(self.posterior.data_vars) > 0
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Chains and draws of each."""
+        return {name: int(self.posterior.sizes[name]) for name in ("chain", "draw")}
+
     @cached_property
     def categories(self) -> tuple[object, ...] | None:
         """The levels of a categorical target in the order of their codes; None where it is a number."""
