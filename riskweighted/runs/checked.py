@@ -21,6 +21,7 @@ from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.sampling import NUTS
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
@@ -31,6 +32,7 @@ from riskweighted.weights.shift import world_shift
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
 
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
+_SECONDS_PER_PROPOSAL = 1e-8  # one log density among many
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,15 +190,24 @@ def _shift(world: World, alpha: pd.Series) -> tuple[float, float]:
     return float(found["total_variation"]), float(found["least_ratio"])
 
 
+def _seconds(checked: CheckedStudy) -> tuple[float, float]:
+    """A rough range of the running time: draws without chains first, where the model offers them, and chains at worst."""
+    blueprint, study, sampling = checked.model.build(), checked.study, checked.study.sampling
+    terms, schemes = blueprint.density_terms if blueprint else 0, len(study.weights.schemes)
+    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * schemes
+    gradient = 2e-6 + terms * _SECONDS_PER_DENSITY
+    least = 15 + rounds * 7 * gradient
+    if blueprint is not None and blueprint.direct is not None and study.guarantee is None and sampling.engine != NUTS:
+        least = 2 + schemes * (0.1 + sampling.chains * sampling.draws * terms * _SECONDS_PER_PROPOSAL)
+    return least, 40 + rounds * 63 * gradient
+
+
 def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     """Check a study against its data and say what it would do (``--dry-run``).
 
-    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation.
+    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation; or proposals without chains.
     """
     checked = check_study(study, study.read_data() if confidential is None else confidential)
-    blueprint, sampling = checked.model.build(), study.sampling
-    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(study.weights.schemes)
-    gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
     return Plan(
         records=len(checked.world.confidential),
         patterns=len(checked.world.patterns.sizes),
@@ -206,6 +217,6 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         schemes=tuple(study.weights.schemes),
         mean_weight={scheme: float(alpha.mean()) for scheme, alpha in checked.weights.items()},
         shift={scheme: _shift(checked.world, alpha) for scheme, alpha in checked.weights.items()},
-        seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
+        seconds=_seconds(checked),
         sparse_levels=dict(checked.sparse_levels),
     )
