@@ -649,7 +649,7 @@ _FIT = (
     Measure(
         "r-hat",
         "largest R-hat",
-        "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged",
+        "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged; none where no chains were run",
         "Vehtari et al. 2021",
         "worse",
         "diagnostic",
@@ -658,7 +658,7 @@ _FIT = (
     Measure(
         "converged",
         "converged",
-        "R-hat at most 1.02, bulk effective sample size at least 100, no divergence",
+        "R-hat at most 1.02, bulk effective sample size at least 100, no divergence; without chains Pareto k-hat at most 0.7 instead",
         "Vehtari et al. 2021",
         "better",
         "diagnostic",

@@ -13,6 +13,7 @@ from riskweighted.reports.blocks import Term
 from riskweighted.reports.wording import capital, define, define_confidential, rules
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
+from riskweighted.synthesis.loo import K_LIMIT
 
 __all__ = ["RISKIER", "Glossary", "ball_rule"]
 
@@ -68,6 +69,12 @@ _FIXED = {  # by key: title, definition, boundary, direction
         "How many independent draws the correlated draws of all chains are worth, for the bulk or for the tails.",
         f"At least {ESS_LIMIT:g} in the bulk passes.",
         "Higher is better.",
+    ),
+    "pareto-k": (
+        "Pareto k-hat",
+        "Of draws made without chains: the shape of the tail of their importance weights.",
+        f"At most {K_LIMIT:g} passes.",
+        "Lower is better.",
     ),
     "divergences": ("Divergences", "Steps of the sampler that went astray.", "Only 0 passes.", "Lower is better."),
     "overlap": (

@@ -28,6 +28,7 @@ from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_value
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.sampling import NUTS
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.utility.regressions import checked_analyses
@@ -40,6 +41,7 @@ from riskweighted.weights.shift import warn_of_shift, world_shift
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
 
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
+_SECONDS_PER_PROPOSAL = 1e-8  # one log density among many
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,12 +291,14 @@ def _predictors(study: Study, checked: CheckedStudy) -> int:
 
 
 def _seconds(study: Study, model: PreparedModel) -> tuple[float, float]:
-    """From and to how long the fits of one model take, in all schemes."""
+    """From and to how long the fits of one model take, in all schemes: draws without chains where it offers them, chains at worst."""
     blueprint, sampling, schemes = model.build(), study.sampling, len(study.weights.schemes)
-    if blueprint is not None and getattr(blueprint, "direct", None) is not None:
-        return 0.2 * schemes, 3.0 * schemes
+    terms = blueprint.density_terms if blueprint else 0
     rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * schemes
-    gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
+    gradient = 2e-6 + terms * _SECONDS_PER_DENSITY
+    if blueprint is not None and blueprint.direct is not None and study.guarantee is None and sampling.engine != NUTS:
+        least = schemes * (0.1 + sampling.chains * sampling.draws * terms * _SECONDS_PER_PROPOSAL)
+        return least, 2 + 5 * least if study.synthesizer.of_several else 40 + rounds * 63 * gradient
     return 15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient
 
 

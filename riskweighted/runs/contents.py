@@ -25,7 +25,7 @@ __all__ = [
     "weight_name",
 ]
 
-_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences")
+_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences", "pareto_k")
 _CHECKED = ("confidential", "synthetic", "standard_error", "z", "effect", "threshold")
 _MEASURED = ("value", "lower", "upper", "overlap")
 
@@ -42,7 +42,7 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], var
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
     _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name not in (CONVERGED.name, FITS.name)])
-    _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged"), _DIAGNOSTICS)
+    _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged", "engine"), _DIAGNOSTICS)
     _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
     for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes)), ("fit_check", list(schemes))):
         lacking = [label for label in wanted if label not in set(tables[name]["label"])]

@@ -101,9 +101,9 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
     blueprint = model.blueprint
     if blueprint is None:
         raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
-    if blueprint.density is not None:
+    if blueprint.of_vector is not None:
         shapes = free_shapes(blueprint.model)
-        density = blueprint.density
+        density = blueprint.of_vector
         parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = partial(split_vector, shapes=shapes)
         vectors = [np.concatenate([np.ravel(theta[name]) for name in shapes]) for theta in _spread(fit)]
     else:

@@ -44,7 +44,8 @@ class Fit:
     posterior : xr.Dataset
         Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
     diagnostics : DataFrame
-        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged.
+        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
+        "direct"), pareto_k. Direct draws have no r_hat, and chains no pareto_k: NaN.
     random_seed : int or None
         That it was sampled with, where it is known.
     data : str or None
@@ -78,7 +79,7 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence."""
+        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
         return bool(self.diagnostics["converged"].all())
 
     @property
@@ -164,7 +165,8 @@ class Fit:
             precision is then 1.
         parameters : {"draws", "mode"}
             "mode" draws every dataset from the mode of the posterior, as tools do that estimate and plug in: for comparison with them,
-            not for release, since intervals of the combining rules are then too short. For models with a compiled density.
+            not for release, since intervals of the combining rules are then too short. For models with a density of one vector
+            (`Blueprint.of_vector`).
 
         Returns
         -------
@@ -263,6 +265,7 @@ class Fit:
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
+        stored["_engine"] = ("quantity", self.diagnostics["engine"].to_numpy(dtype=str))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
         made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
@@ -276,14 +279,16 @@ def plug_in(fit: Fit) -> dict[str, np.ndarray]:
     Raises
     ------
     InputError
-        If its synthesizer has no compiled density, which is what is maximised.
+        If its synthesizer has no density of one vector, which is what is maximised.
     """
     blueprint = fit.synthesizer.build(fit.prepared)
-    if blueprint is None or blueprint.density is None:
-        raise InputError(f"parameters = 'mode' needs a synthesizer with a compiled density, which {type(fit.synthesizer).__name__} has not")
+    if blueprint is None or blueprint.of_vector is None:
+        raise InputError(
+            f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
+        )
     shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
     size = sum(int(np.prod(shape)) for shape in shapes.values())
-    return split_vector(mode_of(blueprint.density(fit.weights.to_numpy()), size), shapes)
+    return split_vector(mode_of(blueprint.of_vector(fit.weights.to_numpy()), size), shapes)
 
 
 def split_vector(vector: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

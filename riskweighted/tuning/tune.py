@@ -23,7 +23,7 @@ from riskweighted.synthesis.contract import Synthesizer
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.modes import modes_of
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.sampling import AUTO, Sampling
 from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
 from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path
@@ -119,6 +119,7 @@ def tune(
     chains: int = 4,
     cores: int | None = None,
     target_accept: float | None = None,
+    engine: str = AUTO,
     risk_draws: int | None = None,
     survey: str | pd.Series | np.ndarray | None = None,
     random_seed: int | None = None,
@@ -149,7 +150,7 @@ def tune(
         For "overlap", as in `evaluate`.
     fit : Fit, optional
         The unweighted fit of this synthesizer to these data, which is then not sampled again.
-    draws, tune, chains, cores, target_accept
+    draws, tune, chains, cores, target_accept, engine
         See `fit`.
     risk_draws : int, optional
         Posterior draws on which the expected risk of a fit is measured; at most draws x chains. Default: 200, or all there are.
@@ -175,7 +176,7 @@ def tune(
         If a fit did not converge.
     """
     settings = TuningSettings(target, at_most, family, loss, risk_draws)
-    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
+    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
