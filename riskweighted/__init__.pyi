@@ -36,6 +36,7 @@ from .plots.risk import (
 )
 from .plots.risk_utility import plot_risk_utility as plot_risk_utility
 from .plots.sweeps import plot_sweep as plot_sweep
+from .plots.tables import plot_two_way as plot_two_way
 from .plots.utility import (
     plot_density as plot_density,
     plot_ecdf as plot_ecdf,

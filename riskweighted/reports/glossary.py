@@ -144,12 +144,13 @@ class Glossary:
             direction = "Neither high nor low is better by itself."
         return self._add(statistic.label, f"{definition}{own_text}.", boundary, interval, direction)
 
-    def utility(self, statistic: Statistic) -> Term:
-        """A measure of the utility table."""
+    def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
+        """A measure of the utility table; `shared`: one entry for all variables."""
         made = "; ".join(dict.fromkeys(rules(self._run, statistic).values()))
         interval = f"Probability {self._run.study.evaluation.level:g}; {made}." if made else "None is given."
         direction = _DIRECTION.get(statistic.measure.direction, "")
-        return self._add(statistic.name, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
+        title = statistic.label if shared else statistic.name
+        return self._add(title, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
 
     def summary(self, column: SummaryColumn) -> Term:
         """A column of the main table."""
