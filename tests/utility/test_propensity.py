@@ -63,3 +63,9 @@ def test_refuses(formula, message):
     frame = pd.DataFrame({"y": np.arange(20.0), "x": np.arange(20.0) ** 2})
     with pytest.raises(InputError, match=message):
         propensity_distance(frame, frame, formula, ("y",))
+
+
+def test_missing_values_are_named_with_a_remedy():
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "xx": [np.nan] * 4, "y": [1.0, 2.0, 1.0, 2.0]})
+    with pytest.raises(InputError, match=r"'x' is missing in some records; fill it and add a column"):
+        propensity_distance(frame, frame, "x + y", ("x",))
