@@ -11,7 +11,7 @@ import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import kind_of_values, require_columns, require_finite, require_target
-from riskweighted.intruder.disguise import most_categories
+from riskweighted.common.groups import most_categories
 from riskweighted.synthesis.categories import codes_in
 from riskweighted.synthesis.contract import Blueprint, Density, Draw
 from riskweighted.synthesis.coordinates import free_vector

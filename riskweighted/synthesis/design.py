@@ -9,6 +9,7 @@ whose priors stand on the columns as recorded (METHODS section 5.5) use the cent
 import copy
 import re
 import warnings
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,10 @@ class Design(NamedTuple):
         InputError
             If a predictor is absent, missing or infinite, or has a level that the confidential data lack.
         """
+        plain = _plain_columns(self.formula, self.spec, frame)
+        if plain is not None:
+            centred = plain - self.centre
+            return self._replace(centred=centred, whitened=centred @ self.turn)
         _predictors(self.formula, frame, "frame")
         spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
         matrix = _evaluate(self.formula, spec, frame, "frame")
@@ -66,6 +71,27 @@ class Design(NamedTuple):
         if response_name(self.formula) in frame.columns:
             return response_values(self.formula, frame, "frame")
         return np.full(len(frame), np.nan)
+
+
+@lru_cache(maxsize=256)
+def _sum_of_names(formula: str) -> tuple[str, ...] | None:
+    """The columns of a formula that is nothing but their sum; None for any other."""
+    parts = split_formula(formula)
+    terms = [term.strip() for term in parts.right.split("+")]
+    return parts.names if [term.removeprefix("`").removesuffix("`") for term in terms] == list(parts.names) else None
+
+
+def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.ndarray | None:
+    """The predictors of a sum of columns that are all numbers and complete, as formulaic gives them, (m, p); else None."""
+    names = _sum_of_names(formula)
+    if names is None or not isinstance(frame, pd.DataFrame) or len(frame) == 0 or not frame.columns.is_unique:
+        return None
+    if [name.strip("`") for name in spec.column_names[1:]] != list(names) or not set(names) <= set(frame.columns):
+        return None
+    if not all(dtype == np.float64 for dtype in frame.dtypes[list(names)]):
+        return None
+    columns = frame[list(names)].to_numpy(dtype=float)
+    return columns if np.isfinite(columns).all() else None
 
 
 def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:

@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 import pandas as pd
@@ -30,13 +30,16 @@ from riskweighted.synthesis.agreement import (
 )
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, clipped_sum, obstacles, refusal, refuse_dependence
 from riskweighted.synthesis.chains import Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.synthesis.contract import Blueprint, Synthesizer
+from riskweighted.synthesis.contract import Blueprint, Chain, Synthesizer, is_chain
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose, no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.laplace import mode_of
-from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model, refuse_survey
 from riskweighted.synthesis.sampling import Sampling
+
+if TYPE_CHECKING:
+    from riskweighted.synthesis.chain_fit import ChainFit
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
@@ -71,6 +74,7 @@ class CompiledModel:
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
 
     def sample(
         self,
@@ -84,7 +88,8 @@ class CompiledModel:
     ) -> Fit:
         """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
         check_seed(random_seed)
-        checked = _check_alpha(alpha, self.confidential.index)
+        checked = _check_alpha(alpha, self.confidential.index, self.survey)
+        refuse_survey(self.survey, guarantee)
         if (guarantee is None) != (self.censored is None):
             raise InputError(f"guarantee: this model was compiled {'without' if self.censored is None else 'for'} one; compile it again")
         censoring = censor(self.synthesizer, self.prepared, self.confidential, checked, guarantee, L) if guarantee is not None else None
@@ -102,11 +107,13 @@ class CompiledModel:
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
+            fitted = replace(fitted, survey=self.survey)
             _check_contract(fitted, None)
             return fitted
-        posterior, divergences = self._chains(checked.to_numpy(), censoring, sampling, random_seed, progress)
+        weights = checked if self.survey is None else checked * self.survey
+        posterior, divergences = self._chains(weights.to_numpy(), censoring, sampling, random_seed, progress)
         made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data, censoring)
-        fitted = Fit(*made)
+        fitted = Fit(*made, self.survey)
         _check_contract(fitted, self.weighted_sum, self.blueprint, self.censored)
         fitted = replace(fitted, diagnostics=diagnose(_quantities(fitted, self.blueprint.monitored), divergences))
         if not fitted.converged:
@@ -158,18 +165,19 @@ def _check_contract(
     """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
-    check_at_draws(fitted.synthesizer, fitted.prepared, fitted.alpha.to_numpy(), thetas, weighted_sum)
+    check_at_draws(fitted.synthesizer, fitted.prepared, fitted.weights.to_numpy(), thetas, weighted_sum)
     if blueprint is not None:
-        check_density(fitted.synthesizer, blueprint, fitted.alpha.to_numpy(), thetas)
+        check_density(fitted.synthesizer, blueprint, fitted.weights.to_numpy(), thetas)
     if fitted.censoring is not None and censored is not None:
         check_censored(fitted.synthesizer, fitted.prepared, fitted.censoring, fitted.alpha.to_numpy(), thetas, *censored)
         refuse_dependence(fitted.synthesizer, fitted.prepared, fitted.confidential, thetas)
 
 
-def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
-    """Checked weights on the index of the data, not all zero."""
+def _check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index, survey: pd.Series | None) -> pd.Series:
+    """Checked weights on the index of the data, not all zero where the survey weights are above 0."""
     checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
-    if not (checked > 0).any():
+    weighing = checked if survey is None else checked * survey
+    if not (weighing > 0).any():
         raise InputError(
             f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
         )
@@ -191,7 +199,7 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
     key = (model.synthesizer, model.fingerprint, censored)
     if key in _recent:
         _recent.move_to_end(key)
-        return replace(_recent[key], confidential=model.confidential)
+        return replace(_recent[key], confidential=model.confidential, survey=model.survey)
     blueprint = model.build()
     compiled, weighted_sum, clipped = None, None, None
     if blueprint is not None:
@@ -201,7 +209,17 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", total)
         compiled = _compile(blueprint.model) if blueprint.density is None else None
-    made = (model.synthesizer, model.confidential, model.prepared, blueprint, compiled, weighted_sum, model.fingerprint, clipped)
+    made = (
+        model.synthesizer,
+        model.confidential,
+        model.prepared,
+        blueprint,
+        compiled,
+        weighted_sum,
+        model.fingerprint,
+        clipped,
+        model.survey,
+    )
     _recent[key] = CompiledModel(*made)
     while len(_recent) > 4:
         _recent.popitem(last=False)
@@ -217,7 +235,13 @@ def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any
     return Censored(records, compile_clipped_sum(blueprint, total)), total
 
 
-def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame, *, censored: bool = False) -> CompiledModel:
+def compile_model(
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    *,
+    censored: bool = False,
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> CompiledModel:
     """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
 
     Parameters
@@ -226,15 +250,18 @@ def compile_model(synthesizer: Synthesizer, confidential: pd.DataFrame, *, censo
     confidential : DataFrame, n rows
     censored : bool
         Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
+    survey : str, Series or array (n,), optional
+        Survey weights of its fits, see `fit`.
 
     Raises
     ------
     InputError
         Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
     """
-    return compile_prepared(prepare_model(synthesizer, confidential), censored)
+    return compile_prepared(prepare_model(synthesizer, confidential, survey), censored)
 
 
+@overload
 def fit(
     synthesizer: Synthesizer,
     confidential: pd.DataFrame,
@@ -249,16 +276,56 @@ def fit(
     progress: Progress | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
-) -> Fit:
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> Fit: ...
+
+
+@overload
+def fit(
+    synthesizer: Chain,
+    confidential: pd.DataFrame,
+    alpha: pd.DataFrame | pd.Series | np.ndarray | None = None,
+    *,
+    random_seed: int | None = None,
+    draws: int = 500,
+    tune: int = 500,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float | None = None,
+    progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> "ChainFit": ...
+
+
+def fit(
+    synthesizer: Synthesizer | Chain,
+    confidential: pd.DataFrame,
+    alpha: pd.DataFrame | pd.Series | np.ndarray | None = None,
+    *,
+    random_seed: int | None = None,
+    draws: int = 500,
+    tune: int = 500,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float | None = None,
+    progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> "Fit | ChainFit":
     """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).
 
     Parameters
     ----------
-    synthesizer : Synthesizer
-        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``.
+    synthesizer : Synthesizer or Chain
+        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several variables
+        ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
     confidential : DataFrame, n rows
     alpha : Series on the index of `confidential`, array (n,), or None
-        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere.
+        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
+        as its columns or an array in their order; (n,) holds for all of them.
     random_seed : int, optional
         The same seed gives the same draws, whatever the number of cores.
     draws, tune, chains, cores, target_accept
@@ -270,12 +337,20 @@ def fit(
         Alpha must be the same for all records.
     L : int
         The number of datasets that the guarantee is stated for; no more can be drawn from its fit.
+    survey : str, Series or array (n,), optional
+        Survey weights, by the name of their column or as values. Normalised to sum n they multiply alpha in the likelihood, where the
+        product may exceed 1 (METHODS section 12). To let the weight act as a predictor instead, name its column in the formula.
+
+    Returns
+    -------
+    Fit; of a chain a ChainFit, with a fit of its own for every block.
 
     Raises
     ------
     InputError
-        If weights are outside [0, 1], missing, of another length or index, or all zero, or if the data does not
-        suit the synthesizer. Under a guarantee also if anything is taken from the data, all of which it names.
+        If weights are outside [0, 1], missing, of another length or index, or all zero, if survey weights are negative, missing,
+        infinite or all zero, or if the data does not suit the synthesizer.
+        Under a guarantee also if anything is taken from the data, all of which it names.
     ContractError
         If the synthesizer's graph and log_likelihood disagree, alpha does not act, or it draws no n finite values.
 
@@ -286,8 +361,16 @@ def fit(
     """
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
     check_seed(random_seed)
-    checked = _check_alpha(alpha, confidential.index)
-    model = prepare_model(synthesizer, confidential)
+    if is_chain(synthesizer):
+        # Imported late: it fits blocks with what stands here.
+        from riskweighted.synthesis.chain_fitting import fit_chain
+
+        return fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee, survey)
+    single = cast(Synthesizer, synthesizer)
+    if isinstance(alpha, pd.DataFrame):
+        raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
+    model = prepare_model(single, confidential, survey)
+    checked = _check_alpha(alpha, confidential.index, model.survey)
     censoring = model.censor(guarantee, checked, L)
     return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
 
