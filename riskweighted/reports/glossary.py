@@ -105,7 +105,9 @@ def ball_rule(scenario: Scenario) -> str:
     )
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
-    return f"The ball about a confidential value has half-width {width}; {sides}."
+    codes = ", ".join(f"{code:g} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
+    special = f" A missing value is near a missing one only, and a special code ({codes}) near the same code only." if codes else ""
+    return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 
 
 class Glossary:
