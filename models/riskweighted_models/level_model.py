@@ -11,8 +11,8 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns, require_finite
-from riskweighted.intruder.disguise import most_categories
+from riskweighted.common.frames import require_columns, require_finite, require_target
+from riskweighted.common.groups import most_categories
 from riskweighted.synthesis.categories import codes_in
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_vector
@@ -99,7 +99,7 @@ class LevelModel(ABC):
         """Find the levels and each record's, and the distinct designs."""
         require_columns(data, [self.target], "confidential data")
         column = data[self.target]
-        require_finite(column, "confidential data")
+        require_target(column, "confidential data")
         levels = self._levels_of(column)
         fault = f"the setting '{self.kind}s' does not name"
         code = _checked_codes(column, levels, "confidential data", self.kind, fault)

@@ -7,7 +7,15 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 
-__all__ = ["check_weights", "kind_of_values", "require_columns", "require_finite", "require_plain_values"]
+__all__ = [
+    "check_weights",
+    "kind_of_values",
+    "refuse_infinite",
+    "require_columns",
+    "require_finite",
+    "require_plain_values",
+    "require_target",
+]
 
 
 def kind_of_values(column: pd.Series) -> str:
@@ -47,8 +55,24 @@ def require_finite(column: pd.Series, what: str) -> None:
     missing = int(column.isna().sum())
     if missing:
         raise InputError(f"{what}: {column.name!r} is missing in {missing} of {len(column)} records; fill or drop them first")
+    refuse_infinite(column, what)
+
+
+def require_target(column: pd.Series, what: str) -> None:
+    """The same of a variable that is to be synthesized by itself; says what synthesizes missing values."""
+    missing = int(column.isna().sum())
+    if missing:
+        raise InputError(
+            f"{what}: {column.name!r} is missing in {missing} of {len(column)} records; fill or drop them first, or make it one of a "
+            "chain of variables (synthetic = [...]), which synthesizes missing values as missing"
+        )
+    refuse_infinite(column, what)
+
+
+def refuse_infinite(column: pd.Series, what: str) -> None:
+    """Refuse infinite values in a numeric column; missing ones may be there."""
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-        infinite = int(np.isinf(column.to_numpy(dtype=float)).sum())
+        infinite = int(np.isinf(column.to_numpy(dtype=float, na_value=np.nan)).sum())
         if infinite:
             raise InputError(f"{what}: {column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite")
 

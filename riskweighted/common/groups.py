@@ -9,9 +9,16 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import kind_of_values
 
-__all__ = ["group_codes", "group_kind"]
+__all__ = ["group_codes", "group_kind", "most_categories"]
 
 Kind = Literal["numbers", "categories", "nothing"]
+_MOST_SHARE = 0.2  # of the records; text of more different values is a measurement, a name or an amount
+_FEW = 20  # never too many, whatever the number of records
+
+
+def most_categories(n: int) -> int:
+    """How many different values of n records are taken for categories unasked."""
+    return max(_FEW, int(_MOST_SHARE * n))
 
 
 def group_kind(column: pd.Series, what: str) -> Kind:

@@ -104,7 +104,7 @@ def assess(
     Raises
     ------
     InputError
-        If rows cannot be paired, a column is absent, or sensitive values are missing.
+        If rows cannot be paired, a column is absent, or synthetic values are missing where the confidential data has none missing.
     """
     check_count(top, "top")
     check_share(level, "level")
@@ -183,18 +183,26 @@ def _attribution(paired: Paired, level: float) -> Iterator[_Row]:
 
 
 def _canonical(paired: Paired, level: float) -> Iterator[_Row]:
-    """Canonical-correlation measures of the numeric synthetic variables, in the first dataset."""
+    """Canonical-correlation measures of the numeric synthetic variables, in the first dataset, where all are amounts in both files."""
+    world, frame, names = paired.world, paired.frames[0], list(paired.world.numeric)
+    both = [world.scenario.statuses(one[name]).is_amount for one in (world.confidential, frame) for name in names]
+    complete = np.logical_and.reduce(both)
     try:
-        found = canonical_disclosure(paired.world.confidential, paired.frames[0], list(paired.world.numeric))
+        found = canonical_disclosure(world.confidential[complete], frame[complete], names)
     except InputError as error:
         yield _Row(Statistic("canonical-r2"), np.nan, _NONE, "none", f"undefined: {error}")
         return
-    yield _Row(Statistic("canonical-r2"), found.largest, _NONE, "exact")
-    interval = mean_interval(found.probability.to_numpy(), level=level)
-    yield _Row(Statistic("identification-probability"), found.mean_probability, interval, _BY_RECORD)
-    interval = proportion_interval(found.reidentified, len(found.probability), level=level)
-    yield _Row(Statistic("canonical-reidentified"), found.reidentified, interval, _SHARE)
-    yield _Row(Statistic("midp-bound"), found.midp_bound, _NONE, "a bound")
+    count = len(found.probability)
+    values = {
+        "canonical-r2": (found.largest, _NONE, "exact"),
+        "identification-probability": (found.mean_probability, mean_interval(found.probability.to_numpy(), level=level), _BY_RECORD),
+        "canonical-reidentified": (found.reidentified, proportion_interval(found.reidentified, count, level=level), _SHARE),
+        "midp-bound": (found.midp_bound, _NONE, "a bound"),
+    }
+    among = "" if complete.all() else f"; among the {count} of {len(complete)} records whose values are amounts in both files"
+    for key, (value, interval, rule) in values.items():
+        statistic = Statistic(key)
+        yield _Row(statistic, value, interval, rule, f"{statistic.define()}{among}")
 
 
 def _contributions(paired: Paired) -> pd.DataFrame:

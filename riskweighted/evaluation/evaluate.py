@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_seed
+from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.expected import (
@@ -21,12 +21,16 @@ from riskweighted.evaluation.expected import (
     influence_rows,
 )
 from riskweighted.evaluation.fit_statistics import LEAST_TAIL
+from riskweighted.evaluation.regressions import mean_overlaps, regression_rows
 from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.several import has_several, several_risk_rows, several_utility_rows, table_columns
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.survey import checked_design, survey_rows
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.world import World, make_world
+from riskweighted.intruder.statuses import MISSING, status_name
+from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -34,6 +38,7 @@ from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
+from riskweighted.utility.regressions import checked_analyses
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
@@ -85,6 +90,9 @@ def evaluate(
     quantiles: Sequence[float] = EvaluationSettings.quantiles,
     regression: str | None = EvaluationSettings.regression,
     coefficient: str | None = EvaluationSettings.coefficient,
+    regressions: Sequence[str] = EvaluationSettings.regressions,
+    survey: str | None = EvaluationSettings.survey,
+    strata: str | None = EvaluationSettings.strata,
     resamples: int = EvaluationSettings.resamples,
     level: float = EvaluationSettings.level,
     threshold: float = EvaluationSettings.threshold,
@@ -92,6 +100,7 @@ def evaluate(
     fits: Mapping[str, "Fit"] | None = None,
     risk_draws: int | None = EvaluationSettings.risk_draws,
     cluster: str | None = EvaluationSettings.cluster,
+    unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -110,8 +119,11 @@ def evaluate(
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
     baseline_risk : Series (n,), optional
         Risk of every record under it, where `synthetic` does not hold it.
-    quantiles, regression, coefficient, resamples, level, threshold, increase, risk_draws, cluster
+    quantiles, regression, coefficient, regressions, survey, strata, resamples, level, threshold, increase, risk_draws, cluster
         See `EvaluationSettings`.
+    unaltered : sequence of str, optional
+        Columns that are not synthesized, whose tables with the synthesized variables are compared where these are two or more; by default
+        the known variables.
     fits : mapping of label to Fit, optional
         The fits that labels of `synthetic` were drawn from.
     random_seed : int, optional
@@ -133,6 +145,9 @@ def evaluate(
         quantiles=quantiles,
         regression=regression,
         coefficient=coefficient,
+        regressions=regressions,
+        survey=survey,
+        strata=strata,
         resamples=resamples,
         level=level,
         threshold=threshold,
@@ -142,6 +157,7 @@ def evaluate(
     )
     if cluster is not None:
         require_columns(confidential, [cluster], "confidential data")
+    require_columns(confidential, check_names(() if unaltered is None else unaltered, "unaltered"), "confidential data (unaltered)")
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
@@ -154,6 +170,7 @@ def evaluate(
         mechanisms=None if fits is None else {name: find_mechanism(name, fit, world, settings, random_seed) for name, fit in fits.items()},
         baseline=baseline,
         baseline_risk=baseline_risk,
+        unaltered=unaltered,
         random_seed=random_seed,
         progress=progress,
     )
@@ -168,6 +185,7 @@ def evaluate_world(
     mechanisms: Mapping[str, Mechanism] | None = None,
     baseline: str | None = None,
     baseline_risk: pd.Series | None = None,
+    unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -177,12 +195,22 @@ def evaluate_world(
     check_seed(random_seed)
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
     every = {CONFIDENTIAL: [world.confidential], **labelled}
+    design = checked_design(world.confidential, settings, world.scenario.synthetic)
+    analyses = checked_analyses(
+        world.confidential, settings.regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes}
+    )
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
+    crossed = table_columns(world, unaltered) if has_several(world) else ()
     for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
         if label != CONFIDENTIAL:
             records[label] = identification_risks(world.pair(frames)).mean(axis=0)
         utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
+        if design is not None:
+            utility += survey_rows(label, world, frames, settings, design)
+        utility += regression_rows(label, analyses, frames, design, settings.level)
+        if has_several(world):
+            utility += several_utility_rows(label, world, frames, crossed)
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
@@ -193,11 +221,14 @@ def evaluate_world(
         if mechanisms is not None:
             risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+        if has_several(world):
+            risk += several_risk_rows(label, Paired(world, tuple(every[label])), records[label].to_numpy(), groups.isolated)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
-    return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records, by_record)
+    compared = list(_with_overlap(utility))
+    return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
 
 
 def _mechanism_rows(
@@ -268,10 +299,14 @@ def _utility_rows(
 ) -> Iterator[dict[str, Any]]:
     """Every numeric synthetic variable, every categorical one, then the regression."""
     for name in world.numeric:
-        values = [frame[name].to_numpy(dtype=float) for frame in frames]
+        own, theirs = (world.scenario.statuses(world.confidential[name]), [world.scenario.statuses(frame[name]) for frame in frames])
+        amounts = [one.amounts for one in theirs]
         if label != CONFIDENTIAL:
-            yield from _distance_rows(label, name, world.confidential[name].to_numpy(dtype=float), values)
-        yield from _estimate_rows(label, name, values, settings, rng)
+            yield from _distance_rows(label, name, own.amounts, amounts)
+        yield from _estimate_rows(label, name, amounts, settings, rng)
+        for status in (status for status in own.present if (own.status == status).sum() >= LEAST_TAIL):
+            statistic = Statistic("missing-share", name, term=status_name(status, world.scenario.codes_of(name)))
+            yield _share_row(label, statistic, [one.status == status for one in theirs], settings, rng)
     for name in (name for name in world.scenario.synthetic if name not in world.numeric):
         yield from _level_rows(label, world.confidential[name], [frame[name] for frame in frames], settings, rng)
     if analysis is not None:
@@ -291,7 +326,7 @@ def _distance_rows(label: str, variable: str, confidential: np.ndarray, values: 
 def _level_rows(
     label: str, confidential: pd.Series, columns: list[pd.Series], settings: EvaluationSettings, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
-    """Distance of the shares of the levels of one variable, then the share of each that 10 confidential records hold."""
+    """Distance of the shares of the levels of one variable, then the share of each, missing too, that 10 confidential records hold."""
     name, held = str(confidential.name), confidential.value_counts() >= LEAST_TAIL
     levels = held.index[held].tolist()
     ordered = confidential.cat.categories if isinstance(confidential.dtype, pd.CategoricalDtype) else sorted(levels, key=str)
@@ -300,8 +335,18 @@ def _level_rows(
         yield measured(label, statistic, mean_total_variation(confidential, columns), statistic.define())
     for level in (level for level in ordered if level in levels):
         statistic = Statistic("level-share", name, term=str(level))
-        having = [(column == level).to_numpy(dtype=float) for column in columns]
-        yield _interval_row(label, statistic, pooled_bootstrap(having, None, rng, resamples=settings.resamples, level=settings.level))
+        yield _share_row(label, statistic, [column.astype(object) == level for column in columns], settings, rng)
+    if confidential.isna().sum() >= LEAST_TAIL:
+        statistic = Statistic("missing-share", name, term=status_name(MISSING, ()))
+        yield _share_row(label, statistic, [column.isna() for column in columns], settings, rng)
+
+
+def _share_row(
+    label: str, statistic: Statistic, having: Sequence[pd.Series | np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
+) -> dict[str, Any]:
+    """The share of the records (n,) that have something, in each of L datasets."""
+    counted = [np.asarray(own, dtype=float) for own in having]
+    return _interval_row(label, statistic, pooled_bootstrap(counted, None, rng, resamples=settings.resamples, level=settings.level))
 
 
 def _estimate_rows(

@@ -29,6 +29,7 @@ __all__ = [
     "find_mechanism",
     "groups_of",
     "influence_rows",
+    "top_amounts",
 ]
 
 RISES = (0.05, 0.1, 0.25)  # over the unweighted fit, counted
@@ -71,10 +72,18 @@ class Groups:
     top: np.ndarray | None = field(repr=False)
 
 
+def top_amounts(world: World) -> np.ndarray:
+    """Which records hold the largest hundredth of the amounts of the one numeric synthetic variable; booleans (n,)."""
+    (name,) = world.numeric
+    own = world.scenario.statuses(world.confidential[name])
+    top = own.is_amount
+    top[top] = top_values(own.amounts)
+    return top
+
+
 def groups_of(world: World, confidential_risk: np.ndarray) -> Groups:
     """The groups of records whose mean risk is reported."""
-    values = world.confidential[world.numeric[0]].to_numpy(dtype=float) if len(world.numeric) == 1 else None
-    return Groups(isolated_records(confidential_risk), None if values is None else top_values(values))
+    return Groups(isolated_records(confidential_risk), top_amounts(world) if len(world.numeric) == 1 else None)
 
 
 class _Estimate(NamedTuple):

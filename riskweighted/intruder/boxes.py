@@ -1,7 +1,8 @@
 """Balls of several numeric variables: boxes, each an intersection of one run per variable.
 
 Two variables: a sweep over the first one's sorted places with a Fenwick tree over the second one's, O(n log n).
-Three and more: each box scans the run of its first variable and asks the others, O(n * length of that run).
+Three and more, d of them: a k-d tree over the places, at most O(n^(1 - 1/d)) nodes a box, so O(n^(2 - 1/d)) in all whatever the values, and
+O(d n) memory. That is n^1.67 for three and n^1.75 for four; small boxes of uncorrelated values cost far less.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from riskweighted.intruder.intervals import Runs
-from riskweighted.intruder.kernels.boxes import Asked, Swept, scan_covering, scan_sums, sweep_covering, sweep_sums
+from riskweighted.intruder.kernels.boxes import Asked, Swept, sweep_covering, sweep_sums
+from riskweighted.intruder.kernels.tree import Tree, cover_boxes, grow_tree, sum_boxes
 
 __all__ = ["Boxes"]
 
@@ -35,13 +37,11 @@ class Boxes:
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sum over the candidates in each record's box of their weights (n,); exact for integers, else float64."""
         weights = weights if np.issubdtype(weights.dtype, np.integer) else weights.astype(float)
-        sums = sweep_sums if len(self.runs) == 2 else scan_sums
-        return sums(self._swept, self._asked, weights)
+        return sweep_sums(self._swept, self._asked, weights) if len(self.runs) == 2 else sum_boxes(self._tree, *self._ends, weights)
 
     def covering(self) -> np.ndarray:
         """Number of boxes that hold each candidate, (n,)."""
-        covering = sweep_covering if len(self.runs) == 2 else scan_covering
-        return covering(self._swept, self._asked)
+        return sweep_covering(self._swept, self._asked) if len(self.runs) == 2 else cover_boxes(self._tree, *self._ends)
 
     @property
     def _swept(self) -> Swept:
@@ -51,5 +51,14 @@ class Boxes:
 
     @property
     def _asked(self) -> Asked:
-        rest = self.runs[1:]
-        return Asked(np.stack([r.place for r in rest]), np.stack([r.first for r in rest]), np.stack([r.last for r in rest]))
+        two = self.runs[1]
+        return Asked(two.place, two.first, two.last)
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return grow_tree(np.stack([runs.order for runs in self.runs]), np.stack([runs.place for runs in self.runs]))
+
+    @property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """First place in and first place after each box, (n, d) each."""
+        return np.stack([runs.first for runs in self.runs], axis=1), np.stack([runs.last for runs in self.runs], axis=1)

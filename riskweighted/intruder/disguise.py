@@ -5,11 +5,10 @@ import re
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.groups import most_categories
 
-__all__ = ["most_categories", "refuse_disguised_numbers"]
+__all__ = ["refuse_disguised_numbers"]
 
-MOST_DISTINCT_SHARE = 0.2  # of the records; text of more different values is a measurement, a name or an amount
-_FEW_DISTINCT = 20  # never too many, whatever the number of records
 _CURRENCY = r"(?:[$\u00a2-\u00a5\u20a0-\u20cf]|[A-Z]{3}|(?:R|kr|z\u0142|CHF|Fr|Rs)\.?)"
 _GROUPED = r"\d{1,3}(?:[,.'\u2019_ \u00a0\u2009\u202f]\d{3})+"
 _INDIAN = r"\d{1,2}(?:,\d{2})+,\d{3}"
@@ -22,11 +21,6 @@ _TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*(?:[AaPp][Mm])?(?:Z|[-+
 _DATE = re.compile(
     rf"(?:\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{2,4}}){_TIME}", re.IGNORECASE
 )
-
-
-def most_categories(n: int) -> int:
-    """How many different values of n records are taken for categories unasked."""
-    return max(_FEW_DISTINCT, int(MOST_DISTINCT_SHARE * n))
 
 
 def refuse_disguised_numbers(column: pd.Series, what: str) -> None:

@@ -1,11 +1,12 @@
 """Which records lie in whose ball: sort once, search twice, and let prefix sums do the rest.
 
-Records are sorted by cell (known pattern, then the synthetic variables matched by equality) and value, so that the
-records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is arithmetic on
-runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
+Records are sorted by cell (known pattern, then what is matched by equality: categories, and whether a number is an amount, missing or a
+special code) and value, so that the records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is
+arithmetic on runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
 box, an intersection of runs: `riskweighted.intruder.boxes`.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,8 +16,9 @@ from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.patterns import Patterns, cells
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import Statuses
 
-__all__ = ["Neighbourhood", "Neighbours", "find_neighbours"]
+__all__ = ["Compared", "Neighbourhood", "Neighbours", "compared_values", "find_neighbours"]
 
 
 class Neighbourhood(NamedTuple):
@@ -50,6 +52,31 @@ class Neighbours(Protocol):
         """Number of balls that hold each candidate, (n,)."""
 
 
+class Compared(NamedTuple):
+    """The synthetic variables of n records with a ball and of m candidates.
+
+    ``equal``: what is matched by equality, each (n + m,), the n first; ``amounts``: of each numeric variable, those of either side.
+    """
+
+    equal: list[pd.Series]
+    amounts: dict[str, tuple[Statuses, Statuses]]
+
+
+def compared_values(centres: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario) -> Compared:
+    """What is matched by equality and what in a ball; a number that is no amount is matched by its status."""
+    numeric = [name for name in scenario.synthetic if scenario.is_numeric(centres[name])]
+    amounts = {name: (scenario.statuses(centres[name]), scenario.statuses(candidates[name])) for name in numeric}
+
+    def equal() -> Iterator[pd.Series]:
+        for name in scenario.synthetic:
+            if name not in amounts:
+                yield pd.concat([centres[name], candidates[name]], ignore_index=True)
+            elif any(own.present for own in amounts[name]):
+                yield pd.Series(np.concatenate([own.status for own in amounts[name]]))
+
+    return Compared(list(equal()), amounts)
+
+
 def find_neighbours(confidential: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Neighbours:
     """For each confidential record, which candidates of its pattern lie in its ball.
 
@@ -63,17 +90,14 @@ def find_neighbours(confidential: pd.DataFrame, candidates: pd.DataFrame, scenar
     patterns : Patterns
         Of the known variables, which are not synthesized: one code serves a record on both sides.
     """
-    numeric = [name for name in scenario.synthetic if scenario.is_numeric(confidential[name])]
-    by_equality = [name for name in scenario.synthetic if name not in numeric]
-    n = len(confidential)
-    both = (pd.concat([confidential[name], candidates[name]], ignore_index=True) for name in by_equality)
-    cell = cells(both, np.concatenate([patterns.codes, patterns.codes]))
+    compared, n = compared_values(confidential, candidates, scenario), len(confidential)
+    cell = cells(compared.equal, np.concatenate([patterns.codes, patterns.codes]))
     centre_cell, cell = cell[:n], cell[n:]
-    if not numeric:
+    if not compared.amounts:
         everywhere = np.zeros(n)
         return find_runs(centre_cell, cell, everywhere, everywhere, everywhere)
     runs = []
-    for name in numeric:
-        balls = scenario.balls(name, confidential[name].to_numpy(dtype=float))
-        runs.append(find_runs(centre_cell, cell, candidates[name].to_numpy(dtype=float), balls.lower, balls.upper))
+    for name, (own, theirs) in compared.amounts.items():
+        balls = scenario.balls(name, own.values)
+        runs.append(find_runs(centre_cell, cell, theirs.values, balls.lower, balls.upper))
     return runs[0] if len(runs) == 1 else Boxes(tuple(runs))

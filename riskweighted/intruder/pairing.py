@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
-from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import MISSING, status_name
 
-__all__ = ["Frames", "as_frames", "check_synthetic", "pair"]
+__all__ = ["Frames", "as_frames", "check_synthetic", "check_values", "pair"]
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame]
 
@@ -95,6 +96,28 @@ def _comparable(column: pd.Series, like: pd.Series) -> pd.Series:
     return converted
 
 
+def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenario, what: str) -> None:
+    """Refuse infinite values of a synthetic variable, and missing values and special codes of which the confidential column has none."""
+    n, missing = len(synthetic), int(synthetic.isna().sum())
+    if missing and not confidential.isna().any():
+        raise InputError(
+            f"{what}: {synthetic.name!r} is missing in {missing} of {n} records and in none of the confidential data; fill or "
+            "drop them first"
+        )
+    refuse_infinite(synthetic, what)
+    if not scenario.is_numeric(confidential):
+        return
+    own, theirs = scenario.statuses(confidential), scenario.statuses(synthetic)
+    for status in sorted({*theirs.present} - {MISSING, *own.present}):
+        code = status_name(status, scenario.codes_of(str(synthetic.name)))
+        count = int((theirs.status == status).sum())
+        raise InputError(
+            f"{what}: {synthetic.name!r} is the special code {code} in {count} of {n} records and in none of the confidential data"
+        )
+    if not theirs.is_amount.any():
+        raise InputError(f"{what}: {synthetic.name!r} holds missing values and special codes only, the confidential data amounts too")
+
+
 def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str) -> None:
     """Refuse a synthetic frame whose rows do not pair with the confidential ones.
 
@@ -110,7 +133,7 @@ def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenari
         numeric = scenario.is_numeric(confidential[name])
         if numeric != scenario.is_numeric(synthetic[name]):
             raise InputError(f"{what}: {name!r} has dtype {synthetic[name].dtype}, the confidential data {confidential[name].dtype}")
-        require_finite(synthetic[name], what)
+        check_values(confidential[name], synthetic[name], scenario, what)
     stacked = [pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in scenario.known]
     codes = cells(stacked, np.zeros(2 * len(confidential), dtype=np.int64))
     altered = int((codes[: len(confidential)] != codes[len(confidential) :]).sum())

@@ -13,12 +13,12 @@ __all__ = ["point_balls", "warn_of_unscored"]
 
 
 def point_balls(confidential: pd.DataFrame, scenario: Scenario, variable: str) -> np.ndarray:
-    """Which records' ball of a numeric variable holds one value only although its radius is positive, (n,)."""
-    values = confidential[variable].to_numpy(dtype=float)
+    """Which records' ball of a numeric variable holds one value only although its radius is positive, (n,); none without an amount."""
+    own = scenario.statuses(confidential[variable])
     if scenario.radius_of(variable) == 0:  # equality is what was asked for
-        return np.zeros(len(values), dtype=bool)
-    balls = scenario.balls(variable, values)
-    points: np.ndarray = balls.upper <= balls.lower
+        return np.zeros(len(own.values), dtype=bool)
+    balls = scenario.balls(variable, own.values)
+    points: np.ndarray = (balls.upper <= balls.lower) & own.is_amount
     return points
 
 
@@ -44,8 +44,8 @@ def warn_of_unscored(confidential: pd.DataFrame, scenario: Scenario, frames: Seq
         points = point_balls(confidential, scenario, name)
         if not points.any():
             continue
-        hit = np.unique(confidential[name].to_numpy(dtype=float)[points])
-        if any(np.isin(frame[name].to_numpy(dtype=float), hit).any() for frame in frames or ()):
+        hit = np.unique(scenario.statuses(confidential[name]).values[points])
+        if any(np.isin(scenario.statuses(frame[name]).amounts, hit).any() for frame in frames or ()):
             continue
         draws = "a model that draws from a density hits zero never" if frames is None else "no synthetic value is exactly zero"
         warnings.warn(

@@ -1,16 +1,18 @@
 """The intruder's scenario: what is known, what is synthesized, and how close counts as close."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns, require_finite
-from riskweighted.intruder.disguise import most_categories, refuse_disguised_numbers
+from riskweighted.common.frames import refuse_infinite, require_columns
+from riskweighted.common.groups import most_categories
+from riskweighted.intruder.disguise import refuse_disguised_numbers
+from riskweighted.intruder.statuses import Statuses, check_codes, find_statuses
 
 __all__ = ["Balls", "Scenario"]
 
@@ -37,7 +39,7 @@ class Scenario:
         a missing value is a level of its own. Empty: all records form one pattern.
     synthetic : str or sequence of str
         Variables that are replaced. A numeric one is matched inside a ball around the confidential value, any
-        other one (text, category, boolean, or named in `categorical`) by equality.
+        other one (text, category, boolean, or named in `categorical`) by equality. A missing value is near a missing one only.
     radius : float or mapping of str to float, default 0.2
         Half-width of the ball: a share of abs(y) (``radius_kind="relative"``, S003: 20 % of income) or a number in
         the variable's own units (``"absolute"``). A mapping gives one radius per numeric synthetic variable.
@@ -54,6 +56,9 @@ class Scenario:
     categorical : str or sequence of str
         Synthetic variables to be matched by equality although they look like measurements: numbers that are codes, or text of more
         different values than a fifth of the records (and than 20).
+    codes : mapping of str to float or sequence of float
+        Special codes of numeric synthetic variables, such as -8 for "does not apply". They are no amounts: a code is near the same code
+        only, whatever the radius, and no amount is near it.
     allow_wide : bool, default False
         Whether a relative radius may be 1 or more, which leaves hardly any value outside and so protects nobody.
 
@@ -71,6 +76,7 @@ class Scenario:
     singletons: Literal["protect", "paper", "error"] = "protect"
     min_radius: float = 0.0
     categorical: Sequence[str] = ()
+    codes: Mapping[str, float | Sequence[float]] = field(default_factory=dict, hash=False)
     allow_wide: bool = False
 
     def __post_init__(self) -> None:
@@ -89,6 +95,11 @@ class Scenario:
             check_number(radius, "radius", least=0)
         for kind in self._by_variable("radius_kind"):
             check_choice(kind, _KINDS, "radius_kind")
+        object.__setattr__(self, "codes", check_codes(self.codes))
+        self._require_synthetic(self.codes, "codes")
+        both = [name for name in self.codes if name in self.categorical]
+        if both:
+            raise InputError(f"codes names {listing(both)}, which categorical matches by equality anyway; name it in one of them")
         self._refuse_wide()
 
     def _refuse_wide(self) -> None:
@@ -117,6 +128,28 @@ class Scenario:
         object.__setattr__(self, what, dict(given))
         return list(given.values())
 
+    def only(self, variables: str | Sequence[str]) -> "Scenario":
+        """The same scenario for some of the synthetic variables; what any setting says of the others is left out.
+
+        Raises
+        ------
+        InputError
+            If `variables` names none, or one that is not synthetic.
+        """
+        kept = check_names(variables, "variables")
+        self._require_synthetic(kept, "variables")
+        if not kept:
+            raise InputError(f"variables names none; valid are the synthetic variables {listing(self.synthetic)}")
+        dropped = set(self.synthetic) - set(kept)
+        restricted: dict[str, Any] = {}
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if isinstance(value, Mapping):
+                restricted[setting.name] = {name: own for name, own in value.items() if name not in dropped}
+            elif isinstance(value, tuple):
+                restricted[setting.name] = tuple(name for name in value if name not in dropped)
+        return replace(self, **restricted)
+
     def radius_of(self, variable: str) -> float:
         """The radius for one numeric synthetic variable."""
         if not isinstance(self.radius, Mapping):
@@ -135,8 +168,17 @@ class Scenario:
         numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
         return numeric and column.name not in self.categorical
 
+    def codes_of(self, variable: str) -> tuple[float, ...]:
+        """The special codes of a numeric synthetic variable."""
+        given: tuple[float, ...] = self.codes.get(variable, ())  # type: ignore[assignment]  # as `check_codes` leaves them
+        return given
+
+    def statuses(self, column: pd.Series) -> Statuses:
+        """Which values of a numeric synthetic variable are amounts, missing or special codes, and the amounts; (n,) each."""
+        return find_statuses(column, self.codes_of(str(column.name)))
+
     def balls(self, variable: str, values: np.ndarray) -> Balls:
-        """Ball of every record (METHODS section 1): [y - r abs(y), y + r abs(y)] on the original scale.
+        """Ball of every amount (METHODS section 1): [y - r abs(y), y + r abs(y)] on the original scale.
 
         An open ball is returned as the closed one between the next floating-point numbers, so that one search
         serves both rules. Every record lies in its own ball.
@@ -152,12 +194,27 @@ class Scenario:
         return Balls(lower, upper)
 
     def check(self, data: pd.DataFrame, what: str = "confidential data") -> None:
-        """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values."""
+        """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values.
+
+        Missing values and special codes are usable; a variable of nothing else is not.
+        """
         require_columns(data, (*self.known, *self.synthetic), what)
         for name in self.synthetic:
             if name not in self.categorical:
                 _require_plain(data[name], what)
-            require_finite(data[name], what)
+            self._require_values(data[name], what)
+
+    def _require_values(self, column: pd.Series, what: str) -> None:
+        n, missing = len(column), int(column.isna().sum())
+        if missing == n:
+            raise InputError(f"{what}: {column.name!r} is missing in {n} of {n} records; leave it out of synthetic")
+        if not self.is_numeric(column):
+            if column.name in self.codes:
+                raise InputError(f"{what}: {column.name!r} has dtype {column.dtype}, but codes names it: special codes are for numbers")
+            return
+        refuse_infinite(column, what)
+        if not self.statuses(column).is_amount.any():
+            raise InputError(f"{what}: {column.name!r} holds missing values and special codes only; name it in categorical, without codes")
 
 
 def _require_plain(column: pd.Series, what: str) -> None:

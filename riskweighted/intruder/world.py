@@ -4,7 +4,7 @@ Every measure and every weight starts from this frozen value and from synthetic 
 checked or coded twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pa
 from riskweighted.intruder.patterns import Patterns, known_patterns
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import Statuses
 
 __all__ = ["Paired", "World", "make_world"]
 
@@ -55,10 +56,15 @@ class World:
         """The same records under another scenario, for example another radius; only what differs is checked and coded anew."""
         if scenario == self.scenario:
             return self
-        same = (self.scenario.known, self.scenario.synthetic, self.scenario.categorical)
-        if (scenario.known, scenario.synthetic, scenario.categorical) == same:
+        same = (self.scenario.known, self.scenario.synthetic, self.scenario.categorical, self.scenario.codes)
+        if (scenario.known, scenario.synthetic, scenario.categorical, scenario.codes) == same:
             return World(self.confidential, scenario, self.patterns)
         return make_world(self.confidential, scenario)
+
+    def only(self, variables: str | Sequence[str]) -> "World":
+        """The same records where only these of the synthetic variables are matched; nothing is checked or coded anew."""
+        scenario = self.scenario.only(variables)
+        return self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
 
     def pair(self, synthetic: Frames) -> "Paired":
         """Synthetic data whose rows pair with the confidential ones by index.
@@ -66,7 +72,8 @@ class World:
         Raises
         ------
         InputError
-            If a dataset has other rows, lacks a column, has missing or infinite values, or other known values.
+            If a dataset has other rows, lacks a column, has infinite values, missing ones or special codes where the confidential column
+            has none, or other known values.
         """
         frames = as_frames(synthetic)
         for number, frame in enumerate(frames, start=1):
@@ -89,13 +96,21 @@ class Paired:
     def __len__(self) -> int:
         return len(self.frames)
 
+    def only(self, variables: str | Sequence[str]) -> "Paired":
+        """The same datasets where only these of the synthetic variables are matched."""
+        return Paired(self.world.only(variables), self.frames)
+
     def neighbours(self) -> Iterator[Neighbours]:
         """Who lies in whose ball, dataset by dataset; not kept, since L of them are large."""
         return (self.world.find(frame) for frame in self.frames)
 
     def values(self, variable: str) -> list[np.ndarray]:
-        """A numeric variable of every dataset, each (n,)."""
-        return [frame[variable].to_numpy(dtype=float) for frame in self.frames]
+        """A numeric variable of every dataset as it stands there, special codes among the amounts, NaN where missing; each (n,)."""
+        return [frame[variable].to_numpy(dtype=float, na_value=np.nan) for frame in self.frames]
+
+    def statuses(self, variable: str) -> list[Statuses]:
+        """The same told apart: amounts, missing values and special codes."""
+        return [self.world.scenario.statuses(frame[variable]) for frame in self.frames]
 
 
 def make_world(confidential: pd.DataFrame, scenario: Scenario) -> World:
@@ -104,7 +119,8 @@ def make_world(confidential: pd.DataFrame, scenario: Scenario) -> World:
     Raises
     ------
     InputError
-        If a column is absent or stands there twice, the data are empty, or sensitive values are missing, infinite or text numbers.
+        If a column is absent or stands there twice, the data are empty, or sensitive values are infinite, text numbers, or missing in all
+        records.
     """
     if not isinstance(scenario, Scenario):
         raise InputError(f"scenario must be a Scenario, got {type(scenario).__name__}")

@@ -145,7 +145,7 @@ def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bin
         return None
     values = np.empty((posterior.sizes["chain"], posterior.sizes["draw"]))
     for chain, draw in np.ndindex(values.shape):
-        values[chain, draw] = fitted.alpha.to_numpy() @ fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
+        values[chain, draw] = fitted.weights.to_numpy() @ fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
     return rank_histogram(values, bins)
 
 

@@ -23,12 +23,12 @@ from riskweighted.plots.style import (
 
 __all__ = ["OTHERS", "level_shares", "merged_levels", "plot_levels"]
 
-OTHERS = "other levels"
+OTHERS, MISSING = "other levels", "missing"
 _BAR = 0.8
 
 
 def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str]:
-    """The name under which each level is shown, in the order of an ordered or categorical dtype, else by name.
+    """The name under which each level is shown, in the order of an ordered or categorical dtype, else by name; missing is a level.
 
     Levels of fewer than `minimum_count` records are shown together; where these are fewer too, so is the smallest of the others.
 
@@ -37,13 +37,13 @@ def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str
     InputError
         If fewer than two names are left.
     """
-    counts = values.value_counts()
+    categories = [*values.cat.categories, MISSING] if isinstance(values.dtype, pd.CategoricalDtype) else None
+    counts = _filled(values).value_counts()
     counts = counts[counts > 0].sort_values(kind="stable")
     few = list(counts.index[counts < minimum_count])
     while few and counts[few].sum() < minimum_count and len(few) < len(counts):
         few.append(counts.index[len(few)])
-    categories = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else sorted(counts.index, key=str)
-    kept = {level: str(level) for level in categories if level in counts.index and level not in few}
+    kept = {level: str(level) for level in categories or sorted(counts.index, key=str) if level in counts.index and level not in few}
     found = kept | dict.fromkeys(few, OTHERS)
     if len(set(found.values())) < 2:
         raise InputError(f"fewer than 2 levels of {values.name!r} are held by {minimum_count} records or more, so none is shown")
@@ -53,8 +53,13 @@ def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str
 def level_shares(values: pd.Series, names: Mapping[object, str]) -> np.ndarray:
     """Shares of the records under each name, in their order, (k,); a level that is not among the names counts as another one."""
     shown = list(dict.fromkeys(names.values()))
-    found = values.astype(object).map(names).fillna(OTHERS)
+    found = _filled(values).map(names).fillna(OTHERS)
     return np.array([float((found == name).mean()) for name in shown])
+
+
+def _filled(values: pd.Series) -> pd.Series:
+    """The levels as objects, missing ones by a name."""
+    return values.astype(object).where(values.notna(), MISSING)
 
 
 def plot_levels(

@@ -156,7 +156,7 @@ def numbers(column: pd.Series, what: str) -> np.ndarray:
     values: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
     unusable = int((~np.isfinite(values)).sum())
     if unusable:
-        raise InputError(f"{what} must be finite: {unusable} of {len(values)} are missing or infinite")
+        raise InputError(f"{what} must be finite: {unusable} of {len(values)} are missing or infinite; leave these out")
     return values
 
 

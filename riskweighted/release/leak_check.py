@@ -97,13 +97,14 @@ def gather_secrets(
     InputError
         If the data is not the one that the run was made from.
     """
-    model, target, posteriors = prepare_model(run.study.make_synthesizer(), confidential), run.study.target, run.posteriors
+    model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
+    target, posteriors = run.study.target, run.posteriors
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
     levels, values = categories_of(model.synthesizer, model.prepared), target_numbers(model.synthesizer, model.prepared, confidential)
-    given, precision, chance = run.study.guarantee, run.study.release.precision, {}
+    given, precision, chance = run.study.guarantee, run.study.release.precision_of(target), {}
     if levels is None and precision is None:
         precision = find_precision(confidential[target]) if given is None else 1.0  # of whole numbers, which alone need not state one
     for scheme in schemes:
@@ -196,10 +197,10 @@ def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: C
         drawn = _codes(column, secrets.levels)
         if (drawn < 0).any():
             raise refusal(name, f"values of {secrets.target!r} that are missing or no levels of it")
-    elif not pd.api.types.is_numeric_dtype(column.dtype) or column.isna().any():
+    elif not pd.api.types.is_numeric_dtype(column.dtype) or (column.isna().any() and not secrets.confidential[secrets.target].isna().any()):
         raise refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
     else:
-        drawn = column.to_numpy(dtype=float)
+        drawn = column.to_numpy(dtype=float, na_value=np.nan)
     half = secrets.confidential[secrets.target].dtype == np.float32
     found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record, resolution=1e-6 if half else 1e-12)
     if found:

@@ -8,6 +8,7 @@ Every test counts something over the records (or correlates) and compares it wit
   and wider tolerances are compared with the fresh draws themselves;
 - records with one and the same ratio to, or difference from, the confidential value, whatever it is;
 - confidential values that stand in other rows;
+- missing values in the rows whose confidential value is missing;
 - the order of the records, and that of the low digits; low digits that are those of the confidential values.
 """
 
@@ -68,7 +69,7 @@ class Chance:
     def rare(self) -> np.ndarray:
         """Records whose value occurs once and is not round, (n,)."""
         once = ~pd.Series(self.values).duplicated(keep=False).to_numpy()
-        rare: np.ndarray = once & ~self.is_round(self.values)
+        rare: np.ndarray = once & ~self.is_round(self.values) & ~np.isnan(self.values)
         return rare
 
     def is_round(self, values: np.ndarray) -> np.ndarray:
@@ -112,7 +113,7 @@ class Chance:
     def largest(self) -> np.ndarray:
         """The records of largest absolute value, (n,)."""
         largest = np.zeros(len(self.values), dtype=bool)
-        largest[np.argsort(-np.abs(self.values))[:_LARGEST]] = True
+        largest[np.argsort(-np.abs(self.values))[:_LARGEST]] = True  # missing ones come last
         return largest
 
     @cached_property
@@ -128,7 +129,7 @@ class Chance:
     @cached_property
     def digits(self) -> list[tuple[float, np.ndarray, np.ndarray]]:
         """By power of ten: how the digits below it order the records of each fresh dataset, and in how many they are the same."""
-        spread = float(np.subtract(*np.quantile(self.values, [0.9, 0.1])))
+        spread = float(np.subtract(*np.nanquantile(self.values, [0.9, 0.1])))
         if spread <= 10 * self.unit:
             return []
         moduli = 10.0 ** np.arange(np.ceil(np.log10(10 * self.unit)), np.floor(np.log10(spread)) + 1)
@@ -151,6 +152,11 @@ class Chance:
         return int((np.minimum(apart, modulus - apart) <= _HALF * self.unit).sum())
 
     @cached_property
+    def gaps(self) -> np.ndarray:
+        """In how many records each fresh dataset misses the value and the confidential data too, (F,)."""
+        return np.asarray((np.isnan(self.fresh) & np.isnan(self.values)).sum(axis=1))
+
+    @cached_property
     def equal(self) -> float:
         """Rows that equal the confidential value by chance, mean over fresh datasets."""
         return float(np.mean([equal_rows(drawn, self.values).sum() for drawn in self.fresh]))
@@ -168,11 +174,11 @@ def chance_of(fresh: Sequence[np.ndarray], values: np.ndarray, unit: float | Non
     fresh : sequence of arrays (n,)
         At least 10 datasets of the posterior that are not released.
     values : array (n,)
-        The confidential values.
+        The confidential values, NaN where missing.
     unit : float, optional
         The precision of the released values; without it the seventh digit of the values' spread.
     """
-    spread = float(np.subtract(*np.quantile(values, [0.9, 0.1]))) or float(np.abs(values).max()) or 1.0
+    spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
     return Chance(np.asarray(values, dtype=float), np.array(fresh, dtype=float), unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS))
 
 
@@ -196,11 +202,19 @@ def find_nearness(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
         The released column.
     chance : Chance
     """
+    yield from _same_gaps(drawn, chance)
     yield from _same_rows(drawn, chance)
     yield from _one_relation(drawn, chance)
     yield from _other_rows(drawn, chance)
     yield from _same_order(drawn, chance)
     yield from _low_digits(drawn, chance)
+
+
+def _same_gaps(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
+    """Values that are missing in the very rows where the confidential ones are."""
+    both = int((np.isnan(drawn) & np.isnan(chance.values)).sum())
+    if both > _most(chance.gaps):
+        yield f"values missing where the confidential ones are in {both} rows; chance gives {chance.gaps.mean():.1f}"
 
 
 def _same_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
@@ -262,7 +276,7 @@ def _other_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
 
 def _in_common(drawn: np.ndarray, values: np.ndarray) -> int:
     """How many values of one column find a partner of their own in the other, whatever its row; to 7 digits."""
-    codes = [np.unique(_seven_digits(column), return_counts=True) for column in (drawn, values)]
+    codes = [np.unique(_seven_digits(column[~np.isnan(column)]), return_counts=True) for column in (drawn, values)]
     (left, of_left), (right, of_right) = codes
     _, at_left, at_right = np.intersect1d(left, right, assume_unique=True, return_indices=True)
     return int(np.minimum(of_left[at_left], of_right[at_right]).sum())

@@ -187,7 +187,7 @@ def quantile_digits(utility: pd.DataFrame, confidential: pd.DataFrame, minimum_c
     digits = {}
     own = utility[(utility["key"] == "quantile") & (utility["label"] == CONFIDENTIAL)]
     for statistic, (_, row) in zip(statistics_of(own), own.iterrows(), strict=True):
-        values = confidential[row["variable"]].to_numpy(dtype=float)
+        values = confidential[row["variable"]].to_numpy(dtype=float, na_value=np.nan)
         ends = row[["value", "lower", "upper"]].to_numpy(dtype=float)
         digits[statistic] = min(_shared_digits(end, values, minimum_count) for end in ends)
     return digits

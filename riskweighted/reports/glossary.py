@@ -163,7 +163,7 @@ class Glossary:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO': synthetic values differ from the data in kind.")
         if column == CONVERGED:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'yes' is needed before release.")
-        return self.risk(column.statistic) if column.statistic.variable is None else self.utility(column.statistic)
+        return self.utility(column.statistic) if column.statistic.of_utility else self.risk(column.statistic)
 
     def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
         """Fixed terms, by their keys, for headings of a table, those that it has."""

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.frames import require_columns
 from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.intervals import find_runs
-from riskweighted.intruder.pairing import Frames, as_frames
+from riskweighted.intruder.neighbours import compared_values
+from riskweighted.intruder.pairing import Frames, as_frames, check_values
 from riskweighted.intruder.patterns import cells, known_patterns
 from riskweighted.intruder.scenario import Scenario
 
@@ -98,8 +99,8 @@ def correct_attribution(
     Raises
     ------
     InputError
-        If no variable is known, a column is absent or of another kind, a target is missing or infinite, or a setting
-        is not valid.
+        If no variable is known, a column is absent or of another kind, a target is infinite, or missing or a special code where the
+        confidential data has none, or a setting is not valid.
     """
     if absent not in ("zero", "drop"):
         raise InputError(f"absent must be 'zero' or 'drop', got {absent!r}")
@@ -148,13 +149,13 @@ def _checked_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Sce
     for number, frame in enumerate(frames, start=1):
         what = f"synthetic dataset {number}"
         require_columns(frame, (*scenario.known, *scenario.synthetic), what)
-        for name in scenario.synthetic:
-            require_finite(frame[name], what)
         for name in (*scenario.known, *scenario.synthetic):
             one, other = confidential[name], frame[name]
             in_ball = name in scenario.synthetic and scenario.is_numeric(one) != scenario.is_numeric(other)
             if in_ball or {_kind(one), _kind(other)} == {"text", "numbers"}:
                 raise InputError(f"{what}: {name!r} has dtype {other.dtype}, the confidential data {one.dtype}: not comparable")
+        for name in scenario.synthetic:
+            check_values(confidential[name], frame[name], scenario, what)
     return frames
 
 
@@ -177,10 +178,9 @@ def _matching_share(
     centres: pd.DataFrame, centre_key: np.ndarray, candidates: pd.DataFrame, key: np.ndarray, scenario: Scenario
 ) -> np.ndarray:
     """For each centre, the share of the candidates with its key that match its targets, (n,); NaN where none has it."""
-    numeric = [name for name in scenario.synthetic if scenario.is_numeric(centres[name])]
-    equal = (pd.concat([centres[name], candidates[name]], ignore_index=True) for name in scenario.synthetic if name not in numeric)
+    compared = compared_values(centres, candidates, scenario)
     n, length = len(centres), max(len(centres), len(candidates))
-    cell = cells(equal, np.concatenate([centre_key, key]))
+    cell = cells(compared.equal, np.concatenate([centre_key, key]))
     nowhere = cell.max() + 1
 
     def pad(values: np.ndarray, fill: float = 0) -> np.ndarray:
@@ -189,10 +189,10 @@ def _matching_share(
 
     centre_cell, cell = pad(cell[:n], nowhere), pad(cell[n:], nowhere)
     everywhere = np.zeros(length)
-    runs = [] if numeric else [find_runs(centre_cell, cell, everywhere, everywhere, everywhere)]
-    for name in numeric:
-        lower, upper = scenario.balls(name, centres[name].to_numpy(dtype=float))
-        runs.append(find_runs(centre_cell, cell, pad(candidates[name].to_numpy(dtype=float)), pad(lower), pad(upper)))
+    runs = [] if compared.amounts else [find_runs(centre_cell, cell, everywhere, everywhere, everywhere)]
+    for name, (own, theirs) in compared.amounts.items():
+        lower, upper = scenario.balls(name, own.values)
+        runs.append(find_runs(centre_cell, cell, pad(theirs.values), pad(lower), pad(upper)))
     matches = (runs[0] if len(runs) == 1 else Boxes(tuple(runs))).within[:n]
     size = np.bincount(key, minlength=centre_key.max() + 1)[centre_key]
     share: np.ndarray = np.divide(matches, size, out=np.full(n, np.nan), where=size > 0)

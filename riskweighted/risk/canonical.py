@@ -9,6 +9,9 @@ normality and grant the intruder the true covariances.
 S002's formulas for the bounds on MIDP and IDP are images that did not survive; those below are our own, with proof. The numbers
 printed on its slides (MIDP = 0.2375 for 25 records, ...) are not reproduced by any formula we could find.
 
+Missing values are refused, and special codes are numbers here like any other: who leaves records out decides among how many an intruder
+searches, so it is done by the caller and said (`riskweighted.evaluation.assess` keeps the records whose values are amounts in both files).
+
 A direction of X that Y recovers exactly (lambda = 1: A is singular) takes the limit of k_j as 1 - lambda -> 0: only masked records that
 agree in it to 1e-9 standard deviations remain candidates, and the other directions decide among those. So distinct records released
 as they are, or as an invertible linear map, have probability 1 and all are re-identified; c equal records have 1/c each.
@@ -25,7 +28,7 @@ from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 from scipy.spatial.distance import cdist
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import kind_of_values, require_columns, require_finite
+from riskweighted.common.frames import kind_of_values, refuse_infinite, require_columns
 from riskweighted.intruder.patterns import cells, known_patterns
 
 __all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "canonical_variates"]
@@ -107,7 +110,13 @@ def _values(frame: pd.DataFrame, names: Sequence[str], what: str) -> Array:
         raise InputError(f"{what}: {listing(other)} must be numeric, got {listing(dict.fromkeys(kind_of_values(frame[o]) for o in other))}")
     numbers = pd.DataFrame({name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names})
     for name in names:
-        require_finite(numbers[name], what)
+        missing = int(numbers[name].isna().sum())
+        if missing:
+            raise InputError(
+                f"{what}: {name!r} is missing in {missing} of {len(numbers)} records; regression needs complete ones: leave "
+                "these out of both files"
+            )
+        refuse_infinite(numbers[name], what)
     return np.asarray(numbers, dtype=float)
 
 

@@ -6,9 +6,10 @@ posterior draws leaves out the chance that dominates a maximum, or a count of ri
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,12 @@ from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.synthesis.contract import ContractError, Draw
+from riskweighted.risk.balls import drawn_balls, has_mass, mass_inside
+from riskweighted.synthesis.contract import is_chain
 from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:  # at run time it would load xarray
+    from riskweighted.synthesis.chain_fit import ChainFit
     from riskweighted.synthesis.posterior import Fit
 
 __all__ = [
@@ -31,13 +34,17 @@ __all__ = [
     "own_masses",
     "require_equality",
     "top_values",
+    "variable_terms",
 ]
 
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
 _ISOLATED, _TOP = 0.05, 0.01  # shares of the records
-_ROUND_OFF = 1e-9
 _REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
+
+AnyFit: TypeAlias = Union["Fit", "ChainFit"]
+Precision: TypeAlias = float | Mapping[str, float] | None
+_Masses: TypeAlias = Callable[[Any, np.random.Generator, pd.DataFrame], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +61,11 @@ class ExpectedRisk:
         Probability that a record's synthetic value lies in its ball.
     outside : array (n,)
         Expected share of its pattern whose synthetic values lie outside its ball, given that its own lies inside.
-    terms : array (n, S) or None
-        alpha_i log p(y_i | theta_s), from which influence is measured; None where they were not asked for, or nothing is estimated.
+    terms : array (V, n, S) or None
+        alpha_iv log p(y_iv | theta_vs) of each of V variables, from which influence is measured; None where they were not asked for, or
+        nothing is estimated.
     masses : array (n, S) or None
-        p_i given theta_s, likewise.
+        p_i given theta_s, likewise; of a chain one estimate of it.
     """
 
     blocks: np.ndarray = field(repr=False)
@@ -92,26 +100,22 @@ class ExpectedRisk:
         return np.asarray((self.draws * self.risk - size * self.blocks[block]) / (self.draws - size))
 
 
-class _Balls(NamedTuple):
-    """Ends of the balls on the scale of unrounded draws, (n,) each, and to what these are rounded."""
-
-    lower: np.ndarray
-    upper: np.ndarray
-    precision: float | None
-
-
-def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
+def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
     """Expected identification risk of each record under a fit (METHODS section 2).
 
     E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)], with p_i = P(y*_i in B_i | x_i, theta) from the synthesizer's ``mass`` and c_-i the
     number of other synthetic values of the pattern in the ball: y* is drawn once for each theta, which leaves the average unbiased. For a
     synthesizer without ``mass``, p_i is a share of twenty more draws.
 
+    Of a chain p_i is the probability that all variables of the scenario land in their balls, estimated along one path for each theta:
+    each variable's mass given those before it, drawn inside their own balls (METHODS section 12). For a scenario of some of its
+    variables the others are drawn freely.
+
     Parameters
     ----------
-    fit : Fit
+    fit : Fit or ChainFit
     scenario : Scenario
-        Its synthetic variable is the fit's.
+        Its synthetic variable is the fit's; of a chain one or several of its variables.
     draws : int
         Posterior draws, spread evenly over the chains; at most as many as the fit has.
     random_seed : int, optional
@@ -132,12 +136,12 @@ def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 10
 
 
 def expected_risk(
-    fit: "Fit",
+    fit: AnyFit,
     world: World,
     draws: int | None = None,
     random_seed: int | None = None,
     *,
-    precision: float | None = None,
+    precision: Precision = None,
     influence: bool = False,
 ) -> ExpectedRisk:
     """`expected_identification_risk` of checked data, block by block; with `influence` also what that is measured from, in the same walk.
@@ -147,30 +151,38 @@ def expected_risk(
     _check_target(fit, world)
     check_seed(random_seed)
     blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
-    count, balls, n = sum(map(len, blocks)), _balls(fit, world, precision), len(world.confidential)
+    count, masses, n = sum(map(len, blocks)), _masses(fit, world, precision), len(world.confidential)
     in_pattern = world.patterns.in_pattern
     protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
-    found, share = np.zeros((len(blocks), n)), np.zeros(n)
-    terms, masses = (np.empty((n, count)) if influence and fit.estimates else None for _ in range(2))
-    own = np.zeros(n)
-    rng, done = np.random.default_rng(random_seed), 0
+    found, share, own = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
+    terms, kept = ([], []) if influence and fit.estimates else (None, None)
+    rng = np.random.default_rng(random_seed)
     for place, block in enumerate(blocks):
         for chain, draw in block:
-            theta = fit.draw(chain, draw)
-            frame = fit.released(theta, rng, precision)
+            theta: Any = fit.draw(chain, draw)
+            frame = fit.released(theta, rng, precision)  # type: ignore[arg-type]
             neighbours = world.find(frame)
             outside = np.where(protected, 1.0, 1 - (1 + neighbours.within - neighbours.own_inside) / in_pattern)
-            mass = _own_mass(fit, theta, balls, rng, frame)
+            mass = masses(theta, rng, frame)
             found[place] += mass * outside
             share += outside
             own += mass
-            if terms is not None and masses is not None:
-                terms[:, done], masses[:, done] = fit.contributions(theta), mass
-            done += 1
+            if terms is not None and kept is not None:
+                terms.append(variable_terms(fit, theta))
+                kept.append(mass)
         found[place] /= len(block)
     sizes = np.array([len(block) for block in blocks])
-    exactly = callable(getattr(fit.synthesizer, "mass", None))
-    return ExpectedRisk(found, sizes, own / count, share / count, terms, masses if exactly else None)
+    stacked = None if terms is None else np.stack(terms, axis=-1)
+    exactly = kept is not None and (is_chain(fit.synthesizer) or has_mass(fit.synthesizer))
+    # an estimate along a path that rules cut may exceed 1
+    return ExpectedRisk(found, sizes, np.minimum(own / count, 1.0), share / count, stacked, np.stack(kept, axis=-1) if exactly else None)
+
+
+def variable_terms(fit: AnyFit, theta: Any) -> np.ndarray:
+    """What each record adds to the log posterior of each variable, (V, n)."""
+    if not is_chain(fit.synthesizer):
+        return fit.contributions(theta)[None]
+    return np.array([fit.contributions(theta, variable) for variable in fit.variables])  # type: ignore[union-attr, call-arg]
 
 
 def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
@@ -189,14 +201,18 @@ def _largest(values: np.ndarray, share: float) -> np.ndarray:
     return np.asarray(values >= np.partition(values, -count)[-count])
 
 
-def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]]) -> np.ndarray:
-    """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S)."""
+def own_masses(fit: AnyFit, world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> np.ndarray:
+    """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S); of a chain an estimate, drawn by seed."""
     _check_target(fit, world)
-    mass = getattr(fit.synthesizer, "mass", None)
-    if not callable(mass):
+    rng, found = np.random.default_rng(random_seed), []
+    if not (is_chain(fit.synthesizer) or has_mass(fit.synthesizer)):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
-    balls = _balls(fit, world)
-    return np.array([_checked(mass(fit.draw(*place), fit.prepared, balls.lower, balls.upper), fit) for place in places]).T
+    masses = _masses(fit, world, None)
+    for place in places:
+        theta: Any = fit.draw(*place)
+        frame = fit.released(theta, rng) if is_chain(fit.synthesizer) else fit.confidential
+        found.append(masses(theta, rng, frame))
+    return np.array(found).T
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
@@ -212,18 +228,32 @@ def require_equality(world: World, target: str, levels: tuple[object, ...] | Non
         )
 
 
-def _check_target(fit: "Fit", world: World) -> None:
+def _check_target(fit: AnyFit, world: World) -> None:
+    asked = world.scenario.synthetic
+    if is_chain(fit.synthesizer):
+        strange = [name for name in asked if name not in fit.variables]  # type: ignore[union-attr]
+        if strange:
+            raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(fit.variables)}")  # type: ignore[union-attr]
+        for link in fit.prepared.links:
+            if link.values is not None and link.variable in asked:
+                require_equality(world, link.variable, fit.fits[link.values.name].categories)  # type: ignore[union-attr]
+        return
     target = fit.synthesizer.target
-    if world.scenario.synthetic != (target,):
-        raise InputError(f"the scenario synthesizes {listing(world.scenario.synthetic)}, the fit {target!r}: they must be the same")
+    missing = int(fit.confidential[target].isna().sum())
+    if missing:
+        raise InputError(
+            f"{target!r} is missing in {missing} of {len(fit.confidential)} records, which a fit of one variable does not draw"
+        )
+    if asked != (target,):
+        raise InputError(f"the scenario synthesizes {listing(asked)}, the fit {target!r}: they must be the same")
     require_equality(world, target, fit.categories)
 
 
-def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
+def _blocks(fit: AnyFit, draws: int | None) -> list[list[tuple[int, int]]]:
     """Places (chain, draw) of the draws, in stretches of neighbours within a chain."""
     if not fit.estimates:
         return [[(0, 0)] for _ in range(_BLOCKS)]
-    chains, length = (fit.posterior.sizes[name] for name in ("chain", "draw"))
+    chains, length = fit.sizes["chain"], fit.sizes["draw"]
     count = min(_DRAWS, chains * length) if draws is None else check_count(draws, "draws")
     if count > chains * length:
         raise InputError(f"draws must be at most the {chains * length} that the fit has, got {count}")
@@ -236,38 +266,27 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
     return blocks
 
 
-def _balls(fit: "Fit", world: World, precision: float | None = None) -> _Balls:
-    """The scenario's balls; where released values are multiples of a precision, all that rounds into them."""
-    target = fit.synthesizer.target
-    values = fit.numbers(world.confidential)
-    lower, upper = world.scenario.balls(target, values) if world.numeric else (values, values)
+def _masses(fit: AnyFit, world: World, precision: Precision) -> _Masses:
+    """From parameters, a generator and a dataset drawn with them to P(y*_i in B_i | theta), (n,)."""
+    if not is_chain(fit.synthesizer):
+        return _masses_of_one(fit, world, precision)
+    from riskweighted.risk.chain_masses import chain_masses  # loads xarray, which a fit did
+
+    return chain_masses(fit, world, precision)
+
+
+def _masses_of_one(fit: "Fit", world: World, precision: float | None) -> _Masses:
+    """By ``mass``; without it a share of more draws, where nothing is estimated of the one that each turn makes."""
     precision = precision or fit.precision
-    if precision is None:
-        return _Balls(lower, upper, None)
-    slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
-    first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
-    return _Balls((first - 0.5) * precision, (last + 0.5) * precision, precision)
+    balls = drawn_balls(world.scenario, fit.synthesizer.target, fit.numbers(world.confidential), bool(world.numeric), precision)
+    if has_mass(fit.synthesizer):
+        return lambda theta, rng, frame: mass_inside(fit, theta, fit.prepared, balls)
+    repeats = _REPEATS if fit.estimates else 1
 
+    def counted(theta: Any, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
+        inside = np.zeros(len(frame))
+        for _ in range(repeats):
+            inside += balls.hold(fit.numbers(fit.released(theta, rng, precision)))
+        return inside / repeats
 
-def _own_mass(fit: "Fit", theta: Draw, balls: _Balls, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-    """P(y*_i in B_i | theta), (n,); without ``mass`` a share of more draws, where nothing is estimated of the one that each turn makes."""
-    mass = getattr(fit.synthesizer, "mass", None)
-    if callable(mass):
-        return _checked(mass(theta, fit.prepared, balls.lower, balls.upper), fit)
-    inside, repeats = np.zeros(len(frame)), _REPEATS if fit.estimates else 1
-    for _ in range(repeats):
-        values = fit.numbers(fit.released(theta, rng, balls.precision))
-        inside += (values >= balls.lower) & (values <= balls.upper)
-    return inside / repeats
-
-
-def _checked(mass: object, fit: "Fit") -> np.ndarray:
-    """What a synthesizer's ``mass`` gives, once it is seen to be n probabilities, (n,)."""
-    found, n = np.asarray(mass, dtype=float), len(fit.confidential)
-    name = type(fit.synthesizer).__name__
-    if found.shape != (n,):
-        raise ContractError(f"{name}: mass must give {n} probabilities, one a record; got shape {found.shape}")
-    wrong = int((~((found >= -_ROUND_OFF) & (found <= 1 + _ROUND_OFF))).sum())
-    if wrong:
-        raise ContractError(f"{name}: mass must give probabilities; {wrong} of {n} are none")
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    return counted

@@ -66,7 +66,7 @@ def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = N
     Raises
     ------
     InputError
-        If there is no scenario, the data lacks a column or has missing or infinite sensitive values, or a frame does not
+        If there is no scenario, the data lacks a column or has infinite sensitive values, or a frame does not
         pair with it.
     """
     if not isinstance(scenario, Scenario) or isinstance(synthetic, Scenario):

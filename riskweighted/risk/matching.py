@@ -87,7 +87,7 @@ def matching_risk(
     Raises
     ------
     InputError
-        If rows do not pair, a column is absent, sensitive values are missing, or a target is unknown.
+        If rows do not pair, a column is absent, or a target is unknown.
     """
     if match_on not in ("both", "known"):
         raise InputError(f"match_on must be 'both' or 'known', got {match_on!r}")

@@ -6,6 +6,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.pairing import Frames
+from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, make_world
 
@@ -26,6 +27,8 @@ def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenar
     -------
     Series on the index of `confidential`, averaged over the datasets, in [0, 1]: 0 means that the record's own synthetic
     value is the closest one to the truth (at risk), 1 that all others are closer (safe). The lab reports its mean.
+    A missing value is closest to missing ones and a special code to the same code: where the own synthetic value is of another kind than
+    the truth, all of the truth's kind are closer.
     """
     return rank_shares(make_world(confidential, scenario).pair(synthetic))
 
@@ -37,11 +40,15 @@ def rank_shares(paired: Paired) -> pd.Series:
         raise InputError(f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}")
     (name,) = numeric
     patterns = world.patterns
-    true = world.confidential[name].to_numpy(dtype=float)
-    shares = np.empty((len(paired), len(true)))
-    for share, released in zip(shares, paired.values(name), strict=True):
-        lower, upper = np.minimum(true, released), np.maximum(true, released)
+    own, n = world.scenario.statuses(world.confidential[name]), len(world.confidential)
+    shares = np.empty((len(paired), n))
+    for share, released in zip(shares, paired.statuses(name), strict=True):
+        kinds = pd.Series(np.concatenate([own.status, released.status]))
+        cell = cells([kinds], np.concatenate([patterns.codes, patterns.codes]))
+        lower, upper = np.minimum(own.values, released.values), np.maximum(own.values, released.values)
         # Strictly between: closed between the next floating-point numbers.
-        between = find_runs(patterns.codes, patterns.codes, released, np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf))
-        share[:] = between.within / patterns.in_pattern
+        lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
+        other = own.status != released.status
+        lower[other], upper[other] = -np.inf, np.inf
+        share[:] = find_runs(cell[:n], cell[n:], released.values, lower, upper).within / patterns.in_pattern
     return pd.Series(shares.mean(axis=0), world.confidential.index, name="rank_measure")

@@ -98,11 +98,18 @@ def recovery_probability(
         altered = truth.copy()
         altered[places] = guess
         likelihood[c] = [terms[places] for terms in log_likelihood(altered, thetas)]
-    lower, upper = scenario.balls(fit.synthesizer.target, candidates[0])
-    near = (lower <= candidates) & (candidates <= upper)
-    alpha = fit.alpha.to_numpy()[places]
+    near = _near(candidates, scenario)
+    alpha = fit.weights.to_numpy()[places]
     rows = [_recover(alpha[i], likelihood[:, :, i], release, log_prior[:, i], near[:, i]) for i in range(len(places))]
     return pd.DataFrame(rows, index=fit.confidential.index[places])
+
+
+def _near(candidates: np.ndarray, scenario: Scenario) -> np.ndarray:
+    """Which candidates (C, m), the truth first, lie in the ball of the truth: amounts near it, or the same special code; (C, m)."""
+    (name,) = scenario.synthetic
+    kinds = [scenario.statuses(pd.Series(row, name=name)) for row in candidates]
+    lower, upper = scenario.balls(name, kinds[0].values)
+    return np.array([(one.status == kinds[0].status) & (lower <= one.values) & (one.values <= upper) for one in kinds])
 
 
 def _recover(alpha: float, likelihood: np.ndarray, release: np.ndarray, log_prior: np.ndarray, near: np.ndarray) -> dict[str, Any]:

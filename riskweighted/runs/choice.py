@@ -271,7 +271,7 @@ def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, repor
         choice = _from_json(kept)
     else:
         choice = choose_synthesizer(
-            study.synthesizer.formula,
+            str(study.synthesizer.formula),
             confidential,
             settings=study.synthesizer.settings,
             scenario=study.scenario,

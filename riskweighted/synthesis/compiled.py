@@ -23,7 +23,7 @@ from riskweighted.synthesis.direct_fit import draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.laplace import mode_of
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.posterior import Fit, refuse_survey
 from riskweighted.synthesis.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class CompiledModel:
     log_posterior: WeightedSum | None = field(default=None, repr=False)
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
 
     @property
     def compiled(self) -> Any:
@@ -87,7 +88,8 @@ class CompiledModel:
     ) -> Fit:
         """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
         check_seed(random_seed)
-        checked = check_alpha(alpha, self.confidential.index)
+        checked = check_alpha(alpha, self.confidential.index, self.survey)
+        refuse_survey(self.survey, guarantee)
         if (guarantee is None) != (self.censored is None):
             raise InputError(f"guarantee: this model was compiled {'without' if self.censored is None else 'for'} one; compile it again")
         censoring = censor(self.synthesizer, self.prepared, self.confidential, checked, guarantee, L) if guarantee is not None else None
@@ -105,18 +107,20 @@ class CompiledModel:
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
+            fitted = replace(fitted, survey=self.survey)
             _check_contract(fitted, self)
             return fitted
+        weights = (checked if self.survey is None else checked * self.survey).to_numpy()
         directly, divergences = censoring is None and self.blueprint.direct is not None, 0
-        direct = draw_or_refuse(self.synthesizer, self.blueprint, checked.to_numpy(), directly, sampling, random_seed)
+        direct = draw_or_refuse(self.synthesizer, self.blueprint, weights, directly, sampling, random_seed)
         if direct is None:
-            posterior, divergences = self._chains(checked.to_numpy(), censoring, sampling, random_seed, progress)
+            posterior, divergences = self._chains(weights, censoring, sampling, random_seed, progress)
         else:
             posterior = direct.posterior
             if progress is not None:
                 progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
         made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data, censoring)
-        fitted = Fit(*made)
+        fitted = Fit(*made, self.survey)
         _check_contract(fitted, self)
         fitted = replace(fitted, diagnostics=judge(fitted, self.blueprint.monitored, divergences, direct))
         if not fitted.converged:
@@ -164,7 +168,7 @@ def _check_contract(fitted: Fit, model: CompiledModel) -> None:
     """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
-    alpha, synthesizer = fitted.alpha.to_numpy(), fitted.synthesizer
+    alpha, synthesizer = fitted.weights.to_numpy(), fitted.synthesizer
     check_at_draws(synthesizer, fitted.prepared, alpha, thetas, model.weighted_sum)
     if model.blueprint is not None and model.log_posterior is not None:
         check_density(synthesizer, model.blueprint, model.log_posterior, alpha, thetas)
@@ -173,10 +177,11 @@ def _check_contract(fitted: Fit, model: CompiledModel) -> None:
         refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)
 
 
-def check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index) -> pd.Series:
-    """Checked weights on the index of the data, not all zero."""
+def check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index, survey: pd.Series | None) -> pd.Series:
+    """Checked weights on the index of the data, not all zero where the survey weights are above 0."""
     checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
-    if not (checked > 0).any():
+    weighing = checked if survey is None else checked * survey
+    if not (weighing > 0).any():
         raise InputError(
             f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
         )

@@ -3,25 +3,30 @@
 import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.synthesis.descriptions import GROUP
+from riskweighted.synthesis.descriptions import CHAINS, GROUP
 
 if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
+    from riskweighted.synthesis.rules import Rules
+
 __all__ = [
     "Blueprint",
+    "Chain",
     "ContractError",
     "Prepared",
     "Synthesizer",
     "baseline_names",
+    "chain_names",
     "data_dependent",
+    "is_chain",
     "keeps_true_values",
     "load_synthesizer",
     "probability_mass",
@@ -132,6 +137,44 @@ class Synthesizer(Protocol):
         """New values of the target given one posterior draw, on the original scale, (n,)."""
 
 
+@runtime_checkable
+class Chain(Protocol):
+    """A sequence of synthesizers: what the framework asks of one.
+
+    It names no model itself: ``status_model`` and ``value_model`` of the chain choose them.
+    """
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The synthesized variables, in order."""
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Unsynthesized columns that predict every variable."""
+
+    @property
+    def codes(self) -> Mapping[str, tuple[float, ...]]:
+        """Values of numeric variables that have a share of their own: special codes and spikes."""
+
+    @property
+    def rules(self) -> "Rules":
+        """Structural values, and what holds between variables."""
+
+    def formula_of(self, variable: str) -> str | None:
+        """The user's formula for a variable; None: all predictors and all earlier variables."""
+
+    def status_model(self, formula: str) -> Synthesizer:
+        """The model of a binary status."""
+
+    def value_model(self, variable: str, amounts: pd.Series, formula: str) -> Synthesizer:
+        """The model of a variable's amounts or levels, chosen by their type."""
+
+
+def is_chain(synthesizer: object) -> bool:
+    """Whether it synthesizes several variables, one after the other."""
+    return isinstance(synthesizer, Chain)
+
+
 def keeps_true_values(synthesizer: Synthesizer) -> bool:
     """Whether its output holds confidential values, as top-coding's does: confidential, whatever it is called."""
     return bool(getattr(synthesizer, "keeps_true_values", False))
@@ -161,6 +204,11 @@ def synthesizer_names() -> list[str]:
     return sorted(entry_points(group=GROUP).names)
 
 
+def chain_names() -> list[str]:
+    """Names of the synthesizers of several variables, which packages register under ``riskweighted.chains``."""
+    return sorted(entry_points(group=CHAINS).names)
+
+
 def baseline_names() -> list[str]:
     """Names of those that packages also register under ``riskweighted.baselines``: protection without a model, for comparison."""
     return sorted(entry_points(group=_BASELINES).names)
@@ -172,15 +220,16 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     Parameters
     ----------
     name : str
-        One of `synthesizer_names`; an agency adds its own through the same entry point.
+        One of `synthesizer_names`, or of `chain_names` for several variables; an agency adds its own through the same entry points.
 
     Examples
     --------
     >>> synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
+    >>> chain = load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])
     """
-    found = [point for point in entry_points(group=GROUP) if point.name == name]
+    found = [point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name]
     if not found:
-        raise InputError(f"unknown synthesizer {name!r}; installed are {listing(synthesizer_names())}")
+        raise InputError(f"unknown synthesizer {name!r}; installed are {listing([*synthesizer_names(), *chain_names()])}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
         make: Callable[..., Synthesizer] = found[0].load()

@@ -5,14 +5,15 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["GROUP", "describe_synthesizers"]
+__all__ = ["CHAINS", "GROUP", "describe_synthesizers"]
 
 GROUP = "riskweighted.synthesizers"  # the entry points under which packages register synthesizers
+CHAINS = "riskweighted.chains"  # ... and those of several variables
 
 
-def describe_synthesizers() -> dict[str, str]:
-    """The first line of the docstring of every registered synthesizer, by name, in the order of the names."""
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+def describe_synthesizers(group: str = GROUP) -> dict[str, str]:
+    """The first line of the docstring of every synthesizer that is registered under a group, by name, in the order of the names."""
+    points = sorted(entry_points(group=group), key=lambda point: point.name)
     return {point.name: _first_line(_docstring(point)) for point in points}
 
 

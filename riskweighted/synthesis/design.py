@@ -9,6 +9,7 @@ whose priors stand on the columns as recorded (METHODS section 5.5) use the cent
 import copy
 import re
 import warnings
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
 from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.frames import require_columns, require_finite, require_target
 from riskweighted.synthesis.formulas import ALLOWED, response_name, split_formula
 
 __all__ = ["Design", "build_design", "response_values"]
@@ -52,6 +53,10 @@ class Design(NamedTuple):
         InputError
             If a predictor is absent, missing or infinite, or has a level that the confidential data lack.
         """
+        plain = _plain_columns(self.formula, self.spec, frame)
+        if plain is not None:
+            centred = plain - self.centre
+            return self._replace(centred=centred, whitened=centred @ self.turn)
         _predictors(self.formula, frame, "frame")
         spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
         matrix = _evaluate(self.formula, spec, frame, "frame")
@@ -68,6 +73,27 @@ class Design(NamedTuple):
         return np.full(len(frame), np.nan)
 
 
+@lru_cache(maxsize=256)
+def _sum_of_names(formula: str) -> tuple[str, ...] | None:
+    """The columns of a formula that is nothing but their sum; None for any other."""
+    parts = split_formula(formula)
+    terms = [term.strip() for term in parts.right.split("+")]
+    return parts.names if [term.removeprefix("`").removesuffix("`") for term in terms] == list(parts.names) else None
+
+
+def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.ndarray | None:
+    """The predictors of a sum of columns that are all numbers and complete, as formulaic gives them, (m, p); else None."""
+    names = _sum_of_names(formula)
+    if names is None or not isinstance(frame, pd.DataFrame) or len(frame) == 0 or not frame.columns.is_unique:
+        return None
+    if [name.strip("`") for name in spec.column_names[1:]] != list(names) or not set(names) <= set(frame.columns):
+        return None
+    if not all(dtype == np.float64 for dtype in frame.dtypes[list(names)]):
+        return None
+    columns = frame[list(names)].to_numpy(dtype=float)
+    return columns if np.isfinite(columns).all() else None
+
+
 def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:
     """The sensitive variable as floats, (n,); refuses text, missing and infinite values."""
     name = response_name(formula)
@@ -75,7 +101,7 @@ def response_values(formula: str, data: pd.DataFrame, what: str = "confidential 
     column = data[name]
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
-    require_finite(column, what)
+    require_target(column, what)
     values: np.ndarray = column.to_numpy(dtype=float)
     return values
 

@@ -45,9 +45,10 @@ def loss_of(name: str, world: World, analysis: Regression | None) -> Loss:
     """
     (variable,) = world.scenario.synthetic
     if name == "U_m":
-        values = world.confidential[variable].to_numpy(dtype=float)
+        amounts = world.scenario.statuses(world.confidential[variable]).amounts
         return Loss(
-            f"U_m of {variable}", lambda frames: _mean_distance(values, [frame[variable].to_numpy(dtype=float) for frame in frames])
+            f"U_m of {variable}",
+            lambda frames: _mean_distance(amounts, [world.scenario.statuses(frame[variable]).amounts for frame in frames]),
         )
     if analysis is None:
         raise InputError("loss 'overlap' is that of a regression coefficient: give regression and coefficient")

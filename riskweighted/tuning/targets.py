@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.evaluation.expected import top_amounts
 from riskweighted.intruder.world import World
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.risk.expected import expected_risk, isolated_records, top_values
+from riskweighted.risk.expected import expected_risk, isolated_records
 from riskweighted.risk.influence import influence
 from riskweighted.synthesis.posterior import Fit
 
@@ -38,8 +39,7 @@ class Subject:
     @cached_property
     def top(self) -> np.ndarray:
         """The records with the largest hundredth of the values, boolean (n,)."""
-        (variable,) = self.world.scenario.synthetic
-        return top_values(self.world.confidential[variable].to_numpy(dtype=float))
+        return top_amounts(self.world)
 
 
 class Target(NamedTuple):

@@ -121,6 +121,7 @@ def tune(
     target_accept: float | None = None,
     engine: str = AUTO,
     risk_draws: int | None = None,
+    survey: str | pd.Series | np.ndarray | None = None,
     random_seed: int | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
@@ -153,6 +154,8 @@ def tune(
         See `fit`.
     risk_draws : int, optional
         Posterior draws on which the expected risk of a fit is measured; at most draws x chains. Default: 200, or all there are.
+    survey : str, Series or array (n,), optional
+        Survey weights, as in `fit`; a given unweighted fit must have them too.
     random_seed : int, optional
     reporter : Reporter, optional
         Shows progress.
@@ -178,7 +181,7 @@ def tune(
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
-    model = prepare_model(synthesizer, confidential)
+    model = prepare_model(synthesizer, confidential, survey)
     weigh = partial(scheme_alpha, world)
     return tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
 
@@ -227,6 +230,8 @@ def _check_unweighted(fit: Fit, model: PreparedModel) -> None:
         raise InputError("fit is of another synthesizer or of other data: give the unweighted fit of these, or leave it out")
     if not (fit.alpha == 1).all():
         raise InputError("fit is a weighted one: give the unweighted fit, or leave it out")
+    if not fit.weights.equals(model.weights(fit.alpha)):
+        raise InputError("fit has other survey weights than survey: give the same to both, or leave fit out")
 
 
 def _sample(compiled: CompiledModel, alpha: pd.Series | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter) -> Fit:

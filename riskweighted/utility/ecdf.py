@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.groups import group_codes
 
 __all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance", "mean_total_variation"]
 
@@ -34,7 +35,7 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     both = [np.asarray(values, dtype=float) for values in (confidential, synthetic)]
     for what, values in zip(("confidential", "synthetic"), both, strict=True):
         if values.ndim != 1 or len(values) == 0 or np.isnan(values).any():
-            raise InputError(f"{what} values must be one non-empty array without missing values")
+            raise InputError(f"{what} values must be one non-empty array without missing values; leave those out, and special codes too")
     merged = np.concatenate(both)
     shares = [np.searchsorted(np.sort(values), merged, side="right") / len(values) for values in both]
     difference = np.abs(shares[0] - shares[1])
@@ -50,10 +51,14 @@ def mean_ecdf_distance(confidential: np.ndarray, synthetic: Sequence[np.ndarray]
 def mean_total_variation(confidential: pd.Series, synthetic: Sequence[pd.Series]) -> float:
     """Half the sum of absolute differences of the shares of levels, of each dataset, averaged; 0 is identical (METHODS section 6).
 
+    Missing is a level of its own.
+
     Parameters
     ----------
     confidential : Series (n,)
     synthetic : sequence of L Series
     """
-    shares = [column.astype(object).value_counts(normalize=True) for column in (confidential, *synthetic)]
-    return float(np.mean([shares[0].sub(one, fill_value=0.0).abs().sum() / 2 for one in shares[1:]]))
+    codes = group_codes([confidential, *synthetic], 2, numeric=False)
+    levels = 1 + max(int(own.max()) for own in codes)
+    shares = [np.bincount(own, minlength=levels) / len(own) for own in codes]
+    return float(np.mean([np.abs(shares[0] - one).sum() / 2 for one in shares[1:]]))

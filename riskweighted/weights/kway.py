@@ -68,7 +68,7 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     Raises
     ------
     InputError
-        If a column is unknown, a sensitive value is missing or infinite, or k is not a whole number >= 1.
+        If a column is unknown, a sensitive value is infinite, or k is not a whole number >= 1.
     """
     return kway_alpha(make_world(confidential, scenario), k)
 

@@ -79,6 +79,34 @@ def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
     np.testing.assert_allclose(risk, np.mean([brute.synthetic_risk(frame, released, keys) for released in synthetic], axis=0), atol=1e-12)
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    n=st.integers(1, 150),
+    count=st.sampled_from([3, 4, 6]),
+    patterns=st.sampled_from([1, 2, 40]),
+    distinct=st.sampled_from([2, 12, 1000]),
+    boundary=st.sampled_from(["closed", "open"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_tree_equals_the_literal_comparison(n, count, patterns, distinct, boundary, seed):
+    """Trees of several floors, with ties, values on the boundary and empty boxes."""
+    rng = np.random.default_rng(seed)
+    variables = [f"y{v}" for v in range(count)]
+    frame, candidates = (pd.DataFrame(rng.integers(-distinct, distinct, (n, count)).astype(float), columns=variables) for _ in range(2))
+    frame = frame.assign(g=rng.integers(0, patterns, n))
+    scenario = Scenario(known="g", synthetic=variables, radius=1, radius_kind="absolute", boundary=boundary)
+    boxes = find_neighbours(frame, candidates.assign(g=frame["g"]), scenario, make_world(frame, scenario).patterns)
+    inside = frame["g"].to_numpy()[:, None] == frame["g"].to_numpy()
+    for name in variables:
+        apart = np.abs(frame[name].to_numpy()[:, None] - candidates[name].to_numpy())
+        inside &= apart <= 1 if boundary == "closed" else apart < 1
+    weights = rng.integers(0, 2**50, n)
+    np.testing.assert_array_equal(boxes.within, inside.sum(axis=1))
+    np.testing.assert_array_equal(boxes.covering(), inside.sum(axis=0))
+    np.testing.assert_array_equal(boxes.sums(weights), inside @ weights)
+    np.testing.assert_allclose(boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=0)
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_larger_sample(count):
     rng = np.random.default_rng(count)

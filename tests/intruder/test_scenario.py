@@ -1,3 +1,4 @@
+import tomllib
 from decimal import Decimal
 
 import numpy as np
@@ -7,6 +8,7 @@ from brute import SECRET, assert_clear
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.settings import as_toml, from_table, to_table
 from riskweighted.intruder.scenario import Scenario
 
 
@@ -38,6 +40,37 @@ def test_a_mapping_gives_each_variable_its_radius():
     assert Scenario(synthetic=("y", "z"), radius=0.4).radius_of("z") == 0.4
 
 
+def test_codes_are_a_copy_one_or_several():
+    codes = {"y": -8, "z": [-8, -9]}
+    scenario = Scenario(synthetic=("y", "z", "x"), codes=codes)
+    codes["y"] = 0
+    assert (scenario.codes_of("y"), scenario.codes_of("z"), scenario.codes_of("x")) == ((-8.0,), (-8.0, -9.0), ())
+    assert hash(Scenario(synthetic="y")) == hash(Scenario(synthetic="y"))
+
+
+@pytest.mark.parametrize("code", [np.nan, np.inf, "x", True, None, [], [1, 1], [1, np.nan], [[1]], {"a": 1}])
+def test_a_code_must_be_a_finite_number(code):
+    with pytest.raises(InputError) as caught:
+        Scenario(synthetic="y", codes={"y": code})
+    assert_clear(caught, "codes of 'y'")
+
+
+def test_codes_come_from_a_settings_file_and_go_back():
+    table = tomllib.loads('synthetic = ["y", "z"]\n[codes]\ny = -8\nz = [-8, -9.5]\n')
+    scenario = from_table(Scenario, table, "scenario")
+    assert scenario.codes == {"y": (-8.0,), "z": (-8.0, -9.5)}
+    assert from_table(Scenario, tomllib.loads(as_toml(to_table(scenario)))) == scenario
+    with pytest.raises(InputError, match=r"setting 'scenario\.codes': codes of 'y' must be a finite number"):
+        from_table(Scenario, {"synthetic": "y", "codes": {"y": "x"}}, "scenario")
+
+
+def test_codes_of_what_is_no_number_are_refused():
+    with pytest.raises(InputError, match=r"dtype (object|str).*codes are for numbers"):
+        Scenario(synthetic="y", codes={"y": -8}).check(frame(y=["a", "b", "a"]))
+    with pytest.raises(InputError, match="missing values and special codes only"):
+        Scenario(synthetic="y", codes={"y": -8}).check(frame(y=[-8, -8, np.nan]))
+
+
 def test_a_variable_without_radius_is_named():
     with pytest.raises(InputError) as caught:
         Scenario(synthetic=("y", "z"), radius={"y": 0.1}).radius_of("z")
@@ -57,6 +90,9 @@ def test_a_variable_without_radius_is_named():
         ({"synthetic": "y", "boundary": "half"}, ["boundary", "half", "'closed'", "'open'"]),
         ({"synthetic": "y", "singletons": "drop"}, ["singletons", "drop", "'protect'", "'paper'", "'error'"]),
         ({"synthetic": "y", "radius": {"z": 0.2}}, ["radius", "'z'", "'y'"]),
+        ({"synthetic": "y", "codes": {"z": -8}}, ["codes", "'z'", "'y'"]),
+        ({"synthetic": "y", "codes": [-8]}, ["codes", "table", "list"]),
+        ({"synthetic": "y", "codes": {"y": -8}, "categorical": "y"}, ["codes", "'y'", "categorical"]),
     ],
 )
 def test_bad_settings_are_refused(given_settings, named):
@@ -151,6 +187,8 @@ def frame(**columns):
 def test_usable_data_pass_whatever_else_they_hold():
     Scenario(known="a", synthetic="y").check(frame(other=[np.nan, np.inf, None]))
     Scenario(known="m", synthetic="y").check(frame(m=[None, np.nan, pd.NA]))
+    for values in ([SECRET, np.nan, 1.0], pd.Series([987654, pd.NA, pd.NA], dtype="Int64"), ["b", None, "c"]):
+        Scenario(known="a", synthetic="y").check(frame(y=values))
 
 
 @pytest.mark.parametrize(
@@ -161,9 +199,10 @@ def test_usable_data_pass_whatever_else_they_hold():
         (frame().iloc[:0], ["confidential data", "no records"]),
         (pd.concat([frame(), frame()[["y"]]], axis=1), ["'y'", "more than once"]),
         (pd.concat([frame(), frame()[["a"]]], axis=1), ["'a'", "more than once"]),
-        (frame(y=[SECRET, np.nan, 1.0]), ["'y'", "missing in 1 of 3"]),
-        (frame(y=pd.Series([987654, pd.NA, pd.NA], dtype="Int64")), ["'y'", "missing in 2 of 3"]),
-        (frame(y=["b", None, "c"]), ["'y'", "missing in 1 of 3"]),
+        (frame(y=[np.nan, np.nan, np.nan]), ["'y'", "missing in 3 of 3"]),
+        (frame(y=pd.Series([pd.NA, pd.NA, pd.NA], dtype="Int64")), ["'y'", "missing in 3 of 3"]),
+        (frame(y=[None, None, None]), ["'y'", "missing in 3 of 3"]),
+        (frame(y=[SECRET, np.nan, np.inf]), ["'y'", "infinite in 1 of 3"]),
         (frame(y=[SECRET, np.inf, -np.inf]), ["'y'", "infinite in 2 of 3"]),
         (frame(y=pd.array([SECRET, np.inf, 1.0], dtype="Float64")), ["'y'", "infinite in 1 of 3"]),
         ({"a": [1], "y": [SECRET]}, ["DataFrame", "dict"]),
@@ -221,3 +260,33 @@ def test_text_codes_pass_where_they_are_named_categorical():
     Scenario(synthetic="y", categorical="y").check(pd.DataFrame({"y": ["1", "2"]}))
     Scenario(synthetic="y").check(pd.DataFrame({"y": ["yes", "no"]}))
     Scenario(synthetic="y").check(pd.DataFrame({"y": [True, False]}))
+
+
+def test_only_some_variables_keep_their_own_settings():
+    whole = Scenario(
+        known=("g", "h"),
+        synthetic=("a", "b", "c"),
+        radius={"a": 0.1, "b": 3.0},
+        radius_kind={"b": "absolute"},
+        categorical=("c",),
+        boundary="open",
+        min_radius=0.5,
+    )
+    pair = whole.only(["c", "a"])
+    assert pair == Scenario(
+        known=("g", "h"), synthetic=("a", "c"), radius={"a": 0.1}, radius_kind={}, categorical=("c",), boundary="open", min_radius=0.5
+    )
+    assert whole.only("b").radius_of("b") == 3
+    assert whole.only("b").kind_of("b") == "absolute"
+    assert whole.only("c").categorical == ("c",)
+    assert whole.only(whole.synthetic) == whole
+    assert Scenario(synthetic=("a", "b"), radius=0.3).only("b") == Scenario(synthetic="b", radius=0.3)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [([], "names none"), ("g", "valid are the synthetic variables 'a', 'b'"), (["a", "a"], "more than once"), (3, "int")],
+)
+def test_only_refuses_other_variables(names, message):
+    with pytest.raises(InputError, match=message):
+        Scenario(known="g", synthetic=("a", "b")).only(names)

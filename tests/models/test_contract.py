@@ -200,6 +200,7 @@ def weightings():
         "zero and one": rng.integers(0, 2, N).astype(float),
         "one record": single,
         "nearly one record": tiny,
+        "above one": 5 * rng.gamma(0.5, size=N),  # times survey weights
     }
 
 

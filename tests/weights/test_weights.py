@@ -222,7 +222,7 @@ def test_a_very_large_k_uses_the_size_of_the_pattern():
         (pd.DataFrame({"z": [SECRET]}), ["'y'", "'z'"]),
         (pd.DataFrame({"y": pd.Series([], dtype=float)}), ["no records"]),
         (pd.DataFrame([[SECRET, 1.0]], columns=["y", "y"]), ["'y'", "more than once"]),
-        (pd.DataFrame({"y": [SECRET, np.nan]}), ["'y'", "missing in 1 of 2"]),
+        (pd.DataFrame({"y": [np.nan, np.nan]}), ["'y'", "missing in 2 of 2"]),
         (pd.DataFrame({"y": [SECRET, -np.inf]}), ["'y'", "infinite in 1 of 2"]),
     ],
 )

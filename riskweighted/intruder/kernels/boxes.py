@@ -1,4 +1,4 @@
-"""Sums over the candidates in every box: a sweep with a Fenwick tree for two variables, a scan for more."""
+"""Sums over the candidates in every box of two variables: a sweep with a Fenwick tree."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["Asked", "Swept", "scan_covering", "scan_sums", "sweep_covering", "sweep_sums"]
+__all__ = ["Asked", "Swept", "sweep_covering", "sweep_sums"]
 
 
 class Swept(NamedTuple):
@@ -24,7 +24,7 @@ class Swept(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The other variables, one a row: ``place`` of each candidate, ``first`` and ``last`` place of each box; (d - 1, n) each."""
+    """The other variable: ``place`` of each candidate, ``first`` and ``last`` place of each box; (n,) each."""
 
     place: np.ndarray
     first: np.ndarray
@@ -52,12 +52,12 @@ def _prefix(tree: np.ndarray, place: int) -> float:
 
 @kernel
 def sweep_sums(swept: Swept, asked: Asked, weights: np.ndarray) -> np.ndarray:
-    """Sum of the weights (n,) of the candidates in each box, (n,), for two variables.
+    """Sum of the weights (n,) of the candidates in each box, (n,).
 
     The tree holds, by its place in variable 2, what was passed in variable 1; a box is what the tree holds in its run of
     variable 2 at its end less at its start.
     """
-    order, place2, first2, last2 = swept.order, asked.place[0], asked.first[0], asked.last[0]
+    order, place2, first2, last2 = swept.order, asked.place, asked.first, asked.last
     n = len(order)
     tree, total = np.zeros(n + 1, weights.dtype), np.zeros(n, weights.dtype)
     opened = closed = 0
@@ -77,11 +77,11 @@ def sweep_sums(swept: Swept, asked: Asked, weights: np.ndarray) -> np.ndarray:
 
 @kernel
 def sweep_covering(swept: Swept, asked: Asked) -> np.ndarray:
-    """Number of boxes that hold each candidate, (n,), for two variables.
+    """Number of boxes that hold each candidate, (n,).
 
     Open boxes stand in the tree as a step up and a step down over variable 2.
     """
-    order, place2, first2, last2 = swept.order, asked.place[0], asked.first[0], asked.last[0]
+    order, place2, first2, last2 = swept.order, asked.place, asked.first, asked.last
     n = len(order)
     tree, covering = np.zeros(n + 2, np.int64), np.zeros(n, np.int64)
     opened = closed = 0
@@ -97,36 +97,4 @@ def sweep_covering(swept: Swept, asked: Asked) -> np.ndarray:
             _add(tree, last2[box], 1)
             closed += 1
         covering[order[place]] = _prefix(tree, place2[order[place]] + 1)
-    return covering
-
-
-@kernel
-def _inside(candidate: int, box: int, asked: Asked) -> bool:
-    for variable in range(len(asked.place)):
-        if not asked.first[variable, box] <= asked.place[variable, candidate] < asked.last[variable, box]:
-            return False
-    return True
-
-
-@kernel
-def scan_sums(swept: Swept, asked: Asked, weights: np.ndarray) -> np.ndarray:
-    """Sum of the weights (n,) of the candidates in each box, (n,)."""
-    total = np.zeros(len(swept.order), weights.dtype)
-    for box in range(len(swept.order)):
-        for place in range(swept.first[box], swept.last[box]):
-            candidate = swept.order[place]
-            if _inside(candidate, box, asked):
-                total[box] += weights[candidate]
-    return total
-
-
-@kernel
-def scan_covering(swept: Swept, asked: Asked) -> np.ndarray:
-    """Number of boxes that hold each candidate, (n,)."""
-    covering = np.zeros(len(swept.order), np.int64)
-    for box in range(len(swept.order)):
-        for place in range(swept.first[box], swept.last[box]):
-            candidate = swept.order[place]
-            if _inside(candidate, box, asked):
-                covering[candidate] += 1
     return covering

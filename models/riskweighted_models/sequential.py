@@ -1,0 +1,172 @@
+"""Several variables of any type, one after the other (METHODS section 12)."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_names, check_text
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.groups import most_categories
+from riskweighted.common.settings import as_tuples
+from riskweighted.synthesis.contract import Synthesizer, load_synthesizer
+from riskweighted.synthesis.formulas import split_formula
+from riskweighted.synthesis.rules import Rules, Structure
+from riskweighted.synthesis.special_codes import stated_codes
+
+__all__ = ["Sequential"]
+
+_OWN = ("model", "formula", "codes", "when", "otherwise")  # settings of a variable that are not its model's
+_MOST_COUNTS = 40  # different whole numbers that are modelled one by one
+_RECORDS_PER_COUNT = 20
+_FEWEST_AMOUNTS = 20  # different amounts that a model of a continuous variable needs
+_SEVERAL = ("sequential",)
+
+
+@dataclass(frozen=True)
+class Sequential:
+    """A chain: every variable given the predictors and the variables before it, each by a model that suits its type.
+
+    Models, unless a variable names its own: two levels "logistic"; an ordered categorical dtype, or `levels` that are given, "ordinal";
+    other levels "multinomial"; whole numbers of at most 40 different values with 20 records each on average "counts"; numbers with zeros
+    or negative values "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own
+    that follows the predictors ("logistic", one after the other).
+
+    Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with five knots (of the signed log where the
+    largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer than 10 events per slope, it
+    has none.
+
+    Parameters
+    ----------
+    variables : sequence of str
+        In the order of synthesis.
+    predictors : sequence of str, optional
+        Unsynthesized columns that predict every variable; known ones too.
+    settings : mapping of variable to mapping, optional
+        What differs from the above: ``model`` (a registered synthesizer), ``formula`` (of predictors and earlier variables; a missing
+        level is then "missing", a number that is no amount the mean), ``codes`` (special codes, and spikes such as 0), ``when`` and
+        ``otherwise`` (a structural rule), and settings of the model, such as ``support``, ``levels`` or ``heaping``.
+    order : sequence of (start, end), optional
+        Pairs of variables of which the first is never greater.
+    forbidden : sequence of str, optional
+        Conditions that hold for no record, such as ``"marital == 'MARRIED' and age < 16"``.
+    on_broken : {"error", "leave-out"}
+        What becomes of confidential records that break a rule: refused, or left out of the fit of the rule's variable.
+
+    Raises
+    ------
+    InputError
+        If a variable is named twice or is a predictor too, or settings name another variable or do not suit the model.
+    """
+
+    variables: Sequence[str]
+    predictors: Sequence[str] = ()
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    order: Sequence[Sequence[str]] = ()
+    forbidden: Sequence[str] = ()
+    on_broken: str = "error"
+
+    def __post_init__(self) -> None:
+        for what in ("variables", "predictors"):
+            object.__setattr__(self, what, check_names(getattr(self, what), what))
+        if not self.variables:
+            raise InputError("variables names none; name at least one that is synthesized")
+        both = [name for name in self.predictors if name in self.variables]
+        if both:
+            raise InputError(f"{listing(both)} cannot be both a predictor and synthesized: earlier variables predict later ones anyway")
+        if not isinstance(self.settings, Mapping) or not all(isinstance(own, Mapping) for own in self.settings.values()):
+            raise InputError("settings must be a mapping of variable to a mapping of settings")
+        strange = [name for name in self.settings if name not in self.variables]
+        if strange:
+            raise InputError(f"settings name {listing(strange)}, which is not synthesized; valid are {listing(self.variables)}")
+        object.__setattr__(self, "settings", {name: dict(own) for name, own in self.settings.items()})
+        for name in self.variables:
+            self._check_own(name)
+        _ = self.codes, self.rules
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def _check_own(self, variable: str) -> None:
+        """Refuse settings of a variable that can be known to be wrong without its data."""
+        own, place = self._own(variable), f"variable {variable!r}:"
+        check_text(own.get("model"), f"{place} model", optional=True)
+        check_text(own.get("formula"), f"{place} formula", optional=True)
+        if "formula" in own and split_formula(own["formula"]).response != variable:
+            raise InputError(f"{place} its formula must have it on the left, got {split_formula(own['formula']).response!r}")
+        if own.get("model") is not None:
+            if own["model"] in _SEVERAL:
+                raise InputError(f"{place} model {own['model']!r} is of several variables; valid is one of a single variable")
+            self._make(variable, own["model"], own.get("formula", f"`{variable}` ~ 1"))
+
+    def _own(self, variable: str) -> Mapping[str, Any]:
+        return self.settings.get(variable, {})
+
+    @cached_property
+    def codes(self) -> dict[str, tuple[float, ...]]:
+        """Special codes and spikes by variable; a number that a structural rule gives is one."""
+        found = {variable: stated_codes(variable, self._own(variable)) for variable in self.variables}
+        return {variable: codes for variable, codes in found.items() if codes}
+
+    @cached_property
+    def rules(self) -> Rules:
+        """Structural values, pairs with an order, forbidden combinations."""
+        structures = (
+            Structure.read(name, own.get("when"), own.get("otherwise"), f"variable {name!r}: rule") for name, own in self.settings.items()
+        )
+        found = [structure for structure in structures if structure is not None]
+        return Rules(self.variables, self.order, self.forbidden, found, self.codes, self.on_broken)
+
+    def formula_of(self, variable: str) -> str | None:
+        """The user's formula for a variable, if any."""
+        found: str | None = self._own(variable).get("formula")
+        return found
+
+    def status_model(self, formula: str) -> Synthesizer:
+        """The model of a binary status."""
+        return load_synthesizer("logistic")(formula)
+
+    def value_model(self, variable: str, amounts: pd.Series, formula: str) -> Synthesizer:
+        """The model of amounts or levels: the variable's own, or one that suits their type."""
+        return self._make(variable, self._own(variable).get("model") or self._suited(variable, amounts), formula)
+
+    def _suited(self, variable: str, amounts: pd.Series) -> str:
+        """Name of the model for a type."""
+        own, distinct = self._own(variable), amounts.nunique()
+        if not pd.api.types.is_numeric_dtype(amounts.dtype) or pd.api.types.is_bool_dtype(amounts.dtype) or "levels" in own:
+            levels = len(own["levels"]) if "levels" in own else distinct
+            if isinstance(amounts.dtype, pd.CategoricalDtype) and "levels" not in own:
+                levels = len(amounts.cat.categories)
+            if levels == 2:
+                return "logistic"
+            ordered = "levels" in own or (isinstance(amounts.dtype, pd.CategoricalDtype) and amounts.cat.ordered)
+            return "ordinal" if ordered else "multinomial"
+        numbers = amounts.to_numpy(dtype=float)
+        whole = bool((numbers == np.rint(numbers)).all())
+        few = distinct <= min(_MOST_COUNTS, max(len(amounts) / _RECORDS_PER_COUNT, 2), most_categories(len(amounts)))
+        if whole and few and not {"support", "heaping", "knots"} & set(own):
+            return "counts"
+        if distinct < _FEWEST_AMOUNTS:
+            return "counts" if whole else "linear-regression"
+        return "two-part" if (numbers <= 0).any() else "transformation"
+
+    def _make(self, variable: str, model: str, formula: str) -> Synthesizer:
+        """A registered model with the variable's settings."""
+        kind: Any = load_synthesizer(model)
+        own = {name: value for name, value in self._own(variable).items() if name not in _OWN}
+        known = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+        valid = [name for name in known if name != "formula" and name != "codes"]
+        unknown = [name for name in own if name not in valid]
+        if unknown:
+            raise InputError(
+                f"variable {variable!r}: its model {model!r} has no setting {listing(unknown)}; valid are {listing([*_OWN, *valid])}"
+            )
+        try:
+            made: Synthesizer = kind(formula, **{name: as_tuples(value) for name, value in own.items()})
+        except InputError as error:
+            raise InputError(f"variable {variable!r}: {error}") from None
+        return made

@@ -1,0 +1,92 @@
+"""What a value of a numeric variable is: an amount, missing, or a special code such as -8 for "does not apply".
+
+Amounts are near each other by their distance. A missing value is near a missing one and a code near the same code, and nothing else is:
+whether there is an amount is told by equality, like a category.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_number
+from riskweighted.common.errors import InputError
+
+__all__ = ["AMOUNT", "MISSING", "Statuses", "check_codes", "ends_of_code", "find_statuses", "status_name"]
+
+AMOUNT, MISSING = 0, 1  # of a status; the special codes follow in their order
+_ROUND_OFF = 1e-9
+
+
+class Statuses(NamedTuple):
+    """``status`` (n,): 0 an amount, 1 missing, 2, 3, ... the special codes in their order; ``values`` (n,): the amounts, 0 elsewhere."""
+
+    status: np.ndarray
+    values: np.ndarray
+
+    @property
+    def is_amount(self) -> np.ndarray:
+        """Which records hold an amount, (n,)."""
+        amount: np.ndarray = self.status == AMOUNT
+        return amount
+
+    @property
+    def amounts(self) -> np.ndarray:
+        """The amounts alone, (m,)."""
+        amounts: np.ndarray = self.values[self.is_amount]
+        return amounts
+
+    @property
+    def present(self) -> list[int]:
+        """The statuses that occur, amounts aside."""
+        return [int(status) for status in np.unique(self.status) if status != AMOUNT]
+
+
+def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
+    """The status of every value of a numeric column (n,).
+
+    Parameters
+    ----------
+    column : Series of numbers, of any dtype, missing values in it
+    codes : sequence of float
+        Special codes. In a column of half precision they are compared as it stores them.
+    """
+    values = column.to_numpy(dtype=float, na_value=np.nan, copy=True)
+    status = np.where(np.isnan(values), MISSING, AMOUNT)
+    for place, code in enumerate(codes, start=MISSING + 1):
+        status[values == (np.float32(code) if column.dtype == np.float32 else code)] = place
+    values[status != AMOUNT] = 0.0
+    return Statuses(status, values)
+
+
+def status_name(status: int, codes: Sequence[float]) -> str:
+    """A status in words: "amount", "missing", or the code."""
+    return ("amount", "missing")[status] if status <= MISSING else f"{codes[status - MISSING - 1]:.15g}"
+
+
+def ends_of_code(code: float, precision: float | None) -> tuple[float, float]:
+    """Ends of what is released as a special code: the code itself and, where it is a multiple of the precision, what rounds to it."""
+    half = 0.5 * precision if precision is not None and abs(code / precision - round(code / precision)) < _ROUND_OFF else 0.0
+    return code - half, code + half
+
+
+def check_codes(given: object) -> dict[str, tuple[float, ...]]:
+    """The setting ``codes``: special codes by variable, one or several each.
+
+    Raises
+    ------
+    InputError
+        If it is no table, a code is no finite number, or one is repeated.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"codes must be a table of special codes by variable, such as income = [-8], got {type(given).__name__}")
+    checked: dict[str, tuple[float, ...]] = {}
+    for name, codes in given.items():
+        several = list(codes) if isinstance(codes, (list, tuple, np.ndarray)) else [codes]
+        for code in several:
+            check_number(code, f"codes of {name!r}")
+        checked[name] = tuple(float(code) for code in several)
+        if not several or len(set(checked[name])) < len(several):
+            raise InputError(f"codes of {name!r} must be one special code or several different ones, got {len(several)}")
+    return checked

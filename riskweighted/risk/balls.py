@@ -1,0 +1,84 @@
+"""Probability that a synthesizer's value lands in a record's ball, as released values lie: rounded, codes apart (METHODS section 2)."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
+from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer
+
+if TYPE_CHECKING:  # at run time it would load xarray
+    from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["DrawnBalls", "drawn_balls", "has_mass", "mass_inside"]
+
+_ROUND_OFF = 1e-9
+
+
+class DrawnBalls(NamedTuple):
+    """Ends of the balls on the scale of unrounded draws, (n,) each, and to what these are rounded; what is drawn as each special code of
+    the scenario, and the statuses of the records (n,)."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    precision: float | None
+    codes: Mapping[float, tuple[float, float]]
+    status: np.ndarray
+
+    def at(self, rows: np.ndarray) -> "DrawnBalls":
+        """Those of some records."""
+        return self._replace(lower=self.lower[rows], upper=self.upper[rows], status=self.status[rows])
+
+    def hold(self, values: np.ndarray) -> np.ndarray:
+        """Which released values (n,) lie in them."""
+        near = (values >= self.lower) & (values <= self.upper)
+        return np.asarray(near & (find_statuses(pd.Series(values), tuple(self.codes)).status == self.status))
+
+
+def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: bool, precision: float | None) -> DrawnBalls:
+    """The scenario's balls around values (n,) as draws give them; where released values are multiples of a precision, all that rounds
+    into them. `in_balls`: whether the target is matched so, rather than by equality. NaN where a value is missing."""
+    codes = scenario.codes_of(target)
+    status = find_statuses(pd.Series(values), codes).status
+    lower, upper = scenario.balls(target, values) if in_balls else (values, values)
+    if precision is not None:
+        slack = 1e-9 * np.maximum(np.abs(values) / precision, 1.0)
+        first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
+        lower, upper = (first - 0.5) * precision, (last + 0.5) * precision
+    drawn_as = {code: ends_of_code(code, precision) for code in codes}
+    for place, ends in enumerate(drawn_as.values(), start=MISSING + 1):
+        for side, end in zip((lower, upper), ends, strict=True):
+            side[status == place] = end
+    return DrawnBalls(lower, upper, precision, drawn_as, status)
+
+
+def has_mass(synthesizer: Synthesizer) -> bool:
+    """Whether it gives probabilities of intervals."""
+    return callable(getattr(synthesizer, "mass", None))
+
+
+def mass_inside(fit: "Fit", theta: Draw, prepared: Any, balls: DrawnBalls) -> np.ndarray:
+    """P(y*_i in B_i | theta) by the synthesizer's ``mass``, without the special codes that stand among amounts, (n,)."""
+    mass: Callable[..., object] = fit.synthesizer.mass  # type: ignore[attr-defined]
+    n = len(balls.lower)
+    found = _checked(mass(theta, prepared, balls.lower, balls.upper), fit.synthesizer, n)
+    for low, high in balls.codes.values():
+        among = (balls.status == AMOUNT) & (balls.lower <= low) & (high <= balls.upper)
+        if among.any():
+            at_code = _checked(mass(theta, prepared, np.full(n, low), np.full(n, high)), fit.synthesizer, n)
+            found = np.where(among, np.maximum(found - at_code, 0.0), found)
+    return found
+
+
+def _checked(mass: object, synthesizer: Synthesizer, n: int) -> np.ndarray:
+    """What a synthesizer's ``mass`` gives, once it is seen to be n probabilities, (n,)."""
+    found, name = np.asarray(mass, dtype=float), type(synthesizer).__name__
+    if found.shape != (n,):
+        raise ContractError(f"{name}: mass must give {n} probabilities, one a record; got shape {found.shape}")
+    wrong = int((~((found >= -_ROUND_OFF) & (found <= 1 + _ROUND_OFF))).sum())
+    if wrong:
+        raise ContractError(f"{name}: mass must give probabilities; {wrong} of {n} are none")
+    return np.asarray(np.clip(found, 0.0, 1.0))

@@ -1,0 +1,312 @@
+"""Probability that all synthetic values of a record land in their balls, under a chain: one path a record (METHODS section 12, GHK).
+
+Variable after variable, the probability of the ball given the variables before it is multiplied in, and a value inside the ball is drawn,
+on which the next variables depend. The product is an unbiased estimate of the probability that they all land in theirs, and has far
+less noise than counting. Variables outside the scenario are drawn freely.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
+from riskweighted.intruder.world import World
+from riskweighted.risk.balls import DrawnBalls, drawn_balls, has_mass, mass_inside
+from riskweighted.synthesis.categories import target_numbers
+from riskweighted.synthesis.chain import Block, Link
+from riskweighted.synthesis.chain_fit import (
+    ROUNDS,
+    ChainFit,
+    Thetas,
+    as_original,
+    empty_values,
+    named,
+    outcome_value,
+    plain_values,
+    precision_of,
+)
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.recoding import as_floats
+from riskweighted.synthesis.rules import Structure
+
+__all__ = ["chain_masses"]
+
+Precision = float | Mapping[str, float] | None
+_REPEATS = 20  # draws that stand for the mass of a model without one
+_MOST_HALVINGS = 20
+_AGAIN = 10  # rounds for amounts that fell on a special code
+
+
+def chain_masses(
+    fit: ChainFit, world: World, precision: Precision = None
+) -> Callable[[Thetas, np.random.Generator, pd.DataFrame], np.ndarray]:
+    """From parameters, a generator and a dataset drawn with them to an estimate of P(y*_i in B_i | theta), (n,).
+
+    It is unbiased and at most 1, but where the model is restricted to what rules of order and forbidden combinations allow: there the
+    probability is divided by that of obeying, estimated without bias by the number of draws until one obeys (100 at most), and may
+    exceed 1. Of the dataset the variables before the scenario's first one are used.
+    """
+    balls = {link.variable: _balls(fit, link, world, precision) for link in fit.prepared.links if link.variable in world.scenario.synthetic}
+    last = max(place for place, link in enumerate(fit.prepared.links) if link.variable in balls)
+    links = fit.prepared.links[: last + 1]
+
+    def masses(thetas: Thetas, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
+        walk = _Walk(fit, balls, precision, thetas, rng, frame.copy(), dict(fit.prepared.encoded), np.ones(len(frame)))
+        for place, link in enumerate(links):
+            walk.step(link, links[place + 1 :])
+        return walk.mass
+
+    return masses
+
+
+class _Balls(NamedTuple):
+    """Of one variable: which records (n,) have each status, the constant, and the structural value in their ball, where there are any;
+    the balls of its amounts or levels, and which of them can hold any."""
+
+    statuses: tuple[np.ndarray, ...]
+    constant: np.ndarray | None
+    structural: np.ndarray | None
+    values: DrawnBalls | None
+    possible: np.ndarray
+
+
+def _balls(fit: ChainFit, link: Link, world: World, precision: Precision) -> _Balls:
+    statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
+    structural = None if link.structure is None else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
+    column, name = world.confidential[link.variable], link.variable
+    if link.values is None:
+        return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool))
+    own = fit.fits[link.values.name]
+    numbers = as_floats(column) if own.categories is None else target_numbers(own.synthesizer, own.prepared, world.confidential)
+    balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or own.precision)
+    possible = ~np.isnan(numbers) if own.categories is None else numbers >= 0
+    return _Balls(statuses, None, structural, balls, possible)
+
+
+def _holds(world: World, link: Link, value: object) -> np.ndarray:
+    """In which records' ball a single value lies, (n,); None is a missing one."""
+    column, given = world.confidential[link.variable], outcome_value(value, link)
+    if link.variable not in world.numeric:
+        missing = column.isna().to_numpy()
+        if given is None or given != given:
+            return np.asarray(missing)
+        same = ~missing
+        same[same] = (column[same].astype(object) == given).to_numpy(dtype=bool)
+        return np.asarray(same)
+    own, codes = world.scenario.statuses(column), world.scenario.codes_of(link.variable)
+    status = find_statuses(pd.Series([given], dtype=float), codes).status[0]
+    lower, upper = world.scenario.balls(link.variable, own.values)
+    near = np.asarray(own.status == status)
+    return near & (lower <= given) & (upper >= given) if status == AMOUNT else near  # type: ignore[operator]
+
+
+class _Piece(NamedTuple):
+    """A part of the ball: its mass (m,), and what makes values in it (m,)."""
+
+    mass: np.ndarray
+    values: Callable[[], Any]
+
+
+@dataclass(eq=False)
+class _Walk:
+    """Down the chain with one set of parameters; ``mass`` (n,) is the product so far."""
+
+    fit: ChainFit
+    balls: Mapping[str, _Balls]
+    precision: Precision
+    thetas: Thetas
+    rng: np.random.Generator
+    frame: pd.DataFrame
+    encoded: dict[str, np.ndarray]
+    mass: np.ndarray
+    truncated: bool = field(default=False)  # whether a variable was; those before stand in the frame
+
+    def step(self, link: Link, later: Sequence[Link]) -> None:
+        """One variable: truncated to its balls, or drawn freely."""
+        name, needed = link.variable, self._is_needed(link.variable, later)
+        if name in self.balls:
+            self._truncate(link, needed)
+            self.truncated = True
+        elif self.truncated and needed:
+            rows = np.flatnonzero(self.mass > 0)
+            self.frame[name] = self.fit.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
+        if needed and name in self.fit.prepared.recipes:
+            self.encoded[name] = self.fit.prepared.recipes[name].columns(self.frame[name])
+
+    def _is_needed(self, variable: str, later: Sequence[Link]) -> bool:
+        """Whether a later variable looks at it."""
+        rules = self.fit.prepared.chain.rules
+        looks = (name for link in later for block in link.blocks for name in block.sources)
+        ruled = (name for link in later for rule in rules.at(link.variable) for name in rule.names)
+        return variable in {*looks, *ruled}
+
+    def _truncate(self, link: Link, needed: bool) -> None:
+        """Multiply the mass of the balls in; draw inside them where the values matter."""
+        rules = [rule for rule in self.fit.prepared.chain.rules.at(link.variable) if not isinstance(rule, Structure)]
+        rows = np.flatnonzero(self.mass > 0)
+        pieces = self._pieces(link, rows)
+        masses = np.array([piece.mass for piece in pieces]).reshape(len(pieces), len(rows))
+        total = np.minimum(masses.sum(axis=0), 1.0)
+        self.mass[rows] *= total
+        if not (needed or rules) or not (total > 0).any():
+            return
+        kept, before = total > 0, self.frame.copy()
+        self.frame[link.variable] = self._column(link, rows[kept], self._chosen(link, pieces, masses, kept))
+        if rules:
+            rows = rows[kept]
+            part = self.frame.iloc[rows]
+            obeyed = ~np.any([rule.broken(part) for rule in rules], axis=0)
+            self.mass[rows[~obeyed]] = 0.0
+            self.mass[rows[obeyed]] *= self._tries(link, before, rows[obeyed])
+
+    def _chosen(self, link: Link, pieces: Sequence[_Piece], masses: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """For every kept record a value of a piece, chosen by its mass, (k,)."""
+        values, below = empty_values(link, len(kept)), np.cumsum(masses, axis=0)
+        place = (self.rng.random(len(kept)) * below[-1] >= below).sum(axis=0)
+        place = np.minimum(place, len(pieces) - 1)
+        for number, piece in enumerate(pieces):
+            here = kept & (place == number)
+            if here.any():
+                values[here] = np.broadcast_to(np.asarray(piece.values(), dtype=values.dtype), len(kept))[here]
+        return np.asarray(values[kept])
+
+    def _column(self, link: Link, rows: np.ndarray, values: np.ndarray) -> pd.Series:
+        """The variable with drawn values in some rows and its confidential ones, whose product is zero, in the others."""
+        original = self.fit.confidential[link.variable]
+        filled = plain_values(original, link)
+        filled[rows] = values
+        return as_original(filled, original)
+
+    def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
+        """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""
+        tries, again = np.zeros(len(rows)), np.arange(len(rows))
+        original, rules = self.fit.confidential[link.variable], self.fit.prepared.chain.rules
+        for _ in range(ROUNDS):
+            if not len(again):
+                break
+            at = rows[again]
+            own = precision_of(self.precision, link.variable)
+            values = self.fit.values_at(link, frame, self.encoded, self.thetas, self.rng, at, own)
+            tries[again] += 1
+            drawn = frame.iloc[at].assign(**{link.variable: as_original(values, original.iloc[at])})
+            again = again[rules.broken_by(drawn, link.variable)]
+        return tries
+
+    def _pieces(self, link: Link, rows: np.ndarray) -> list[_Piece]:
+        """The parts of the balls of some records: the structural value, each status, the amounts or levels."""
+        balls, pieces = self.balls[link.variable], []
+        left = np.ones(len(rows))
+
+        def single(value: object, mass: np.ndarray) -> None:
+            pieces.append(_Piece(mass, lambda: outcome_value(value, link)))
+
+        if link.structure is not None and balls.structural is not None:
+            left = link.structure.when.holds(self.frame.iloc[rows]).astype(float)
+            single(link.structure.value(self.fit.confidential[link.variable]), (1 - left) * balls.structural[rows])
+        for block, inside in zip(link.statuses, balls.statuses, strict=True):
+            hit = np.zeros(len(rows))
+            reach = np.flatnonzero(left > 0)
+            if len(reach):
+                hit[reach] = self._status_mass(block, rows[reach])
+            single(block.status.outcome, left * hit * inside[rows])  # type: ignore[union-attr]
+            left = left * (1 - hit)
+        if balls.constant is not None:
+            single(link.constant, left * balls.constant[rows])
+        elif link.values is not None and balls.values is not None:
+            pieces.append(self._value_piece(link, link.values, balls, rows, left))
+        return pieces
+
+    def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
+        """P(the status | those before it), (m,)."""
+        own, ends = self.fit.fits[block.name], np.ones(len(rows))
+        if not has_mass(own.synthesizer):
+            draw = (self.fit.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(_REPEATS))
+            return np.asarray(np.mean(list(draw), axis=0))
+        prepared = self.fit.at(block, self.frame, self.encoded, rows)
+        return mass_inside(own, self.thetas[block.name], prepared, DrawnBalls(ends - 0.5, ends + 0.5, 1.0, {}, np.zeros(len(rows))))
+
+    def _value_piece(self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray) -> _Piece:
+        """The amounts or levels: their mass, and values drawn inside the balls."""
+        reach = np.flatnonzero((left > 0) & balls.possible[rows])
+        mass, values = np.zeros(len(rows)), empty_values(link, len(rows))
+        if not len(reach) or balls.values is None:
+            return _Piece(mass, lambda: values)
+        inside = (_Inside if has_mass(self.fit.fits[block.name].synthesizer) else _Counted)(
+            self, block, balls.values.at(rows[reach]), rows[reach]
+        )
+        mass[reach] = left[reach] * inside.mass()
+
+        def filled() -> np.ndarray:
+            own, numbers = self.fit.fits[block.name], inside.values()
+            values[reach] = named(own, numbers) if own.categories is not None else numbers
+            return values
+
+        return _Piece(mass, filled)
+
+
+class _Inside:
+    """A model with ``mass``, cut to the balls of m records."""
+
+    def __init__(self, walk: _Walk, block: Block, balls: DrawnBalls, rows: np.ndarray) -> None:
+        self.fit: Fit = walk.fit.fits[block.name]
+        self.theta, self.rng, self.balls = walk.thetas[block.name], walk.rng, balls
+        self.prepared = walk.fit.at(block, walk.frame, walk.encoded, rows)
+
+    def mass(self) -> np.ndarray:
+        """Of the balls, (m,)."""
+        return mass_inside(self.fit, self.theta, self.prepared, self.balls)
+
+    def values(self) -> np.ndarray:
+        """Released values inside them, (m,): drawn by inverting the mass."""
+        values = self._drawn()
+        for _ in range(_AGAIN):
+            strange = self._strange(values)
+            if not strange.any():
+                return values
+            values = np.where(strange, self._drawn(), values)
+        return values
+
+    def _strange(self, values: np.ndarray) -> np.ndarray:
+        """Amounts that fell on a special code of the scenario inside the ball."""
+        status = find_statuses(pd.Series(values), tuple(self.balls.codes)).status
+        return np.asarray((status > MISSING) & (self.balls.status == AMOUNT))
+
+    def _drawn(self) -> np.ndarray:
+        low, high, precision = self.balls.lower.copy(), self.balls.upper.copy(), self.balls.precision
+        width = high - low
+        wide = width > 0 if precision is None else width > 1.5 * precision
+        if wide.any():
+            aim = self.rng.random(len(low)) * self._below(high)
+            most = _MOST_HALVINGS if precision is None else int(np.ceil(np.log2(width.max() / precision))) + 2
+            for _ in range(min(most, _MOST_HALVINGS)):
+                middle = (low + high) / 2
+                beyond = self._below(middle) >= aim
+                low, high = np.where(wide & ~beyond, middle, low), np.where(wide & beyond, middle, high)
+        middle = (low + high) / 2
+        return np.rint(middle) if self.fit.categories is not None else self.fit.rounded(middle, precision)
+
+    def _below(self, ends: np.ndarray) -> np.ndarray:
+        """Mass from the lower ends of the balls to these, (m,)."""
+        only = self.balls._replace(upper=ends, codes={})
+        return mass_inside(self.fit, self.theta, self.prepared, only)
+
+
+class _Counted:
+    """A model without ``mass``: of twenty draws the share in the ball, and the first one there."""
+
+    def __init__(self, walk: _Walk, block: Block, balls: DrawnBalls, rows: np.ndarray) -> None:
+        own = walk.fit.fits[block.name]
+        drawn = [walk.fit.numbers_at(block, walk.frame, walk.encoded, walk.thetas, walk.rng, rows) for _ in range(_REPEATS)]
+        self._values = np.array([own.rounded(values, balls.precision) for values in drawn], dtype=float)
+        self._near = np.array([balls.hold(values) for values in self._values])
+
+    def mass(self) -> np.ndarray:
+        """Of the balls, (m,)."""
+        return np.asarray(self._near.mean(axis=0))
+
+    def values(self) -> np.ndarray:
+        """Released values inside them, (m,)."""
+        return np.asarray(np.take_along_axis(self._values, self._near.argmax(axis=0)[None], axis=0)[0])

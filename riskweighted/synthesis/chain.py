@@ -1,0 +1,277 @@
+"""Several variables one after the other: each by a model of its own, given those before it (METHODS section 12).
+
+A variable has parts, in this order: where a structural rule gives it one value, that value; then its status (each special code, each
+spike, missing), by continuation ratios, so that every status is a binary model among the records that have none before it; then its amount
+or level. The priors are independent, so each of these *blocks* is a fit of its own on the records that reach it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.frames import require_columns
+from riskweighted.common.survey import checked_survey
+from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
+from riskweighted.synthesis.formulas import split_formula
+from riskweighted.synthesis.posterior import PreparedModel, prepare_model
+from riskweighted.synthesis.recoding import Recipe, as_floats, independent, is_number, make_recipes
+from riskweighted.synthesis.rules import Structure
+
+__all__ = ["Block", "Link", "PreparedChain", "Status", "prepare_chain"]
+
+_EVENTS_PER_SLOPE = 10
+_MISSING = "missing"
+
+
+class Status(NamedTuple):
+    """A status beside the value: ``outcome`` is a code, or None where the value is missing."""
+
+    outcome: float | None
+
+    @property
+    def text(self) -> str:
+        """For names."""
+        return _MISSING if self.outcome is None else f"{self.outcome:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One model of a chain. Confidential.
+
+    Attributes
+    ----------
+    name : str
+        "income", "income is -8", "income is missing".
+    variable : str
+    status : Status, optional
+        What it is the probability of; None: the block of the values.
+    member : array (n,)
+        The records that reach it.
+    sources : tuple of str
+        The columns that predict.
+    keep : array (p,), optional
+        Which of the sources' numeric columns do; None: the formula names the sources themselves.
+    model : PreparedModel
+        Of the members.
+    """
+
+    name: str
+    variable: str
+    status: Status | None
+    member: np.ndarray = field(repr=False)
+    sources: tuple[str, ...]
+    keep: np.ndarray | None = field(repr=False)
+    model: PreparedModel = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One variable of a chain: its structural rule, its statuses in order, its values. Confidential.
+
+    ``constant``: the one value of a variable that has statuses and no other value than this; it has no block of values then.
+    ``levels``: whether it is categorical.
+    """
+
+    variable: str
+    structure: Structure | None
+    statuses: tuple[Block, ...]
+    values: Block | None
+    constant: object = field(default=None, repr=False)
+    levels: bool = False
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """In the order in which they are drawn."""
+        return self.statuses if self.values is None else (*self.statuses, self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedChain:
+    """A chain and the data it was prepared for, n records. Confidential; made by `prepare_chain`.
+
+    Attributes
+    ----------
+    chain : Chain
+    confidential : DataFrame, n rows
+    links : tuple of Link
+    recipes : mapping of column to Recipe
+        How predictors and earlier variables become numeric columns.
+    aside : mapping of variable to array (n,)
+        Records that break a rule of the variable and are left out of its likelihood, where the chain lets them stand.
+    survey : Series (n,) or None
+        Survey weights of mean 1, where there are any; every block has those of its members.
+    """
+
+    chain: Chain
+    confidential: pd.DataFrame = field(repr=False)
+    links: tuple[Link, ...] = field(repr=False)
+    recipes: Mapping[str, Recipe] = field(repr=False)
+    aside: Mapping[str, np.ndarray] = field(repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block, in order."""
+        return tuple(block for link in self.links for block in link.blocks)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the data."""
+        return fingerprint(self.confidential)
+
+    @cached_property
+    def encoded(self) -> dict[str, np.ndarray]:
+        """The numeric columns of the unsynthesized predictors, (n, k) each: they are the same in every dataset."""
+        return {name: self.recipes[name].columns(self.confidential[name]) for name in self.recipes if name not in self.chain.variables}
+
+    def columns_of(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, np.ndarray], rows: np.ndarray) -> pd.DataFrame:
+        """What a block's formula names, for some rows of a frame."""
+        index = frame.index[rows]
+        if block.keep is None:
+            return pd.DataFrame({name: self.recipes[name].filled(frame[name].iloc[rows]) for name in block.sources}, index)
+        names = _names(self.recipes, block.sources)
+        chosen = np.flatnonzero(block.keep)
+        if not len(chosen):
+            return pd.DataFrame(index=index)
+        columns = np.column_stack([encoded[name] for name in block.sources])[np.ix_(rows, chosen)]
+        return pd.DataFrame(columns, index, [names[place] for place in chosen], copy=False)
+
+
+def _names(recipes: Mapping[str, Recipe], sources: Sequence[str]) -> list[str]:
+    return [name for source in sources for name in recipes[source].names]
+
+
+def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None) -> PreparedChain:
+    """Check the data, and survey weights if any, choose the models, and prepare every block.
+
+    Raises
+    ------
+    InputError
+        If a column is absent, infinite or missing throughout, a variable has one value, the data break a rule, or a model refuses its
+        data; the message names the variable. If survey weights are not valid, or a column of the chain.
+    """
+    if isinstance(survey, str) and survey in chain.variables:
+        raise InputError(f"survey weights {survey!r} are a column that is synthesized: name another one")
+    weights = checked_survey(survey, confidential)
+    require_columns(confidential, (*chain.predictors, *chain.variables), "confidential data")
+    chain.rules.check(confidential)
+    chain.rules.refuse_broken(confidential)
+    aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
+    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes)
+    encoded = {name: recipe.columns(confidential[name]) for name, recipe in recipes.items()}
+    prepared = PreparedChain(chain, confidential, (), recipes, aside, weights)
+    links = tuple(_Linking(prepared, encoded, variable).link() for variable in chain.variables)
+    return replace(prepared, links=links)
+
+
+def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
+    """Every column that predicts: those named for all, those of a formula, and the variables that have a later one."""
+    named = [name for variable in chain.variables for name in _formula_names(chain, variable)]
+    require_columns(confidential, named, "confidential data")
+    return list(dict.fromkeys([*chain.predictors, *chain.variables[:-1], *named]))
+
+
+def _formula_names(chain: Chain, variable: str) -> tuple[str, ...]:
+    """The columns of a variable's own formula, none of which comes later in the chain."""
+    formula = chain.formula_of(variable)
+    if formula is None:
+        return ()
+    names = split_formula(formula).names
+    later = [name for name in names if name in chain.variables[chain.variables.index(variable) :]]
+    if later:
+        raise InputError(f"the formula of {variable!r} names {listing(later)}, which is not synthesized before it; change the order")
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class _Linking:
+    """The making of one link."""
+
+    prepared: PreparedChain
+    encoded: Mapping[str, np.ndarray]
+    variable: str
+
+    def link(self) -> Link:
+        """Structural rule, statuses one after the other, then the values."""
+        chain, data = self.prepared.chain, self.prepared.confidential
+        column, structure = data[self.variable], chain.rules.structure(self.variable)
+        left = np.ones(len(data), dtype=bool) if structure is None else structure.when.holds(data)
+        if not left.any():
+            raise InputError(f"variable {self.variable!r}: its rule 'when' holds for no record; there is nothing to synthesize")
+        left = left & ~self.prepared.aside[self.variable]
+        statuses: list[Block] = []
+        for status, having in self._statuses(column):
+            hit = having & left
+            if not hit.any():
+                continue
+            if hit.sum() == left.sum():
+                return Link(self.variable, structure, tuple(statuses), None, status.outcome, not is_number(column))
+            statuses.append(self._status_block(status, hit, left))
+            left = left & ~hit
+        if not left.any():
+            raise InputError(f"variable {self.variable!r} has no value outside its structural rule: there is nothing to synthesize")
+        if column[left].nunique() == 1:
+            if not statuses:
+                where = " where its rule 'when' holds" if structure is not None else ""
+                raise InputError(f"variable {self.variable!r} has one value in all {int(left.sum())} records{where}: nothing to synthesize")
+            return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not is_number(column))
+        return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not is_number(column))
+
+    def _statuses(self, column: pd.Series) -> Iterator[tuple[Status, np.ndarray]]:
+        """Every status and which records have it, (n,)."""
+        codes = self.prepared.chain.codes.get(self.variable, ())
+        if codes and not is_number(column):
+            raise InputError(f"variable {self.variable!r} is no number, so it has no special codes: they are levels like others")
+        numbers = as_floats(column) if codes else np.empty(0)
+        for code in codes:
+            yield Status(code), numbers == code
+        yield Status(None), column.isna().to_numpy()
+
+    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray) -> Block:
+        name = f"{self.variable} is {status.text}"
+        events = int(min(hit[member].sum(), member.sum() - hit[member].sum()))
+        target = pd.Series(hit, self.prepared.confidential.index)[member].rename(name)
+        return self._block(name, status, target, member, events, lambda formula: self.prepared.chain.status_model(formula))
+
+    def _value_block(self, column: pd.Series, member: np.ndarray) -> Block:
+        amounts = column[member]
+        chain = self.prepared.chain
+        return self._block(
+            self.variable, None, amounts, member, len(amounts), lambda formula: chain.value_model(self.variable, amounts, formula)
+        )
+
+    def _block(
+        self, name: str, status: Status | None, target: pd.Series, member: np.ndarray, events: int, make: Callable[[str], Synthesizer]
+    ) -> Block:
+        """A block whose predictors are those that its events allow: all that vary and are no combination of others, or none."""
+        prepared, chain, rows = self.prepared, self.prepared.chain, np.flatnonzero(member)
+        own = chain.formula_of(self.variable)
+        if own is not None:
+            sources, keep = split_formula(own).names, None
+            formula = f"`{name}` ~ {split_formula(own).right}"
+        else:
+            sources = (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
+            stacked = np.column_stack([self.encoded[source] for source in sources]) if sources else np.empty((len(member), 0))
+            keep = independent(stacked[rows])
+            if events < _EVENTS_PER_SLOPE * keep.sum():
+                keep = np.zeros(len(keep), dtype=bool)
+            names = [column for column, kept in zip(_names(prepared.recipes, sources), keep, strict=True) if kept]
+            formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")
+        unfitted = Block(name, self.variable, status, member, sources, keep, model=None)  # type: ignore[arg-type]
+        frame = prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows).assign(**{name: target})
+        try:
+            synthesizer = make(formula)
+            if keeps_true_values(synthesizer):
+                raise InputError("its model keeps true values, which no synthetic variable may")
+            model = prepare_model(synthesizer, frame)
+            if prepared.survey is not None:  # normalised over all records, not over the members
+                model = replace(model, survey=prepared.survey[member])
+        except InputError as error:
+            raise InputError(f"variable {self.variable!r}: {error}") from None
+        return Block(name, self.variable, status, member, sources, keep, model)

@@ -1,0 +1,343 @@
+"""The fits of a chain: a posterior for every block, and datasets drawn down the chain on synthetic predecessors (METHODS section 12)."""
+
+import io
+import warnings
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.atomic import write_file
+from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
+from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.synthesis.chain import Block, Link, PreparedChain
+from riskweighted.synthesis.contract import Chain, Draw
+from riskweighted.synthesis.drawing import draw_values, random_draws
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.recoding import as_floats, is_number
+
+__all__ = [
+    "ROUNDS",
+    "AnyFit",
+    "ChainFit",
+    "Precision",
+    "Thetas",
+    "as_original",
+    "block_file",
+    "empty_values",
+    "named",
+    "outcome_value",
+    "plain_values",
+    "precision_of",
+]
+
+AnyFit: TypeAlias = "Fit | ChainFit"
+Precision: TypeAlias = float | Mapping[str, float] | None
+Thetas = Mapping[str, Draw]  # one posterior draw of every block
+ROUNDS = 100  # of redrawing what breaks a rule
+
+
+@dataclass(frozen=True, eq=False)
+class ChainFit:
+    """A sampled chain and all that is needed to draw from it. Confidential: it carries data.
+
+    Attributes
+    ----------
+    prepared : PreparedChain
+    alpha : DataFrame (n, V)
+        The risk weights of each variable.
+    fits : mapping of block's name to Fit
+        Each on the records that reach the block.
+    random_seed : int or None
+    """
+
+    prepared: PreparedChain = field(repr=False)
+    alpha: pd.DataFrame = field(repr=False)
+    fits: Mapping[str, Fit]
+    random_seed: int | None = field(default=None, repr=False)
+
+    keeps_true_values = False
+    statement = None
+    censoring = None
+
+    @property
+    def synthesizer(self) -> Chain:
+        """The chain."""
+        return self.prepared.chain
+
+    @property
+    def confidential(self) -> pd.DataFrame:
+        """The data that it was fitted to."""
+        return self.prepared.confidential
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The synthesized variables, in order."""
+        return tuple(self.prepared.chain.variables)
+
+    @property
+    def estimates(self) -> bool:
+        """Whether there are parameters."""
+        return any(fit.estimates for fit in self.fits.values())
+
+    @property
+    def converged(self) -> bool:
+        """Whether every block did."""
+        return all(fit.converged for fit in self.fits.values())
+
+    @cached_property
+    def diagnostics(self) -> pd.DataFrame:
+        """The diagnostics of all blocks, each row named "block: quantity"."""
+        parts = [fit.diagnostics.rename(lambda name, block=block: f"{block}: {name}") for block, fit in self.fits.items()]
+        return pd.concat(parts).rename_axis("quantity")
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Chains and draws of each, which every block has alike."""
+        sizes = next(fit for fit in self.fits.values() if fit.estimates).posterior.sizes
+        return {"chain": int(sizes["chain"]), "draw": int(sizes["draw"])}
+
+    def value_fits(self) -> dict[str, Fit | None]:
+        """The fit of each variable's amounts or levels; None where its statuses say all."""
+        return {link.variable: None if link.values is None else self.fits[link.values.name] for link in self.prepared.links}
+
+    def draw(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
+        """One posterior draw: block -> parameter name -> value."""
+        return {name: fit.draw(chain, draw) if fit.estimates else fit.draw(0, 0) for name, fit in self.fits.items()}
+
+    def contributions(self, thetas: Thetas, variable: str | None = None) -> np.ndarray:
+        """What each record adds to the log posterior, (n,): the sum over the blocks that it reaches, of all variables or of one."""
+        total = np.zeros(len(self.confidential))
+        for block in self.prepared.blocks:
+            if variable is None or block.variable == variable:
+                total[block.member] += self.fits[block.name].contributions(thetas[block.name])
+        return total
+
+    def synthesize(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: Precision = None,
+        parameters: str = "draws",
+    ) -> list[pd.DataFrame]:
+        """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS sections 5.4 and 12).
+
+        Each variable is drawn given the synthetic values of those before it. A value that breaks a rule is drawn again, which draws from
+        the model restricted to what the rules allow; nothing is clipped.
+
+        Parameters
+        ----------
+        L, random_seed
+            See `Fit.synthesize`.
+        precision : float or mapping of variable to float, optional
+            Drawn numbers are multiples of it; without it of the largest power of ten of which all amounts of the variable are
+            multiples, or they have 7 significant digits.
+        parameters : {"draws"}
+
+        Returns
+        -------
+        list of L DataFrames: the confidential frame with its synthesized variables replaced; rows, index, columns, dtypes and
+        categories are kept, and a missing value is drawn as missing.
+
+        Raises
+        ------
+        InputError
+            If L exceeds the number of draws, or a rule leaves a record no value that its model would draw.
+        """
+        check_seed(random_seed)
+        check_choice(parameters, ("draws",), "parameters")
+        self.check_precision(precision)
+        streams, sizes = np.random.SeedSequence(random_seed), self.sizes
+        choice = np.random.default_rng(streams.spawn(1)[0])
+        places = random_draws(sizes["chain"], sizes["draw"], check_count(L, most=sizes["chain"] * sizes["draw"]), choice)
+        self._warn_of_few_draws(L)
+        seeds = streams.spawn(L)
+        frames = [self.released(self.draw(*at), np.random.default_rng(seed), precision) for at, seed in zip(places, seeds, strict=True)]
+        self._warn_of_explosion(frames)
+        return frames
+
+    def check_precision(self, precision: Precision) -> None:
+        """Refuse a precision that is no number, or of a variable that is none of the chain or categorical."""
+        if precision is None:
+            return
+        numeric = [name for name in self.variables if is_number(self.confidential[name])]
+        given = precision if isinstance(precision, Mapping) else dict.fromkeys(numeric, precision)
+        strange = [name for name in given if name not in numeric]
+        if strange:
+            raise InputError(f"precision names {listing(strange)}; valid are the numeric variables {listing(numeric)}")
+        for name, value in given.items():
+            if check_number(value, f"precision of {name!r}", least=0) == 0:
+                raise InputError(f"precision of {name!r} must be a number > 0, got 0")
+
+    def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as in `synthesize`."""
+        frame, encoded = self.confidential.copy(), dict(self.prepared.encoded)
+        for link in self.prepared.links:
+            frame[link.variable] = self.drawn(link, frame, encoded, thetas, rng, precision)
+            if link.variable in self.prepared.recipes:
+                encoded[link.variable] = self.prepared.recipes[link.variable].columns(frame[link.variable])
+        return frame
+
+    def drawn(
+        self,
+        link: Link,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, np.ndarray],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        precision: float | Mapping[str, float] | None = None,
+        rows: np.ndarray | None = None,
+    ) -> pd.Series:
+        """A variable of a frame whose earlier variables are synthetic, (n,); what breaks a rule is drawn again.
+
+        `rows`: for these alone, the others keep the value of the frame. ``encoded``: the numeric columns of predictors and earlier variables.
+        """
+        original, rules = self.confidential[link.variable], self.prepared.chain.rules
+        values = empty_values(link, len(frame)) if rows is None else plain_values(frame[link.variable], link)
+        rows = np.arange(len(frame)) if rows is None else rows
+        for _ in range(ROUNDS):
+            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
+            column = as_original(values, original)
+            drawn = frame.assign(**{link.variable: column})
+            rows = rows[rules.broken_by(drawn, link.variable)[rows]]
+            if not len(rows):
+                return column
+        raise rules.unmet(drawn, link.variable, ROUNDS)
+
+    def values_at(
+        self,
+        link: Link,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, np.ndarray],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+        precision: float | None,
+    ) -> np.ndarray:
+        """New values of a variable for some rows, without regard to rules: structure, statuses, then the value."""
+        values = empty_values(link, len(rows))
+        left = np.arange(len(rows))
+        if link.structure is not None:
+            holds = link.structure.when.holds(frame.iloc[rows])
+            values[~holds] = outcome_value(link.structure.value(self.confidential[link.variable]), link)
+            left = np.flatnonzero(holds)
+        for block in link.statuses:
+            if len(left):
+                hit = self.numbers_at(block, frame, encoded, thetas, rng, rows[left]) == 1
+                values[left[hit]] = outcome_value(block.status.outcome, link)  # type: ignore[union-attr]
+                left = left[~hit]
+        if link.values is None:
+            values[left] = outcome_value(link.constant, link)
+        elif len(left):
+            fit = self.fits[link.values.name]
+            numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
+            values[left] = named(fit, numbers) if fit.categories is not None else fit.rounded(numbers, precision)
+        return values
+
+    def numbers_at(
+        self,
+        block: Block,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, np.ndarray],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+    ) -> np.ndarray:
+        """What a block draws for some rows, (m,)."""
+        prepared = self.at(block, frame, encoded, rows)
+        return draw_values(self.fits[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
+
+    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, np.ndarray], rows: np.ndarray) -> Any:
+        """A block's arrays for some rows of a frame, without its target."""
+        return self.fits[block.name].prepared.at(self.prepared.columns_of(block, frame, encoded, rows))
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_bytes(self) -> bytes:
+        """The fits of all blocks as an archive of what `Fit.to_bytes` makes of each, in the order of the chain."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            for name, stored in self.members().items():
+                archive.writestr(zipfile.ZipInfo(name), stored)
+        return content.getvalue()
+
+    def members(self) -> dict[str, bytes]:
+        """The files of that archive."""
+        return {block_file(place): fit.to_bytes() for place, fit in enumerate(self.fits.values())}
+
+    def _warn_of_few_draws(self, count: int) -> None:
+        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        if count > smallest:
+            warnings.warn(
+                f"L = {count} datasets exceed the {smallest:.0f} effective draws of a block: their parameters are not independent; "
+                "sample longer or take a smaller L",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
+        for link in self.prepared.links:
+            if link.values is not None and not link.levels:
+                codes = self.prepared.chain.codes.get(link.variable, ())
+                amounts = [frame[[link.variable]][~frame[link.variable].isin([*codes])].dropna() for frame in frames]
+                self.fits[link.values.name].warn_of_explosion(amounts)
+
+
+def block_file(place: int) -> str:
+    """The name of a block's fit in the archive of a chain."""
+    return f"{place:03d}.nc"
+
+
+def precision_of(precision: Precision, variable: str) -> float | None:
+    """The precision of a variable, where one is given."""
+    return precision.get(variable) if isinstance(precision, Mapping) else precision
+
+
+def empty_values(link: Link, count: int) -> np.ndarray:
+    """Room for drawn values: NaN for numbers, None for levels."""
+    return np.full(count, None, dtype=object) if link.levels else np.full(count, np.nan)
+
+
+def plain_values(column: pd.Series, link: Link) -> np.ndarray:
+    """A column of the variable in the form of drawn values."""
+    if not link.levels:
+        return as_floats(column).copy()
+    values = empty_values(link, len(column))
+    there = column.notna().to_numpy()
+    values[there] = column[there].astype(object)
+    return values
+
+
+def outcome_value(outcome: object, link: Link) -> object:
+    """A status or a constant as a value of the variable."""
+    if outcome is None or outcome is pd.NA or outcome != outcome:
+        return None if link.levels else np.nan
+    return outcome if link.levels else float(outcome)  # type: ignore[arg-type]
+
+
+def named(fit: Fit, codes: np.ndarray) -> np.ndarray:
+    """The levels that a block's codes stand for."""
+    assert fit.categories is not None
+    names = np.empty(len(fit.categories), dtype=object)
+    names[:] = fit.categories
+    return np.asarray(names[codes.astype(int)])
+
+
+def as_original(values: np.ndarray, original: pd.Series) -> pd.Series:
+    """Values (n,) in the dtype, with the index and under the name of the confidential column."""
+    if is_number(original) and pd.api.types.is_integer_dtype(original.dtype):
+        values = np.rint(values)
+    try:
+        return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"drawn values of {original.name!r} do not fit dtype {original.dtype}; set support within its range or widen the dtype"
+        ) from None

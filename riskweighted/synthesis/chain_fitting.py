@@ -1,0 +1,180 @@
+"""Fitting a chain: every block on the records that reach it, with the weights of its variable (METHODS section 12)."""
+
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_seed
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import check_weights
+from riskweighted.common.seeds import seed_for
+from riskweighted.synthesis.chain import Block, PreparedChain, prepare_chain
+from riskweighted.synthesis.chain_fit import ChainFit, block_file
+from riskweighted.synthesis.chains import Progress
+from riskweighted.synthesis.contract import Chain
+from riskweighted.synthesis.fitting import compile_prepared
+from riskweighted.synthesis.guarantee import Guarantee
+from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.sampling import Sampling
+
+__all__ = ["block_alpha", "chain_alpha", "fit_block", "fit_blocks", "fit_chain", "fit_prepared_chain", "load_chain_fit", "share_of"]
+
+Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
+
+
+def chain_alpha(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.DataFrame:
+    """Checked weights of every variable, (n, V): given so, or one for all variables, or 1 everywhere.
+
+    Raises
+    ------
+    InputError
+        If they are of another shape or index, or outside [0, 1].
+    """
+    if isinstance(alpha, pd.DataFrame):
+        if sorted(map(str, alpha.columns)) != sorted(variables):
+            raise InputError(f"alpha has columns {listing(alpha.columns)}; they must be the synthesized variables {listing(variables)}")
+        given: dict[str, Any] = {name: alpha[name] for name in variables}
+    elif isinstance(alpha, np.ndarray) and alpha.ndim == 2:
+        if alpha.shape != (len(index), len(variables)):
+            raise InputError(f"alpha has shape {alpha.shape}; valid are ({len(index)},) and ({len(index)}, {len(variables)})")
+        given = dict(zip(variables, alpha.T, strict=True))
+    else:
+        given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
+    return pd.DataFrame({name: check_weights(own, index, what="alpha") for name, own in given.items()}, index)
+
+
+def block_alpha(prepared: PreparedChain, block: Block, alpha: pd.DataFrame) -> pd.Series:
+    """The weights of the records that reach a block.
+
+    Raises
+    ------
+    InputError
+        If all of them are zero.
+    """
+    own = alpha[block.variable][block.member].rename("alpha")
+    if not (block.model.weights(own) > 0).any():
+        raise InputError(
+            f"all {len(own)} weights of the records that {block.name!r} is fitted to are zero: the pseudo posterior would be the prior; "
+            "valid is at least one positive weight"
+        )
+    return own
+
+
+def fit_chain(
+    chain: Chain,
+    confidential: pd.DataFrame,
+    alpha: Alpha,
+    sampling: Sampling,
+    random_seed: int | None = None,
+    progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> ChainFit:
+    """Prepare a chain for its data and fit every block; what `riskweighted.fit` does with a chain."""
+    if guarantee is not None:
+        raise InputError("a guarantee is that of one variable's model: a chain looks at the data to choose its models; fit them one by one")
+    return fit_prepared_chain(prepare_chain(chain, confidential, survey), alpha, sampling, random_seed, progress)
+
+
+def fit_prepared_chain(
+    prepared: PreparedChain,
+    alpha: Alpha,
+    sampling: Sampling,
+    random_seed: int | None = None,
+    progress: Progress | None = None,
+    before: ChainFit | None = None,
+) -> ChainFit:
+    """Fit every block; those that are the same in an earlier fit (model, records, weights, sampling, seed) are taken from it.
+
+    Parameters
+    ----------
+    prepared : PreparedChain
+    alpha : (n,), (n, V) or None
+    sampling : Sampling
+    random_seed : int, optional
+    progress : callable, optional
+        Called with (draws done, draws in all).
+    before : ChainFit, optional
+    """
+    check_seed(random_seed)
+    checked = chain_alpha(tuple(prepared.chain.variables), alpha, prepared.confidential.index)
+    fits = dict(fit_blocks(prepared, checked, sampling, random_seed, progress, {} if before is None else before.fits))
+    return ChainFit(prepared, checked, fits, random_seed)
+
+
+def fit_blocks(
+    prepared: PreparedChain,
+    alpha: pd.DataFrame,
+    sampling: Sampling,
+    random_seed: int | None,
+    progress: Progress | None = None,
+    before: Mapping[str, Fit] | None = None,
+) -> Iterator[tuple[str, Fit]]:
+    """The fit of every block, by name."""
+    blocks = prepared.blocks
+    weights = {block.name: block_alpha(prepared, block, alpha) for block in blocks}
+    for place, block in enumerate(blocks):
+        seed = None if random_seed is None else seed_for(random_seed, "block", block.name)
+        kept = (before or {}).get(block.name)
+        if kept is not None and is_fit_of(kept, block, weights[block.name], seed, sampling):
+            yield block.name, kept
+            continue
+        report = None if progress is None else share_of(progress, place, len(blocks))
+        yield block.name, fit_block(block, weights[block.name], sampling, seed, report)
+
+
+def fit_block(block: Block, alpha: pd.Series, sampling: Sampling, random_seed: int | None, progress: Progress | None = None) -> Fit:
+    """The fit of one block with weights alpha (m,) of the records that reach it; a warning names the block."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = compile_prepared(block.model).sample(alpha, random_seed=random_seed, sampling=sampling, progress=progress)
+    for one in caught:
+        warnings.warn(f"block {block.name!r}: {one.message}", one.category, stacklevel=2)
+    return found
+
+
+def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
+    """Read back what `ChainFit.save` wrote, for the same chain, data and weights.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or damaged, or of another chain, other data or other weights.
+    """
+    checked = chain_alpha(tuple(prepared.chain.variables), alpha, prepared.confidential.index)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            wanted = [block_file(place) for place in range(len(prepared.blocks))]
+            if archive.namelist() != wanted:
+                raise InputError(f"{str(path)!r} is the fit of another chain: it has {len(archive.namelist())} blocks, not {len(wanted)}")
+            fits = {
+                block.name: block.model.load(zipfile.Path(archive, name), block_alpha(prepared, block, checked))
+                for name, block in zip(wanted, prepared.blocks, strict=True)
+            }
+    except (OSError, zipfile.BadZipFile, KeyError, RuntimeError) as error:
+        raise InputError(f"{str(path)!r} is no saved fit of a chain ({type(error).__name__})") from None
+    return ChainFit(prepared, checked, fits)
+
+
+def is_fit_of(fit: Fit, block: Block, alpha: pd.Series, seed: int | None, sampling: Sampling) -> bool:
+    """Whether a fit is what would be sampled again."""
+    sizes = fit.posterior.sizes
+    return (
+        seed is not None
+        and fit.random_seed == seed
+        and fit.synthesizer == block.model.synthesizer
+        and fit.data == block.model.fingerprint
+        and fit.alpha.equals(alpha)
+        and fit.weights.equals(block.model.weights(alpha))
+        and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
+    )
+
+
+def share_of(progress: Progress, number: int, parts: int) -> Progress:
+    """Progress of one block as a share of all."""
+    return lambda done, total: progress(number * total + done, parts * total)
