@@ -148,7 +148,8 @@ def _proposed(density: Density, centre: np.ndarray, root: np.ndarray, count: int
     log_weights = heights + 0.5 * (freedom + len(centre)) * np.log1p(spread / freedom)
     if not np.isfinite(log_weights).any():
         return _Proposals(centre, root, vectors, heights, np.full(count, 1 / count), np.nan)
-    weights, pareto_k = importance_weights(-(log_weights - log_weights.max())[None])
+    with np.errstate(all="ignore"):  # the fit of a tail overflows where there is none
+        weights, pareto_k = importance_weights(-(log_weights - log_weights.max())[None])
     return _Proposals(centre, root, vectors, heights, weights[0], float(pareto_k[0]))
 
 

@@ -21,6 +21,7 @@ from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.censoring import Censoring, censor
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer, keeps_true_values
+from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.guarantee import Guarantee, Statement
 from riskweighted.synthesis.laplace import mode_of
@@ -417,7 +418,7 @@ def _read(
         raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
-    diagnostics["converged"] = diagnostics["converged"].astype(bool)
+    diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
     posterior = stored.drop_vars([*columns, "quantity"])
     diagnostics = diagnostics.rename_axis("quantity")
     return Fit(

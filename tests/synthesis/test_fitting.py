@@ -410,8 +410,10 @@ def test_diagnostics_have_a_row_for_each_monitored_quantity(unweighted):
     assert list(diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k"]
     assert list(diagnostics.index) == ["log_pseudo_likelihood", "predictive_mean", "predictive_sd"]
     assert diagnostics.index.name == "quantity"
-    assert [dtype.kind for dtype in diagnostics.dtypes] == ["f", "f", "f", "i", "b"]
-    assert diagnostics.notna().all(axis=None)
+    assert [dtype.kind for dtype in diagnostics.drop(columns="engine").dtypes] == ["f", "f", "f", "i", "b", "f"]
+    assert diagnostics.drop(columns="pareto_k").notna().all(axis=None)
+    assert (diagnostics["engine"] == "nuts").all()
+    assert diagnostics["pareto_k"].isna().all()
     assert unweighted.converged
     assert type(unweighted.converged) is bool
 
