@@ -115,6 +115,8 @@ def file_propensity(
     variables : sequence of str
     synthesized : sequence of str
         Those of `variables` that were replaced.
+    special : mapping of str to sequence of float, optional
+        Special codes of numeric variables: a group each.
 
     Raises
     ------
