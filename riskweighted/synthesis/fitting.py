@@ -23,9 +23,10 @@ from riskweighted.synthesis.censoring import clipped_sum, obstacles, refusal
 from riskweighted.synthesis.chains import Progress
 from riskweighted.synthesis.compiled import Censored, CompiledModel, Sampler, check_alpha
 from riskweighted.synthesis.contract import Blueprint, Chain, Synthesizer, is_chain
+from riskweighted.synthesis.direct_fit import not_possible
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import AUTO, Sampling
+from riskweighted.synthesis.sampling import AUTO, DIRECT, Sampling
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.chain_fit import ChainFit
@@ -234,5 +235,9 @@ def fit(
         raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
     model = prepare_model(single, confidential, survey)
     checked = check_alpha(alpha, confidential.index, model.survey)
+    if sampling.engine == DIRECT:  # refused before anything is compiled
+        blueprint = model.build()
+        if blueprint is None or blueprint.direct is None or guarantee is not None:
+            raise not_possible(single, blueprint)
     censoring = model.censor(guarantee, checked, L)
     return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
