@@ -12,10 +12,11 @@ from riskweighted.synthesis.chain_fitting import fit_chain
 from riskweighted.synthesis.chains import Progress
 from riskweighted.synthesis.compiled import check_alpha
 from riskweighted.synthesis.contract import Chain, Synthesizer, is_chain
+from riskweighted.synthesis.direct_fit import not_possible
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.posterior import Fit, prepare_model
-from riskweighted.synthesis.sampling import AUTO, Sampling
+from riskweighted.synthesis.sampling import AUTO, DIRECT, Sampling
 
 __all__ = ["fit"]
 
@@ -130,5 +131,9 @@ def fit(
         raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
     model = prepare_model(single, confidential, survey)
     checked = check_alpha(alpha, confidential.index, model.survey)
+    if sampling.engine == DIRECT:  # refused before anything is compiled
+        blueprint = model.build()
+        if blueprint is None or blueprint.direct is None or guarantee is not None:
+            raise not_possible(single, blueprint)
     censoring = model.censor(guarantee, checked, L)
     return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
