@@ -6,10 +6,12 @@ from .common.errors import (
     FewRecordsWarning as FewRecordsWarning,
     FlatWeightsWarning as FlatWeightsWarning,
     InputError as InputError,
+    MarginShiftWarning as MarginShiftWarning,
     SingletonWarning as SingletonWarning,
     SparseLevelWarning as SparseLevelWarning,
     UnscoredWarning as UnscoredWarning,
 )
+from .common.survey import survey_weights as survey_weights
 from .evaluation.assess import (
     Assessment as Assessment,
     assess as assess,
@@ -34,6 +36,7 @@ from .plots.risk import (
 )
 from .plots.risk_utility import plot_risk_utility as plot_risk_utility
 from .plots.sweeps import plot_sweep as plot_sweep
+from .plots.tables import plot_two_way as plot_two_way
 from .plots.utility import (
     plot_density as plot_density,
     plot_ecdf as plot_ecdf,
@@ -154,6 +157,14 @@ from .utility.intervals import (
     joint_test_partially_synthetic as joint_test_partially_synthetic,
 )
 from .utility.propensity import propensity_distance as propensity_distance
+from .utility.survey import (
+    SurveyDesign as SurveyDesign,
+    survey_design as survey_design,
+    survey_mean as survey_mean,
+    survey_quantile as survey_quantile,
+    survey_ratio as survey_ratio,
+    weighted_ecdf_distance as weighted_ecdf_distance,
+)
 from .utility.tables import table_utility as table_utility
 from .weights.adjust import (
     adjust_weights as adjust_weights,
@@ -166,7 +177,11 @@ from .weights.kway import (
     marginal_weights as marginal_weights,
     pairwise_weights as pairwise_weights,
 )
+from .weights.match import match_weights as match_weights
 from .weights.schemes import scheme_weights as scheme_weights
-from .weights.shift import margin_shift as margin_shift
+from .weights.shift import (
+    margin_shift as margin_shift,
+    warn_of_shift as warn_of_shift,
+)
 
 __version__: str

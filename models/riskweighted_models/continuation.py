@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["cell_weights", "distinct_rows", "log_probabilities", "log_probability_graph"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
+_UNROLLED = 12  # levels: a loop samples up to twice as fast, and takes long to compile where there are many
 
 
 def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,6 +31,11 @@ def cell_weights(code: np.ndarray, which: np.ndarray, alpha: np.ndarray, levels:
 
 def log_probability_graph(logits: Tensor, levels: int) -> Tensor:
     """log P(level) from logits (levels - 1, m) of stopping at a level among those that reach it, (levels, m)."""
+    if levels > _UNROLLED:
+        none = pt.zeros_like(logits[:1])
+        reached = pt.concatenate([none, -pt.cumsum(pt.softplus(logits), axis=0)])
+        whole: Tensor = reached - pt.concatenate([pt.softplus(-logits), none])
+        return whole
     going_on, parts = pt.zeros_like(logits[0]), []
     for place in range(levels - 1):
         parts.append(going_on - pt.softplus(-logits[place]))

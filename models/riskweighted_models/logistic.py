@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted_models.categorical import Categorical
 from riskweighted_models.ordinal import CommonSlopes
 
 __all__ = ["Logistic"]
 
 
 @dataclass(frozen=True)
-class Logistic(CommonSlopes):
+class Logistic(CommonSlopes, Categorical):
     """Two levels, of which the second is modelled.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::

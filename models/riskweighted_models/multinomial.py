@@ -8,7 +8,9 @@ import pytensor.tensor as pt
 from scipy import linalg
 from scipy.special import log_softmax
 
-from riskweighted_models.categorical import INTERCEPT_SD, Categorical
+from riskweighted_models.categorical import Categorical
+from riskweighted_models.level_densities import Softmax
+from riskweighted_models.level_model import INTERCEPT_SD
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -50,9 +52,8 @@ class Multinomial(Categorical):
         by_contrast = coefficient.reshape(levels - 1, -1)
         return np.asarray(log_softmax(_contrasts(levels) @ by_contrast @ _with_one(rows).T, axis=0))
 
-    def _slope(self, each: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        off = weight - weight.sum(axis=0) * np.exp(each)
-        return np.asarray((_contrasts(len(each)).T @ off @ _with_one(rows)).ravel())
+    def _likelihood(self, rows: np.ndarray, weight: np.ndarray) -> Softmax:
+        return Softmax(rows, weight, _contrasts(len(weight)))
 
 
 def _contrasts(levels: int) -> np.ndarray:

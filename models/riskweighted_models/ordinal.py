@@ -8,8 +8,10 @@ import pandas as pd
 import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
-from riskweighted_models.categorical import INTERCEPT_SD, Categorical
+from riskweighted_models.categorical import Categorical
 from riskweighted_models.continuation import log_probabilities, log_probability_graph
+from riskweighted_models.level_densities import Continuation
+from riskweighted_models.level_model import INTERCEPT_SD, LevelModel
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -20,7 +22,7 @@ Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 @dataclass(frozen=True)
-class CommonSlopes(Categorical):
+class CommonSlopes(LevelModel):
     """Base of the models whose logits of going on to a higher level all have the same slopes; coefficients: intercepts, then slopes."""
 
     def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,16 +36,12 @@ class CommonSlopes(Categorical):
     def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         return log_probabilities(-(coefficient[: levels - 1, None] + rows @ coefficient[levels - 1 :]))
 
-    def _slope(self, each: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        reached = np.cumsum(np.exp(each)[::-1], axis=0)[::-1]
-        going_on = reached[1:] / np.maximum(reached[:-1], np.finfo(float).tiny)
-        left = np.cumsum(weight[::-1], axis=0)[::-1]
-        by_logit = left[1:] - left[:-1] * going_on
-        return np.concatenate([by_logit.sum(axis=1), by_logit.sum(axis=0) @ rows])
+    def _likelihood(self, rows: np.ndarray, weight: np.ndarray) -> Continuation:
+        return Continuation(rows, weight)
 
 
 @dataclass(frozen=True)
-class Ordinal(CommonSlopes):
+class Ordinal(CommonSlopes, Categorical):
     """Ordered levels 0, ..., K - 1 by continuation-ratio logits.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_names, check_text, is_number
+from riskweighted.common.checks import check_names, check_text
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.groups import most_categories
 from riskweighted.common.settings import as_tuples
 from riskweighted.synthesis.contract import Synthesizer, load_synthesizer
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.rules import Rules, Structure
+from riskweighted.synthesis.special_codes import stated_codes
 
 __all__ = ["Sequential"]
 
@@ -85,7 +86,7 @@ class Sequential:
         object.__setattr__(self, "settings", {name: dict(own) for name, own in self.settings.items()})
         for name in self.variables:
             self._check_own(name)
-        _ = self.rules
+        _ = self.codes, self.rules
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -97,10 +98,6 @@ class Sequential:
         check_text(own.get("formula"), f"{place} formula", optional=True)
         if "formula" in own and split_formula(own["formula"]).response != variable:
             raise InputError(f"{place} its formula must have it on the left, got {split_formula(own['formula']).response!r}")
-        codes = own.get("codes", ())
-        codes = tuple(codes) if isinstance(codes, (list, tuple, np.ndarray)) else (codes,)
-        if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
-            raise InputError(f"{place} codes must be different finite numbers, got {list(codes)!r}")
         if own.get("model") is not None:
             if own["model"] in _SEVERAL:
                 raise InputError(f"{place} model {own['model']!r} is of several variables; valid is one of a single variable")
@@ -112,16 +109,8 @@ class Sequential:
     @cached_property
     def codes(self) -> dict[str, tuple[float, ...]]:
         """Special codes and spikes by variable; a number that a structural rule gives is one."""
-        found = {}
-        for variable in self.variables:
-            own = self._own(variable)
-            given = own.get("codes", ())
-            codes = [float(code) for code in (given if isinstance(given, (list, tuple, np.ndarray)) else (given,))]
-            if is_number(own.get("otherwise")) and float(own["otherwise"]) not in codes:
-                codes.append(float(own["otherwise"]))
-            if codes:
-                found[variable] = tuple(codes)
-        return found
+        found = {variable: stated_codes(variable, self._own(variable)) for variable in self.variables}
+        return {variable: codes for variable, codes in found.items() if codes}
 
     @cached_property
     def rules(self) -> Rules:

@@ -67,6 +67,8 @@ def _run(
     cores: int | None,
     entropy: Path | None,
 ) -> None:
+    if strict and study.weights.survey is not None:
+        raise InputError("--strict judges a fit by its data as they were sampled, and weights.survey departs from them: leave one out")
     if strict and UNWEIGHTED not in study.weights.schemes:
         raise InputError(f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes")
     reporter = reporter_for(errors)
@@ -115,14 +117,16 @@ def _print_plan(study: "Study", out: Path) -> None:
 
     named, candidates = _named(study)
     plan = plan_study(named)
+    weighted = [(scheme, shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED]
     lines = {
         **({"models": candidates} if candidates else {}),
         "records": f"{plan.records:,}",
         "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
         "predictor columns": f"{plan.predictors}",
         "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
-        "weighted margin": "; ".join(_shift_line(scheme, *shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED) or "-",
+        **({} if plan.models else {"weighted margin": "; ".join(_shift_line(*shift) for shift in weighted) or "-"}),
         "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
+        **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
         "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
@@ -132,6 +136,10 @@ def _print_plan(study: "Study", out: Path) -> None:
     }
     for name, value in lines.items():
         output.print(f"{name:22} {value}")
+    if plan.models:
+        output.print(f"{'models':22} {', '.join(f'{block} ({model})' for block, model in plan.models.items())}")
+        for scheme, shift in weighted:
+            _print_shift(scheme, shift)
     output.print("Nothing was written: this was a dry run.")
 
 
@@ -157,7 +165,7 @@ def _with_errors(finished: "Run") -> "pd.DataFrame":
 
     shown = finished.summary.map(number)
     for column in finished.evaluation.columns():
-        if column.statistic.variable is not None or column.overlap:
+        if column.statistic.of_utility or column.overlap:
             continue
         for label, error in by_label(finished.evaluation.risk, column.statistic, "error").dropna().items():
             shown.loc[label, column.name] += f" ± {error:.1g}" if column.measure.kind != "count" else f" ± {error:.0f}"
@@ -169,6 +177,12 @@ def _target_line(study: "Study") -> str:
     return f"{asked.target} at most {asked.at_most:g}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
 
 
+def _survey_line(study: "Study", ranges: dict[str, tuple[float, float]]) -> str:
+    """Which column, where it acts, and the least and the largest power of a record's likelihood."""
+    shown = "; ".join(f"{scheme} {least:.3g} to {most:.3g}" for scheme, (least, most) in ranges.items())
+    return f"{study.weights.survey}, sum n, times alpha in the likelihood: {shown}"
+
+
 def _proved(study: "Study") -> list[str]:
     """What is proved of the datasets, and on what conditions."""
     from riskweighted.runs.guaranteed import proved
@@ -177,8 +191,18 @@ def _proved(study: "Study") -> list[str]:
     return [*found, "Guarantee: tables/guarantee.csv"] if found else []
 
 
-def _shift_line(scheme: str, distance: float, least: float) -> str:
-    return f"{scheme} {distance:.2f} from the raw one, its least level keeps {least:.0%}"
+def _shift_line(scheme: str, shift: "pd.DataFrame") -> str:
+    row = shift.iloc[0]
+    return f"{scheme} {row['total_variation']:.2f} from the raw one, its least level keeps {row['least_ratio']:.0%}"
+
+
+def _print_shift(scheme: str, shift: "pd.DataFrame") -> None:
+    """What a scheme's weights leave of each variable's margin, and how many parameters they must hold."""
+    shown = shift.rename(columns={"alpha": "sum of alpha", "total_variation": "total variation", "least_ratio": "least ratio"})
+    print_table(
+        shown.set_index("variable")[["levels", "sum of alpha", "parameters", "total variation", "least ratio", "erased"]],
+        f"Weighted margins, {scheme} (total variation from the raw margin; least ratio of a level's weighted and raw share)",
+    )
 
 
 def _scheme_line(scheme: str, mean: float | None) -> str:
@@ -206,7 +230,7 @@ def _named(study: "Study") -> tuple["Study", str]:
 def _verdict(finished: "Run") -> list[str]:
     """Whether the model suits the data, and where it does so least."""
     if finished.fits is None:
-        return ["Model: not judged, since no scheme of the study is unweighted."]
+        return ["Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."]
     rows = finished.fit_check[(finished.fit_check["verdict"] != "cost") & (finished.fit_check["check"] != "check-model")]
     missed = rows[rows["verdict"] == "misfits"]
     if missed.empty:

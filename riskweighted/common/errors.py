@@ -8,6 +8,7 @@ __all__ = [
     "FewRecordsWarning",
     "FlatWeightsWarning",
     "InputError",
+    "MarginShiftWarning",
     "RiskWeightedWarning",
     "SingletonWarning",
     "SparseLevelWarning",
@@ -50,6 +51,10 @@ class ExplosionWarning(RiskWeightedWarning):
 
 class SparseLevelWarning(RiskWeightedWarning):
     """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there."""
+
+
+class MarginShiftWarning(RiskWeightedWarning):
+    """The weights leave a variable so little likelihood that the prior decides its release, or nearly erase some of its levels."""
 
 
 class FewRecordsWarning(RiskWeightedWarning):

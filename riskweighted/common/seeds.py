@@ -39,6 +39,15 @@ class Streams:
         """Secret streams of one run, which `about` identifies: its settings and its data."""
         return cls(seed, entropy, hmac.digest(entropy, f"{seed}/".encode() + about, "sha256"))
 
+    def seed_of(self, made_for: str) -> int:
+        """A seed for what a fingerprint of all its inputs names, whatever else the run is about; of 128 bits.
+
+        So a fit of one variable stays what it is when the settings of another one change.
+        """
+        if self.entropy is None:
+            return seed_for(self.seed, "fit", made_for)
+        return int.from_bytes(hmac.digest(self.entropy, f"{self.seed}/fit/{made_for}".encode(), "sha256")[:ENTROPY_BYTES], "little")
+
     def seed_for(self, purpose: str, label: str) -> int:
         """A seed for one purpose and scheme, of 128 bits; the same as the function's where the streams are reproducible."""
         if self.key is None:

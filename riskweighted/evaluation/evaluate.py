@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_seed
+from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.expected import (
@@ -21,13 +21,16 @@ from riskweighted.evaluation.expected import (
     influence_rows,
 )
 from riskweighted.evaluation.fit_statistics import LEAST_TAIL
+from riskweighted.evaluation.regressions import mean_overlaps, regression_rows
 from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.several import has_several, several_risk_rows, several_utility_rows, table_columns
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.survey import checked_design, survey_rows
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
-from riskweighted.intruder.world import World, make_world
+from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -35,6 +38,7 @@ from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
+from riskweighted.utility.regressions import checked_analyses
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
@@ -86,6 +90,9 @@ def evaluate(
     quantiles: Sequence[float] = EvaluationSettings.quantiles,
     regression: str | None = EvaluationSettings.regression,
     coefficient: str | None = EvaluationSettings.coefficient,
+    regressions: Sequence[str] = EvaluationSettings.regressions,
+    survey: str | None = EvaluationSettings.survey,
+    strata: str | None = EvaluationSettings.strata,
     resamples: int = EvaluationSettings.resamples,
     level: float = EvaluationSettings.level,
     threshold: float = EvaluationSettings.threshold,
@@ -93,6 +100,7 @@ def evaluate(
     fits: Mapping[str, "Fit"] | None = None,
     risk_draws: int | None = EvaluationSettings.risk_draws,
     cluster: str | None = EvaluationSettings.cluster,
+    unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -111,8 +119,11 @@ def evaluate(
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
     baseline_risk : Series (n,), optional
         Risk of every record under it, where `synthetic` does not hold it.
-    quantiles, regression, coefficient, resamples, level, threshold, increase, risk_draws, cluster
+    quantiles, regression, coefficient, regressions, survey, strata, resamples, level, threshold, increase, risk_draws, cluster
         See `EvaluationSettings`.
+    unaltered : sequence of str, optional
+        Columns that are not synthesized, whose tables with the synthesized variables are compared where these are two or more; by default
+        the known variables.
     fits : mapping of label to Fit, optional
         The fits that labels of `synthetic` were drawn from.
     random_seed : int, optional
@@ -134,6 +145,9 @@ def evaluate(
         quantiles=quantiles,
         regression=regression,
         coefficient=coefficient,
+        regressions=regressions,
+        survey=survey,
+        strata=strata,
         resamples=resamples,
         level=level,
         threshold=threshold,
@@ -143,6 +157,7 @@ def evaluate(
     )
     if cluster is not None:
         require_columns(confidential, [cluster], "confidential data")
+    require_columns(confidential, check_names(() if unaltered is None else unaltered, "unaltered"), "confidential data (unaltered)")
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
@@ -155,6 +170,7 @@ def evaluate(
         mechanisms=None if fits is None else {name: find_mechanism(name, fit, world, settings, random_seed) for name, fit in fits.items()},
         baseline=baseline,
         baseline_risk=baseline_risk,
+        unaltered=unaltered,
         random_seed=random_seed,
         progress=progress,
     )
@@ -169,6 +185,7 @@ def evaluate_world(
     mechanisms: Mapping[str, Mechanism] | None = None,
     baseline: str | None = None,
     baseline_risk: pd.Series | None = None,
+    unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
@@ -178,12 +195,22 @@ def evaluate_world(
     check_seed(random_seed)
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
     every = {CONFIDENTIAL: [world.confidential], **labelled}
+    design = checked_design(world.confidential, settings, world.scenario.synthetic)
+    analyses = checked_analyses(
+        world.confidential, settings.regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes}
+    )
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
+    crossed = table_columns(world, unaltered) if has_several(world) else ()
     for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
         if label != CONFIDENTIAL:
             records[label] = identification_risks(world.pair(frames)).mean(axis=0)
         utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
+        if design is not None:
+            utility += survey_rows(label, world, frames, settings, design)
+        utility += regression_rows(label, analyses, frames, design, settings.level)
+        if has_several(world):
+            utility += several_utility_rows(label, world, frames, crossed)
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
@@ -194,11 +221,14 @@ def evaluate_world(
         if mechanisms is not None:
             risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+        if has_several(world):
+            risk += several_risk_rows(label, Paired(world, tuple(every[label])), records[label].to_numpy(), groups.isolated)
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
-    return Evaluation(as_table(risk), as_table(_with_overlap(utility)), records, by_record)
+    compared = list(_with_overlap(utility))
+    return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
 
 
 def _mechanism_rows(

@@ -74,7 +74,8 @@ def check_fit(
     Parameters
     ----------
     fit : Fit
-        Unweighted (alpha 1 everywhere), it is judged. Of a weighted one the distance from the data is its cost, so the verdict is "cost".
+        Unweighted (alpha 1 everywhere, no survey weights), it is judged. Of a weighted one the distance from the data is its cost, or
+        what survey weights are for, so the verdict is "cost".
     scenario : Scenario, optional
         Means are compared by its known patterns, of 50 records or more; of a categorical target the shares of its levels.
     by : column names, optional
@@ -122,7 +123,7 @@ def check_fit(
     else:
         compared = comparisons(values, own, groups, _others(fit, others))
     rows = _judged_rows(fit, compared, own, check_count(draws, "draws"), random_seed)
-    return _table(rows, unweighted=bool((fit.alpha == 1).all()))
+    return _table(rows, unweighted=bool((fit.weights == 1).all()))
 
 
 def fit_verdict(table: pd.DataFrame) -> str:

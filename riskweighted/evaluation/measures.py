@@ -10,14 +10,24 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["CONFIDENTIAL_RISK", "EXPECTED_RISK", "MEASURES", "OF_MECHANISM", "SYNTHETIC_RISK", "Disclosure", "Measure"]
+__all__ = [
+    "CONFIDENTIAL_RISK",
+    "EXPECTED_RISK",
+    "MEASURES",
+    "OF_MECHANISM",
+    "OF_SEVERAL",
+    "OF_UTILITY",
+    "SYNTHETIC_RISK",
+    "Disclosure",
+    "Measure",
+]
 
 Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
 Kind = (
-    Literal["mean", "quantile", "extreme", "count", "share", "sum", "estimate", "coefficient", "distance", "overlap", "bound"]
+    Literal["mean", "quantile", "extreme", "count", "share", "sum", "estimate", "coefficient", "distance", "ratio", "overlap", "bound"]
     | Literal["diagnostic", "unregistered"]
 )
-Parameter = Literal["", "threshold", "quantile", "increase", "coefficient", "level"]
+Parameter = Literal["", "threshold", "quantile", "increase", "coefficient", "level", "variable"]
 
 
 class Disclosure(StrEnum):
@@ -51,7 +61,8 @@ class Measure:
     disclosure : Disclosure or None
         How it may be shown outside the agency; None: no rule, so not at all.
     parameter : str
-        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient or a level in the column "term".
+        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient, a level or another
+        variable in the column "term".
     boundary : str
         What counts at the edge, as a sentence.
     share : float
@@ -74,7 +85,7 @@ class Measure:
 
     def takes(self, parameter: float | None, term: str | None) -> bool:
         """Whether a row of this measure has just these."""
-        named = self.parameter in ("coefficient", "level")
+        named = self.parameter in ("coefficient", "level", "variable")
         return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
 
 
@@ -360,6 +371,116 @@ _RELEASED = (
         _D.THREE_DIGITS,
     ),
 )
+# The same under survey weights. What has no rule is not shown outside: a record of large weight could be told from two such numbers.
+_SURVEY = "design-based under survey weights, mean over datasets"
+_SURVEY_ECDF = "of the difference of survey-weighted empirical distribution functions, mean over datasets (Woo et al. 2009)"
+_SURVEYED = (
+    Measure(
+        "survey-ecdf-maximum", "survey U_m", f"maximum {_SURVEY_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE
+    ),
+    Measure(
+        "survey-ecdf-mean-square",
+        "survey U_a",
+        f"mean square, over the weight of both, {_SURVEY_ECDF}",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+        "",
+        _ECDF_EDGE,
+    ),
+    Measure(
+        "survey-total-variation",
+        "survey total variation",
+        "half the sum over the levels of the absolute differences of their shares of the survey weight, mean over datasets",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+    ),
+    Measure("survey-level-share", "survey share of {term}", _SURVEY, _SIX, "neither", "share", None, "level", weighted=_BIASED),
+    Measure(
+        "survey-missing-share",
+        "survey share coded {term}",
+        f"share of the records whose value is missing, or is this special code; {_SURVEY}",
+        _SIX,
+        "neither",
+        "share",
+        None,
+        "level",
+        weighted=_BIASED,
+    ),
+    Measure("survey-mean", "survey mean", _SURVEY, _SIX, "neither", "estimate", weighted=_BIASED),
+    Measure(
+        "survey-quantile",
+        "survey {parameter!r} quantile",
+        f"{_SURVEY}; interval of Woodruff (1952)",
+        _SIX,
+        "neither",
+        "estimate",
+        None,
+        "quantile",
+        "The smallest value up to which at least this share of the survey weight lies.",
+        _BIASED,
+    ),
+    Measure(
+        "survey-regression-coefficient",
+        "survey regression coefficient {term}",
+        "survey-weighted coefficient {term}, by complete cases, with the sandwich variance of the design: least squares, or logistic (log "
+        "odds) where the response has two values",
+        "Binder 1983; Reiter 2003; METHODS section 6",
+        "neither",
+        "coefficient",
+        None,
+        "coefficient",
+        weighted=_BIASED,
+    ),
+    Measure(
+        "survey-regression-overlap",
+        "survey mean overlap in {term}",
+        "mean over the survey-weighted coefficients of {term} of the overlap of the scheme's interval and the confidential one; one that "
+        "some dataset does not determine counts 0; dummies that fewer than 10 confidential records have or lack are left out",
+        "Karr et al. 2006",
+        "more useful",
+        "overlap",
+        _D.TWO_DECIMALS,
+        "coefficient",
+    ),
+)
+# Where several variables are synthesized: the risk of finding all of them together, and each alone.
+_ALONE = "where the intruder looks for this variable alone"
+_SEVERAL_RISK = (
+    Measure(
+        "expected-match",
+        "expected match risk",
+        "sum over records of T/c, mean over datasets (S000)",
+        "S000",
+        "riskier",
+        "sum",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "isolated-risk",
+        "risk of isolated records",
+        f"mean over the {_ISOLATED_RECORDS}, of {{risk}}",
+        _ISOLATED,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+        share=0.05,
+    ),
+    Measure("own-mean-risk", "own mean risk", f"mean over records of {{risk}}, {_ALONE}", _IR, "riskier", "mean", _D.THREE_DECIMALS),
+    Measure(
+        "own-isolated-risk",
+        "own risk of isolated records",
+        f"mean over the {_ISOLATED_RECORDS}, of {{risk}}, {_ALONE}",
+        _ISOLATED,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+        share=0.05,
+    ),
+)
 # What the synthetic data still tells, as `evaluate` measures it.
 _UTILITY = (
     Measure("ecdf-maximum", "U_m", f"maximum {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
@@ -410,6 +531,29 @@ _UTILITY = (
         weighted=_BIASED,
     ),
     Measure(
+        "regression-coefficient",
+        "regression coefficient {term}",
+        "coefficient {term}, by complete cases: least squares, or logistic (log odds) where the response has two values",
+        "Reiter 2003; METHODS section 6",
+        "neither",
+        "coefficient",
+        None,
+        "coefficient",
+        weighted=_BIASED,
+    ),
+    Measure(
+        "regression-overlap",
+        "mean overlap in {term}",
+        "mean over the coefficients of {term} of the overlap of the scheme's interval and the confidential one; one that some dataset does "
+        "not determine counts 0; dummies that fewer than 10 confidential records have or lack are left out",
+        "Karr et al. 2006",
+        "more useful",
+        "overlap",
+        _D.TWO_DECIMALS,
+        "coefficient",
+    ),
+    *_SURVEYED,
+    Measure(
         "overlap",
         "overlap",
         "share of the scheme's interval and the confidential one that both hold; 1 is identical, higher is more useful",
@@ -417,6 +561,69 @@ _UTILITY = (
         "more useful",
         "overlap",
         _D.TWO_DECIMALS,
+    ),
+)
+# The same of several synthesized variables at once, of any type.
+_GROUPED = "numbers in fifths of the confidential values, a missing value apart"
+_IDEAL = "mean over datasets; 1 where synthetic values are drawn from what the confidential data show, 2 where parameters are drawn too"
+_RAAB = "Raab, Nowok & Dibben 2021; METHODS section 6"
+_SEVERAL_UTILITY = (
+    Measure(
+        "one-way-table",
+        "one-way S_pMSE",
+        f"pMSE of the table of one variable ({_GROUPED}) over its expectation by chance, {_IDEAL}",
+        _RAAB,
+        "less useful",
+        "ratio",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "two-way-table",
+        "two-way S_pMSE with {term}",
+        f"pMSE of the table with {{term}} ({_GROUPED}) over its expectation by chance, {_IDEAL}",
+        _RAAB,
+        "less useful",
+        "ratio",
+        _D.THREE_DIGITS,
+        "variable",
+    ),
+    Measure(
+        "one-way-mean",
+        "mean one-way S_pMSE",
+        f"mean over the synthesized variables of pMSE of their tables ({_GROUPED}) over its expectation by chance, {_IDEAL}",
+        _RAAB,
+        "less useful",
+        "ratio",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "two-way-mean",
+        "mean two-way S_pMSE",
+        "mean over the pairs of a synthesized variable with another one, or with an unaltered column, of pMSE of their tables "
+        f"({_GROUPED}) over its expectation by chance, {_IDEAL}",
+        _RAAB,
+        "less useful",
+        "ratio",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "two-way-worst",
+        "worst two-way S_pMSE",
+        f"the largest over these pairs of pMSE of their tables ({_GROUPED}) over its expectation by chance, {_IDEAL}",
+        _RAAB,
+        "less useful",
+        "ratio",
+        _D.THREE_DIGITS,
+    ),
+    Measure(
+        "file-propensity",
+        "pMSE ratio of the file",
+        "pMSE of a logistic regression on the groups of all variables and the products of the group numbers of pairs, over its "
+        f"expectation by chance, {_IDEAL}",
+        "Snoke et al. 2018; METHODS section 6",
+        "less useful",
+        "ratio",
+        _D.THREE_DIGITS,
     ),
 )
 # Whether the model suits the data, how much of the likelihood a fit kept, and whether its chains agree.
@@ -442,7 +649,7 @@ _FIT = (
     Measure(
         "r-hat",
         "largest R-hat",
-        "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged",
+        "rank-normalised split R-hat, the largest of the fit's quantities; at most 1.02 is converged; none where no chains were run",
         "Vehtari et al. 2021",
         "worse",
         "diagnostic",
@@ -451,7 +658,7 @@ _FIT = (
     Measure(
         "converged",
         "converged",
-        "R-hat at most 1.02, bulk effective sample size at least 100, no divergence",
+        "R-hat at most 1.02, bulk effective sample size at least 100, no divergence; without chains Pareto k-hat at most 0.7 instead",
         "Vehtari et al. 2021",
         "better",
         "diagnostic",
@@ -581,7 +788,6 @@ _ASSESSED = (
         "share",
         parameter="threshold",
     ),
-    Measure("expected-match", "expected match risk", "sum over records of T/c, mean over datasets (S000)", "S000", "riskier", "sum"),
     Measure(
         "true-match-rate",
         "true match rate",
@@ -668,7 +874,10 @@ _ASSESSED = (
         "bound",
     ),
 )
+_OF_RISK = (*_RISK, *_MECHANISM, *_INFLUENCE, *_RELEASED, *_SEVERAL_RISK)
 MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {measure.key: measure for measure in (*_RISK, *_MECHANISM, *_INFLUENCE, *_RELEASED, *_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
+    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
 )
 OF_MECHANISM = frozenset(measure.key for measure in _MECHANISM)
+OF_UTILITY = frozenset(measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY))  # the table that a row stands in; else that of risk
+OF_SEVERAL = frozenset(measure.key for measure in (*_SEVERAL_RISK, *_SEVERAL_UTILITY))

@@ -21,6 +21,14 @@ class EvaluationSettings:
         Formula of a least-squares regression, for example ``"income ~ C(earner)"``, and
     coefficient : str, optional
         the column of its model matrix that is reported, with Reiter's combining rule.
+    regressions : sequence of str
+        Formulas of which every coefficient is reported, and its mean overlap: ``["log(income) ~ age + C(edu)", "smoke ~ age"]``. Least
+        squares, or logistic where the response has two values; ``"... where income > 0"`` names some of the records. Of these, dataset by
+        dataset, those with a missing value in it are left out, and those where the scale of the response has no value, as log() of 0.
+    survey : str, optional
+        A column of survey weights: what is reported is reported under them, too, with design-based variances.
+    strata : str, optional
+        The column of the strata of their design.
     resamples : int
         Bootstrap resamples per dataset, at most 1,000,000.
     level : float
@@ -36,6 +44,9 @@ class EvaluationSettings:
     quantiles: Sequence[float] = (0.5, 0.9)
     regression: str | None = None
     coefficient: str | None = None
+    regressions: Sequence[str] = ()
+    survey: str | None = None
+    strata: str | None = None
     resamples: int = 1000
     level: float = 0.95
     threshold: float = 0.5
@@ -55,5 +66,18 @@ class EvaluationSettings:
             raise InputError("regression and coefficient go together: give both, or neither")
         if self.risk_draws is not None:
             check_count(self.risk_draws, "risk_draws")
+        self._check_analyses()
         for name in ("regression", "coefficient", "cluster"):
             check_text(getattr(self, name), name, optional=True)
+
+    def _check_analyses(self) -> None:
+        """Check the list of regressions and the design."""
+        for name in ("survey", "strata"):
+            check_text(getattr(self, name), name, optional=True)
+        if self.strata is not None and self.survey is None:
+            raise InputError("strata are those of survey weights: give survey too, or leave strata out")
+        object.__setattr__(self, "regressions", check_sequence(self.regressions, "regressions"))
+        for formula in self.regressions:
+            check_text(formula, "each of regressions")
+        if len(set(self.regressions)) < len(self.regressions):
+            raise InputError("regressions must each be named once")

@@ -23,10 +23,14 @@ __all__ = [
 _RISK = (  # of the risk table, in the order shown
     *("expected-isolated-risk", "expected-top-risk", "expected-mean-risk", "expected-maximum-risk", "expected-rises", "expected-falls"),
     *("influence-lipschitz", "influence-range", "p-eff"),
+    *("expected-match", "isolated-risk"),
     *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
 )
 _OVERLAP = ": overlap"
-_LEFT_OUT = ("level-share", "missing-share")  # of the utility table: a row for each level
+_LEFT_OUT = (  # of the utility table: a row for each level, variable, pair, coefficient
+    *("level-share", "missing-share", "one-way-table", "two-way-table"),
+    *("survey-level-share", "survey-missing-share", "regression-coefficient", "survey-regression-coefficient"),
+)
 
 
 class SummaryColumn(NamedTuple):
@@ -70,7 +74,7 @@ def build_summary(risk: pd.DataFrame, utility: pd.DataFrame) -> pd.DataFrame:
     labels = pd.Index(risk["label"].unique(), name="label")
     table = pd.DataFrame(index=labels, columns=pd.Index([], name="measure", dtype=object))
     for column in summary_columns(risk, utility):
-        source = risk if column.statistic.variable is None else utility
+        source = utility if column.statistic.of_utility else risk
         table[column.name] = by_label(source, column.statistic, "overlap" if column.overlap else "value").reindex(labels)
     return table
 

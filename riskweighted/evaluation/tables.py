@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.evaluation.measures import CONFIDENTIAL_RISK, EXPECTED_RISK, MEASURES, OF_MECHANISM, SYNTHETIC_RISK, Measure
+from riskweighted.evaluation.measures import (
+    CONFIDENTIAL_RISK,
+    EXPECTED_RISK,
+    MEASURES,
+    OF_MECHANISM,
+    OF_UTILITY,
+    SYNTHETIC_RISK,
+    Measure,
+)
 
 __all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_table", "by_label", "distinct", "measured", "rows_of", "statistics_of"]
 
@@ -21,7 +29,7 @@ COLUMNS = (
     "measure",  # its name, for people
     "variable",
     "parameter",  # threshold, quantile or increase
-    "term",  # of a regression
+    "term",  # of a regression; a level; the other variable of a pair
     "value",
     "error",  # Monte Carlo standard error of the value
     "lower",
@@ -36,7 +44,7 @@ _MEDIAN = 0.5
 
 
 class Statistic(NamedTuple):
-    """What a value is: a measure, of a variable, with its parameter or its term of a regression.
+    """What a value is: a measure, of a variable, with its parameter or its term (of a regression, a level, another variable).
 
     ``unregistered`` is the text of a row that the registry does not know, None for all others.
     """
@@ -53,6 +61,11 @@ class Statistic(NamedTuple):
         if self.unregistered is not None:
             return Measure(self.key, "", "", "", "neither", "unregistered")
         return MEASURES[self.key]
+
+    @property
+    def of_utility(self) -> bool:
+        """Whether it stands in the table of utility; else in that of risk."""
+        return self.variable is not None if self.unregistered is not None else self.key in OF_UTILITY
 
     @property
     def label(self) -> str:

@@ -1,8 +1,8 @@
 """The intruder's scenario: what is known, what is synthesized, and how close counts as close."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -127,6 +127,28 @@ class Scenario:
         self._require_synthetic(given, what)
         object.__setattr__(self, what, dict(given))
         return list(given.values())
+
+    def only(self, variables: str | Sequence[str]) -> "Scenario":
+        """The same scenario for some of the synthetic variables; what any setting says of the others is left out.
+
+        Raises
+        ------
+        InputError
+            If `variables` names none, or one that is not synthetic.
+        """
+        kept = check_names(variables, "variables")
+        self._require_synthetic(kept, "variables")
+        if not kept:
+            raise InputError(f"variables names none; valid are the synthetic variables {listing(self.synthetic)}")
+        dropped = set(self.synthetic) - set(kept)
+        restricted: dict[str, Any] = {}
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if isinstance(value, Mapping):
+                restricted[setting.name] = {name: own for name, own in value.items() if name not in dropped}
+            elif isinstance(value, tuple):
+                restricted[setting.name] = tuple(name for name in value if name not in dropped)
+        return replace(self, **restricted)
 
     def radius_of(self, variable: str) -> float:
         """The radius for one numeric synthetic variable."""

@@ -4,7 +4,7 @@ Every measure and every weight starts from this frozen value and from synthetic 
 checked or coded twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -61,6 +61,11 @@ class World:
             return World(self.confidential, scenario, self.patterns)
         return make_world(self.confidential, scenario)
 
+    def only(self, variables: str | Sequence[str]) -> "World":
+        """The same records where only these of the synthetic variables are matched; nothing is checked or coded anew."""
+        scenario = self.scenario.only(variables)
+        return self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
+
     def pair(self, synthetic: Frames) -> "Paired":
         """Synthetic data whose rows pair with the confidential ones by index.
 
@@ -90,6 +95,10 @@ class Paired:
 
     def __len__(self) -> int:
         return len(self.frames)
+
+    def only(self, variables: str | Sequence[str]) -> "Paired":
+        """The same datasets where only these of the synthetic variables are matched."""
+        return Paired(self.world.only(variables), self.frames)
 
     def neighbours(self) -> Iterator[Neighbours]:
         """Who lies in whose ball, dataset by dataset; not kept, since L of them are large."""

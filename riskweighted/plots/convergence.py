@@ -12,6 +12,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
+from riskweighted.synthesis.sampling import DIRECT
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.posterior import Fit
@@ -94,11 +95,14 @@ def plot_convergence(
     _name_rows(ax, ordered)
     ax.set(xlim=(0, 1), ylim=(len(ordered) + 0.05, -0.1))
     ax.set_xticks([0, 0.5, 1], ["lowest", "", "highest"])
+    chains = f"{posterior.sizes['chain']} chains of {draws} draws; {int(table['divergences'].max())} divergences."
+    if "engine" in table and (table["engine"] == DIRECT).all():
+        chains = f"{posterior.sizes['chain'] * draws} draws by importance, in {posterior.sizes['chain']} parts; no chains."
     more = f"The {len(ordered)} of {len(table)} quantities of largest R-hat." if len(ordered) < len(table) else ""
     add_note(
         ax,
         more,
-        f"{posterior.sizes['chain']} chains of {draws} draws; {int(table['divergences'].max())} divergences.",
+        chains,
         "Grey: 2 sd about equal shares.",
     )
     if any(rank is not None for rank in ranks.values()):
@@ -141,7 +145,7 @@ def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bin
         return None
     values = np.empty((posterior.sizes["chain"], posterior.sizes["draw"]))
     for chain, draw in np.ndindex(values.shape):
-        values[chain, draw] = fitted.alpha.to_numpy() @ fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
+        values[chain, draw] = fitted.weights.to_numpy() @ fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
     return rank_histogram(values, bins)
 
 
@@ -170,7 +174,8 @@ def _name_rows(ax: Axes, table: pd.DataFrame) -> None:
     for _, row in table.iterrows():
         verdict = "passed" if row["converged"] else "FAILED"
         sizes = f"ESS bulk {row['ess_bulk']:.0f}, tail {row['ess_tail']:.0f}"
-        verdicts.append(f"{verdict}: R-hat {row['r_hat']:.3f}\n{sizes}")
+        reached = f"k-hat {row['pareto_k']:.2f}" if row.get("engine") == DIRECT else f"R-hat {row['r_hat']:.3f}"
+        verdicts.append(f"{verdict}: {reached}\n{sizes}")
     right.set_yticks(places, verdicts, fontsize=NOTE_SIZE)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)

@@ -97,13 +97,14 @@ def gather_secrets(
     InputError
         If the data is not the one that the run was made from.
     """
-    model, target, posteriors = prepare_model(run.study.make_synthesizer(), confidential), run.study.target, run.posteriors
+    model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
+    target, posteriors = run.study.target, run.posteriors
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
     levels, values = categories_of(model.synthesizer, model.prepared), target_numbers(model.synthesizer, model.prepared, confidential)
-    given, precision, chance = run.study.guarantee, run.study.release.precision, {}
+    given, precision, chance = run.study.guarantee, run.study.release.precision_of(target), {}
     if levels is None and precision is None:
         precision = find_precision(confidential[target]) if given is None else 1.0  # of whole numbers, which alone need not state one
     for scheme in schemes:

@@ -7,6 +7,7 @@ from functools import partial
 import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.survey import survey_weights
 from riskweighted.common.text import plain
 from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
 from riskweighted.reports.disclosure import MISSING, withheld_note
@@ -36,7 +37,7 @@ def about_section(source: Source) -> Section:
         paragraphs.append(
             "The run is reproducible: its seed alone makes the noise of its datasets, so they are for study and not for release."
         )
-    paragraphs += [*_chosen(source), *proved(source.run.study)]
+    paragraphs += [*_survey(source), *_chosen(source), *proved(source.run.study)]
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
@@ -57,6 +58,20 @@ def about_section(source: Source) -> Section:
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )
     return Section("about", "What this is", tuple(map(plain, paragraphs)), blocks)
+
+
+def _survey(source: Source) -> list[str]:
+    """Where survey weights act, and inside the agency the least and the largest power of a record's likelihood."""
+    column = source.run.study.weights.survey
+    if column is None:
+        return []
+    told = f"The survey weights {column}, normalised to sum n, multiply the weights of every scheme in the likelihood (METHODS section 12)."
+    if not source.view.internal:
+        return [told]
+    survey = survey_weights(source.confidential, column).to_numpy()
+    products = {str(scheme): alpha.to_numpy(dtype=float) * survey for scheme, alpha in source.weights.items()}
+    ranges = "; ".join(f"{scheme} {product.min():.3g} to {product.max():.3g}" for scheme, product in products.items())
+    return [f"{told} Their products run from the least to the largest: {ranges}."]
 
 
 def _chosen(source: Source) -> list[str]:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from riskweighted.plots.convergence import plot_convergence
 from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
-from riskweighted.reports.disclosure import number
+from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.source import Source
 
 __all__ = ["convergence_section"]
@@ -17,6 +17,7 @@ _TERMS = {
     "Bulk ESS": "ess",
     "Tail ESS": "ess",
     "Divergences": "divergences",
+    "Pareto k-hat": "pareto-k",
 }
 
 
@@ -25,11 +26,13 @@ def convergence_section(source: Source) -> Section:
     rows = [
         {
             "Scheme": scheme,
+            "Engine": fit["engine"].iloc[0],
             "Quantities": len(fit),
-            "Largest R-hat": f"{fit['r_hat'].max():.3f}",
+            "Largest R-hat": _decimals(fit["r_hat"].max(), 3),
             "Least bulk ESS": f"{fit['ess_bulk'].min():.0f}",
             "Least tail ESS": f"{fit['ess_tail'].min():.0f}",
             "Divergences": int(fit["divergences"].max()),
+            "Pareto k-hat": _decimals(fit["pareto_k"].max(), 2),
             "Converged": "yes" if fit["converged"].all() else "NO",
         }
         for scheme, fit in table.groupby("label", sort=False)
@@ -51,6 +54,11 @@ def _diagnostics(source: Source) -> pd.DataFrame:
     return table.assign(converged=table["converged"].astype(str) == "True")
 
 
+def _decimals(value: float, count: int) -> str:
+    """A number with so many decimals; chains have no k-hat, and other draws no R-hat."""
+    return MISSING if pd.isna(value) else f"{value:.{count}f}"
+
+
 def _card(source: Source, place: int, scheme: str) -> Figure:
     """Rank plots of a scheme's fit, with the whole table of its diagnostics."""
     table = _diagnostics(source)
@@ -59,17 +67,21 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
     cells = pd.DataFrame(
         {
             "Quantity": fit["quantity"],
-            "R-hat": [f"{value:.4f}" for value in fit["r_hat"]],
+            "R-hat": [_decimals(value, 4) for value in fit["r_hat"]],
             "Bulk ESS": [f"{value:.0f}" for value in fit["ess_bulk"]],
             "Tail ESS": [f"{value:.0f}" for value in fit["ess_tail"]],
             "Divergences": fit["divergences"],
+            "Pareto k-hat": [_decimals(value, 2) for value in fit["pareto_k"]],
             "Passed": ["yes" if passed else "NO" for passed in fit["converged"]],
         }
     )
     worst = fit.loc[fit["r_hat"].idxmax()] if fit["r_hat"].notna().any() else fit.iloc[0]
+    reached = f"Largest R-hat {number(worst['r_hat'])}, of {worst['quantity']}"
+    if fit["r_hat"].isna().all():
+        reached = f"Drawn without chains, Pareto k-hat {_decimals(fit['pareto_k'].max(), 2)}"
     alternative = (
         f"Rank plots by chain for the fit {scheme}: {len(fit)} quantities, {int(fit['converged'].sum())} passed. "
-        f"Largest R-hat {number(worst['r_hat'])}, of {worst['quantity']}; least bulk ESS {fit['ess_bulk'].min():.0f}."
+        f"{reached}; least bulk ESS {fit['ess_bulk'].min():.0f}."
     )
     key = f"card-{place}"
     shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))

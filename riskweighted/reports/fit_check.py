@@ -17,7 +17,7 @@ def fit_check_section(source: Source) -> Section:
     verdicts = {str(label): fit_verdict(rows) for label, rows in table.groupby("label", sort=False)}
     judged = {label: verdict for label, verdict in verdicts.items() if verdict != COST}
     lines = [f"{label}: the model {'fits' if verdict == FITS else 'MISFITS'}." for label, verdict in judged.items()]
-    lines += ["No scheme of the study is unweighted, so the model is not judged."] if not judged else []
+    lines += ["No fit of the study is unweighted (alpha 1, no survey weights), so the model is not judged."] if not judged else []
     lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
     blocks = tuple(_table(source, place, label) for place, label in enumerate(verdicts, 1))
     return Section("fit-check", "Does the model suit the data?", (" ".join(lines),), blocks)

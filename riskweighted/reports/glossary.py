@@ -13,6 +13,7 @@ from riskweighted.reports.blocks import Term
 from riskweighted.reports.wording import capital, define, define_confidential, rules
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
+from riskweighted.synthesis.loo import K_LIMIT
 
 __all__ = ["RISKIER", "Glossary", "ball_rule"]
 
@@ -69,6 +70,12 @@ _FIXED = {  # by key: title, definition, boundary, direction
         f"At least {ESS_LIMIT:g} in the bulk passes.",
         "Higher is better.",
     ),
+    "pareto-k": (
+        "Pareto k-hat",
+        "Of draws made without chains: the shape of the tail of their importance weights.",
+        f"At most {K_LIMIT:g} passes.",
+        "Lower is better.",
+    ),
     "divergences": ("Divergences", "Steps of the sampler that went astray.", "Only 0 passes.", "Lower is better."),
     "overlap": (
         "Overlap",
@@ -98,7 +105,9 @@ def ball_rule(scenario: Scenario) -> str:
     )
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
-    return f"The ball about a confidential value has half-width {width}; {sides}."
+    codes = ", ".join(f"{code:g} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
+    special = f" A missing value is near a missing one only, and a special code ({codes}) near the same code only." if codes else ""
+    return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 
 
 class Glossary:
@@ -137,12 +146,13 @@ class Glossary:
             direction = "Neither high nor low is better by itself."
         return self._add(statistic.label, f"{definition}{own_text}.", boundary, interval, direction)
 
-    def utility(self, statistic: Statistic) -> Term:
-        """A measure of the utility table."""
+    def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
+        """A measure of the utility table; `shared`: one entry for all variables."""
         made = "; ".join(dict.fromkeys(rules(self._run, statistic).values()))
         interval = f"Probability {self._run.study.evaluation.level:g}; {made}." if made else "None is given."
         direction = _DIRECTION.get(statistic.measure.direction, "")
-        return self._add(statistic.name, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
+        title = statistic.label if shared else statistic.name
+        return self._add(title, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
 
     def summary(self, column: SummaryColumn) -> Term:
         """A column of the main table."""
@@ -156,7 +166,7 @@ class Glossary:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'NO': synthetic values differ from the data in kind.")
         if column == CONVERGED:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'yes' is needed before release.")
-        return self.risk(column.statistic) if column.statistic.variable is None else self.utility(column.statistic)
+        return self.utility(column.statistic) if column.statistic.of_utility else self.risk(column.statistic)
 
     def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
         """Fixed terms, by their keys, for headings of a table, those that it has."""

@@ -61,7 +61,7 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     """
     finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
     units = dict(units or {})
-    variables = list(dict.fromkeys(finished.tables["utility"]["variable"]))
+    variables = list(dict.fromkeys(finished.tables["utility"]["variable"].dropna()))
     unknown = [name for name in units if name not in variables]
     if unknown:
         raise InputError(f"units names {listing(unknown)}; the table holds {listing(variables)}")
@@ -82,7 +82,7 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
     statistic = column.statistic
     if column.overlap:
         return column.measure.definition
-    if statistic.variable is not None:
+    if statistic.of_utility:
         rule = next((rule for label, rule in reversed(rules(run, statistic).items()) if label != CONFIDENTIAL), "")
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
     if column in FIT_COLUMNS:

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
+from riskweighted.evaluation.measures import OF_SEVERAL
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct, rows_of, statistics_of
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
@@ -20,13 +21,17 @@ from riskweighted.reports.source import Source
 __all__ = ["utility_section"]
 
 _Shares = tuple[Histogram, dict[str, np.ndarray]]
+_COEFFICIENTS = ("regression-coefficient", "survey-regression-coefficient")
+_OVERLAPS = ("regression-overlap", "survey-regression-overlap")
+_OF_REGRESSIONS = (*_COEFFICIENTS, *_OVERLAPS)
+_MEAN_COLUMNS = ["Regression", "Label", "Mean overlap"]
 _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interval", "Overlap": "overlap"}
 
 
 def utility_section(source: Source) -> Section:
     table = source.run.tables["utility"]
-    estimated = distinct(table[table["lower"].notna()])
-    blocks: list[DataTable | Figure] = [_distances(source)]
+    estimated = [one for one in distinct(table[table["lower"].notna()]) if one.key not in _OF_REGRESSIONS]
+    blocks: list[DataTable | Figure] = [_distances(source), *_regressions(source)]
     blocks += [_intervals(source, place, statistic) for place, statistic in enumerate(estimated, 1)]
     if source.run.study.scenario.is_numeric(source.confidential[source.target]):
         shares = _shares(source)
@@ -40,12 +45,31 @@ def utility_section(source: Source) -> Section:
 def _distances(source: Source) -> DataTable:
     """Measures without interval, a row per variable, measure and label."""
     table = source.run.tables["utility"]
-    rows = table[table["lower"].isna()]
+    rows = table[table["lower"].isna() & ~table["key"].isin((*_OF_REGRESSIONS, *OF_SEVERAL))]
     found = list(zip(statistics_of(rows), rows["label"], rows["value"], strict=True))
     cells = [(one.variable, one.label, label, source.view.show(one, value)) for one, label, value in found]
     terms = tuple(source.glossary.utility(one) for one, _, _ in found)
     shown = make_table("distances", "Distance of distributions", pd.DataFrame(cells, columns=["Variable", "Measure", "Label", "Distance"]))
     return DataTable(shown.key, shown.caption, shown.columns, shown.rows, terms, withheld_note(source.withheld.get("utility", 0)))
+
+
+def _regressions(source: Source) -> list[DataTable]:
+    """The mean overlap of each regression, then all their coefficients with intervals; nothing without a list of regressions."""
+    view, table, shown = source.view, source.run.tables["utility"], []
+    means = table[table["key"].isin(_OVERLAPS)]
+    if len(means):
+        found = list(zip(statistics_of(means), means["label"], means["value"], strict=True))
+        cells = pd.DataFrame([(one.label, label, view.show(one, value)) for one, label, value in found], columns=_MEAN_COLUMNS)
+        shown.append(make_table("regressions", "Regressions: mean overlap of the intervals of their coefficients", cells))
+    rows = table[table["key"].isin(_COEFFICIENTS)]
+    if len(rows):
+        columns = {"Coefficient": [one.label for one in statistics_of(rows)], "Label": rows["label"].tolist()}
+        for heading, name in (("Estimate", "value"), ("Lower", "lower"), ("Upper", "upper")):
+            columns[heading] = [view.show(one, value) for one, value in zip(statistics_of(rows), rows[name], strict=True)]
+        cells = pd.DataFrame({**columns, "Overlap": [view.overlap(value) for value in rows["overlap"]], "Rule": rows["rule"].tolist()})
+        terms = source.glossary.columns(cells, _MEASURE_TERMS)
+        shown.append(make_table("coefficients", "Regressions: coefficients", cells, terms))
+    return shown
 
 
 def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:

@@ -28,9 +28,9 @@ def main_table(run: FinishedRun) -> pd.DataFrame:
 def define(run: FinishedRun, statistic: Statistic) -> str:
     """The definition of a statistic of synthetic data; of an unregistered one what its row says."""
     if statistic.unregistered is not None:
-        table = run.tables["risk" if statistic.variable is None else "utility"]
+        table = run.tables["utility" if statistic.of_utility else "risk"]
         return str(rows_of(table, statistic)["definition"].iloc[0])
-    if statistic.variable is None:
+    if not statistic.of_utility:
         return statistic.define_risk("scheme", UNWEIGHTED)
     return statistic.define(formula=str(run.study.evaluation.regression))
 

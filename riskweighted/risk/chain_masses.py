@@ -234,7 +234,9 @@ class _Walk:
         mass, values = np.zeros(len(rows)), empty_values(link, len(rows))
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
-        inside = (_Inside if has_mass(self.fit.fits[block.name].synthesizer) else _Counted)(self, block, balls.values.at(rows[reach]), rows[reach])
+        inside = (_Inside if has_mass(self.fit.fits[block.name].synthesizer) else _Counted)(
+            self, block, balls.values.at(rows[reach]), rows[reach]
+        )
         mass[reach] = left[reach] * inside.mass()
 
         def filled() -> np.ndarray:

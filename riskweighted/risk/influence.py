@@ -41,9 +41,9 @@ def influence(
     - ``information`` = alpha_i^2 Var_s(l_is) / 2: to second order the Kullback-Leibler divergence between the posteriors with and without
       the record. Twice its sum is p_eff.
 
-    Of a cluster, the sum of alpha_i l_is over its members takes the place of alpha_i l_is. Under a guarantee the clipped contribution does
-    (METHODS section 9.3). Of a chain, whose variables have independent posteriors, each of the three is the sum of those of its variables
-    (METHODS section 12).
+    Of a cluster, the sum of alpha_i l_is over its members takes the place of alpha_i l_is. Survey weights of the fit multiply
+    alpha_i. Under a guarantee the clipped contribution takes that place (METHODS section 9.3). Of a chain, whose variables have
+    independent posteriors, each of the three is the sum of those of its variables (METHODS section 12).
 
     Parameters
     ----------

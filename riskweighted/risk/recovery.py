@@ -99,7 +99,7 @@ def recovery_probability(
         altered[places] = guess
         likelihood[c] = [terms[places] for terms in log_likelihood(altered, thetas)]
     near = _near(candidates, scenario)
-    alpha = fit.alpha.to_numpy()[places]
+    alpha = fit.weights.to_numpy()[places]
     rows = [_recover(alpha[i], likelihood[:, :, i], release, log_prior[:, i], near[:, i]) for i in range(len(places))]
     return pd.DataFrame(rows, index=fit.confidential.index[places])
 

@@ -1,14 +1,18 @@
 """A study with its data, checked once before anything runs: what a dry run tells and what a run starts from."""
 
+import math
 import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import pandas as pd
 
 from riskweighted.common.errors import InputError, SparseLevelWarning, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.survey import survey_weights
+from riskweighted.evaluation.survey import checked_design
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
@@ -16,21 +20,28 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
+from riskweighted.synthesis.agreement import free_shapes
 from riskweighted.synthesis.categories import categories_of
-from riskweighted.synthesis.contract import Synthesizer, keeps_true_values
+from riskweighted.synthesis.chain import PreparedChain, prepare_chain
+from riskweighted.synthesis.chain_fitting import block_alpha
+from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.sampling import NUTS
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
+from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
+from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
-from riskweighted.weights.shift import world_shift
+from riskweighted.weights.shift import warn_of_shift, world_shift
 
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
 
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
+_SECONDS_PER_PROPOSAL = 1e-8  # one log density among many
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +53,11 @@ class CheckedStudy:
     study : Study
     world : World
         Under the scenario that risk is measured with.
-    model : PreparedModel
+    model : PreparedModel, or PreparedChain of several variables
     baselines : mapping of label to PreparedModel
     analysis : Regression or None
         The regression that the evaluation reports.
-    weights : mapping of scheme to Series (n,)
+    weights : mapping of scheme to Series (n,), or DataFrame (n, V) of several variables
         Of the schemes that are made of the data alone; those that are made of a fit come with it (`alpha_of`).
     sparse_levels : mapping of scheme to names
         The levels of the predictors whose weights sum to less than 5.
@@ -54,26 +65,33 @@ class CheckedStudy:
 
     study: Study
     world: World = field(repr=False)
-    model: PreparedModel = field(repr=False)
+    model: PreparedModel | PreparedChain = field(repr=False)
     baselines: Mapping[str, PreparedModel] = field(repr=False)
     analysis: Regression | None
-    weights: Mapping[str, pd.Series] = field(repr=False)
+    weights: Mapping[str, pd.Series | pd.DataFrame] = field(repr=False)
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def alpha_of(self, scheme: str, fits: Mapping[str, Fit]) -> pd.Series:
+    def alpha_of(self, scheme: str, fits: Mapping[str, Any]) -> pd.Series:
         """The weights of a scheme, (n,), where the fit that they are made of, if any, is among `fits`."""
         if scheme in self.weights:
-            return self.weights[scheme]
+            return cast(pd.Series, self.weights[scheme])
         source = scheme_source(scheme)
         return study_alpha(self.study, self.world.under(self.study.weighting_scenario()), scheme, fits[str(source)])
+
+    def alphas_of(self, scheme: str, fits: Mapping[str, Any]) -> pd.DataFrame:
+        """The same of several variables, (n, V)."""
+        if scheme in self.weights:
+            return cast(pd.DataFrame, self.weights[scheme])
+        raise InputError(f"scheme {scheme!r} is made of the fit of one variable; of several valid are those made of the data alone")
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a study would do, found without sampling.
 
-    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the total variation between the alpha-weighted and the raw
-    margin of the synthesized variable, and the least ratio of a weighted share and its raw one (`riskweighted.margin_shift`).
+    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
+    the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
+    least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
     """
 
     records: int
@@ -83,9 +101,11 @@ class Plan:
     datasets: int
     schemes: tuple[str, ...]
     mean_weight: dict[str, float]
-    shift: dict[str, tuple[float, float]]
+    shift: dict[str, pd.DataFrame]
     seconds: tuple[float, float]
     sparse_levels: dict[str, tuple[str, ...]]
+    models: dict[str, str] = field(default_factory=dict)
+    survey: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
@@ -101,7 +121,8 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     SparseLevelWarning
         If under some scheme the weights of a level of the predictors sum to less than 5.
     """
-    synthesizer = study.make_synthesizer()
+    several = study.synthesizer.of_several
+    made = study.make_chain() if several else study.make_synthesizer()
     world = make_world(confidential, study.evaluating_scenario())
     if world.scenario.singletons == "error":
         confidential_risk(world)
@@ -110,8 +131,10 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
         if cluster in study.variables:
             raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
-    refuse_copies(confidential, study.target, study.unaltered(confidential))
-    if not _hits_points(synthesizer, confidential):
+    _check_survey(study, confidential)
+    for variable in study.variables:
+        refuse_copies(confidential, variable, study.unaltered(confidential))
+    if not several and not _hits_points(cast(Synthesizer, made), confidential):
         warn_of_unscored(confidential, world.scenario)
     analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     if analysis is not None:
@@ -121,12 +144,56 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
-    model = prepare_model(synthesizer, confidential)
-    _check_levels(study, world, categories_of(synthesizer, model.prepared))
+    if several:
+        return _check_several(study, world, cast(Chain, made), analysis)
+    model = prepare_model(cast(Synthesizer, made), confidential, study.weights.survey)
+    _check_levels(study, world, categories_of(model.synthesizer, model.prepared))
     refuse_data_dependent(study, model)
     baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)
     return CheckedStudy(study, world, model, baselines, analysis, weights, _sparse_levels(model, weights))
+
+
+def _check_several(study: Study, world: World, chain: Chain, analysis: Regression | None) -> CheckedStudy:
+    """The same of a study of several variables.
+
+    Warns
+    -----
+    MarginShiftWarning
+        If the weights of a variable sum to less than its model has parameters, or leave little of one of its levels.
+    """
+    if study.baselines:
+        raise InputError(f"[{next(iter(study.baselines))}] is a baseline of one variable; of several leave it out")
+    made_of_fits = [scheme for scheme in study.weights.schemes if scheme_source(scheme) is not None]
+    if made_of_fits:
+        raise InputError(f"weights.schemes names {listing(made_of_fits)}, made of the fit of one variable; of several leave it out")
+    prepared = prepare_chain(chain, world.confidential, study.weights.survey)
+    for link in prepared.links:
+        if link.values is not None:
+            require_equality(world, link.variable, categories_of(link.values.model.synthesizer, link.values.model.prepared))
+    weighting = world.under(study.weighting_scenario())
+    own = study.weights
+    weights = {
+        scheme: world_weights(weighting, scheme, own.match, scale=own.scale, shift=own.shift, cluster=own.cluster) for scheme in own.schemes
+    }
+    parameters = chain_parameters(prepared)
+    for scheme, alpha in weights.items():
+        for block in prepared.blocks:
+            block_alpha(prepared, block, alpha)
+        if scheme != UNWEIGHTED:
+            warn_of_shift(world_shift(weighting, alpha), parameters, scheme)
+    return CheckedStudy(study, world, prepared, {}, analysis, weights)
+
+
+def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse survey weights, strata and regressions that do not suit the data; weights must be the same in every synthetic dataset."""
+    column = study.weights.survey
+    if column is not None and column in study.variables:
+        raise InputError(f"weights.survey names {column!r}, which is synthesized: survey weights must be the same in every dataset")
+    if column is not None:
+        survey_weights(confidential, column)
+    checked_design(confidential, study.evaluation.measures, study.variables)
+    checked_analyses(confidential, study.evaluation.regressions, {name: study.scenario.codes_of(name) for name in study.scenario.codes})
 
 
 def _check_levels(study: Study, world: World, levels: tuple[object, ...] | None) -> None:
@@ -142,7 +209,7 @@ def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> di
     if not isinstance(design, Design):
         return {}
     members = level_members(design)
-    found = {scheme: sparse_levels(members, alpha.to_numpy()) for scheme, alpha in weights.items()}
+    found = {scheme: sparse_levels(members, model.weights(alpha).to_numpy()) for scheme, alpha in weights.items()}
     for scheme, names in found.items():
         if names:
             warnings.warn(
@@ -183,29 +250,72 @@ def study_alpha(study: Study, weighting: World, scheme: str, fit: Fit | None = N
     return alpha
 
 
-def _shift(world: World, alpha: pd.Series) -> tuple[float, float]:
-    found = world_shift(world, alpha).iloc[0]
-    return float(found["total_variation"]), float(found["least_ratio"])
-
-
 def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     """Check a study against its data and say what it would do (``--dry-run``).
 
-    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation.
+    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation; blocks of a chain that are
+    fitted without sampling take a second or two each.
     """
     checked = check_study(study, study.read_data() if confidential is None else confidential)
-    blueprint, sampling = checked.model.build(), study.sampling
-    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * len(study.weights.schemes)
-    gradient = 2e-6 + (blueprint.density_terms if blueprint else 0) * _SECONDS_PER_DENSITY
+    weighting = checked.world.under(study.weighting_scenario())
+    shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
+    if isinstance(checked.model, PreparedChain):
+        models, parameters = [block.model for block in checked.model.blocks], chain_parameters(checked.model)
+        shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
+    else:
+        models = [checked.model]
+    ranges = [_seconds(study, model) for model in models]
     return Plan(
         records=len(checked.world.confidential),
         patterns=len(checked.world.patterns.sizes),
         singletons=checked.world.patterns.singletons,
-        predictors=build_design(str(study.synthesizer.formula), checked.world.confidential).centred.shape[1],
+        predictors=_predictors(study, checked),
         datasets=study.release.L,
         schemes=tuple(study.weights.schemes),
-        mean_weight={scheme: float(alpha.mean()) for scheme, alpha in checked.weights.items()},
-        shift={scheme: _shift(checked.world, alpha) for scheme, alpha in checked.weights.items()},
-        seconds=(15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient),
+        mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in checked.weights.items()},
+        shift=shift,
+        seconds=(sum(low for low, _ in ranges), sum(high for _, high in ranges)),
         sparse_levels=dict(checked.sparse_levels),
+        models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks}
+        if isinstance(checked.model, PreparedChain)
+        else {},
+        survey=_ranges(checked),
     )
+
+
+def _predictors(study: Study, checked: CheckedStudy) -> int:
+    """How many numeric columns predict; of a chain, its last variable."""
+    if isinstance(checked.model, PreparedChain):
+        return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
+    return int(build_design(str(study.synthesizer.formula), checked.world.confidential).centred.shape[1])
+
+
+def _seconds(study: Study, model: PreparedModel) -> tuple[float, float]:
+    """From and to how long the fits of one model take, in all schemes: draws without chains where it offers them, chains at worst."""
+    blueprint, sampling, schemes = model.build(), study.sampling, len(study.weights.schemes)
+    terms = blueprint.density_terms if blueprint else 0
+    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * schemes
+    gradient = 2e-6 + terms * _SECONDS_PER_DENSITY
+    if blueprint is not None and blueprint.direct is not None and study.guarantee is None and sampling.engine != NUTS:
+        least = schemes * (0.1 + sampling.chains * sampling.draws * terms * _SECONDS_PER_PROPOSAL)
+        return least, 2 + 5 * least if study.synthesizer.of_several else 40 + rounds * 63 * gradient
+    return 15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient
+
+
+def chain_parameters(prepared: PreparedChain) -> dict[str, int]:
+    """How many parameters the models of each variable have."""
+    found = dict.fromkeys(prepared.chain.variables, 0)
+    for block in prepared.blocks:
+        blueprint = block.model.build()
+        if blueprint is not None:
+            found[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())
+    return found
+
+
+def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:
+    """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
+    if checked.model.survey is None:
+        return {}
+    survey = checked.model.survey.to_numpy()
+    products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in checked.weights.items()}
+    return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}

@@ -1,5 +1,7 @@
 """What the files of a finished run must hold, whatever their hashes say: whoever wrote them can have written a manifest too."""
 
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +15,17 @@ from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["check_dataset", "check_records", "check_tables", "read_posterior"]
+__all__ = [
+    "check_dataset",
+    "check_records",
+    "check_tables",
+    "posterior_name",
+    "read_chain_posterior",
+    "read_posterior",
+    "weight_name",
+]
 
-_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences")
+_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences", "pareto_k")
 _CHECKED = ("confidential", "synthetic", "standard_error", "z", "effect", "threshold")
 _MEASURED = ("value", "lower", "upper", "overlap")
 
@@ -32,7 +42,7 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], var
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
     _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name not in (CONVERGED.name, FITS.name)])
-    _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged"), _DIAGNOSTICS)
+    _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged", "engine"), _DIAGNOSTICS)
     _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
     for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes)), ("fit_check", list(schemes))):
         lacking = [label for label in wanted if label not in set(tables[name]["label"])]
@@ -60,6 +70,37 @@ def check_dataset(frame: pd.DataFrame, name: str, columns: Sequence[str], target
     if len(frame) != records:
         raise InputError(f"{name!r} of the run has {len(frame)} rows, and the run was made from {records} records")
     return frame
+
+
+def weight_name(scheme: str, variable: str) -> str:
+    """The column of the weights of one of several variables."""
+    return f"{scheme}: {variable}"
+
+
+def posterior_name(scheme: str, several: bool) -> str:
+    """The file that holds a scheme's fit: of several variables an archive of one a block."""
+    return f"{scheme}.zip" if several else f"{scheme}.nc"
+
+
+def read_chain_posterior(path: Path) -> "xr.Dataset":
+    """The draws of the fits of a chain, each variable under the number of its block; for reading, not for drawing."""
+    import xarray as xr
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            stored = {name: archive.read(name) for name in archive.namelist()}
+        merged = {}
+        for name, content in stored.items():
+            with xr.open_dataset(io.BytesIO(content), engine="scipy") as opened:
+                for variable, values in opened.load().items():
+                    dims = {dim: f"{name}: {dim}" for dim in values.dims if dim not in ("chain", "draw")}
+                    merged[f"{name}: {variable}"] = values.rename(dims).reset_coords(drop=True)
+        loaded = xr.Dataset(merged)
+    except Exception as error:  # of the readers, which may quote what they read
+        raise InputError(f"{path.name!r} of the run holds no posterior draws ({type(error).__name__})") from None
+    if not {"chain", "draw"} <= set(loaded.sizes):
+        raise InputError(f"{path.name!r} of the run holds no posterior draws by chain and draw")
+    return loaded
 
 
 def read_posterior(path: Path) -> "xr.Dataset":

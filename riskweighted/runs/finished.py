@@ -14,7 +14,15 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_table
-from riskweighted.runs.contents import check_dataset, check_records, check_tables, read_posterior
+from riskweighted.runs.contents import (
+    check_dataset,
+    check_records,
+    check_tables,
+    posterior_name,
+    read_chain_posterior,
+    read_posterior,
+    weight_name,
+)
 from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.study import Study, read_study
 from riskweighted.synthesis.precision import LEVELS
@@ -46,7 +54,8 @@ class FinishedRun:
     synthetic : dict of str to list of L DataFrames
         By scheme; n rows each.
     records, expected, weights : DataFrame (n, labels)
-        Identification risk in these datasets, expected identification risk, and weight of every record. Confidential.
+        Identification risk in these datasets, expected identification risk, and weight of every record. Confidential. Of several
+        variables there are weights of each (`alpha`).
     posteriors : dict of str to xr.Dataset
         Posterior draws by scheme. Confidential.
     """
@@ -102,15 +111,24 @@ class FinishedRun:
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, self.schemes, self._count)
+        names = [weight_name(scheme, variable) for scheme in self.schemes for variable in self.study.variables]
+        names = names if self.study.synthesizer.of_several else list(self.schemes)
+        return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, names, self._count)
+
+    def alpha(self, scheme: str) -> pd.Series | pd.DataFrame:
+        """The weights of a scheme, (n,); of several variables (n, V), a column for each."""
+        if not self.study.synthesizer.of_several:
+            return self.weights[scheme]
+        return pd.DataFrame({variable: self.weights[weight_name(scheme, variable)] for variable in self.study.variables})
 
     @cached_property
     def posteriors(self) -> "dict[str, xr.Dataset]":
-        return {scheme: read_posterior(self.posterior_path(scheme)) for scheme in self.schemes}
+        read = read_chain_posterior if self.study.synthesizer.of_several else read_posterior
+        return {scheme: read(self.posterior_path(scheme)) for scheme in self.schemes}
 
     def posterior_path(self, scheme: str) -> Path:
-        """Where the fit of a scheme is stored, for `load_fit`."""
-        return self.folder / "confidential" / "posterior" / f"{scheme}.nc"
+        """Where the fit of a scheme is stored, for `load_fit` (of several variables for `load_chain_fit`)."""
+        return self.folder / "confidential" / "posterior" / posterior_name(scheme, self.study.synthesizer.of_several)
 
 
 def load_run(path: str | Path) -> FinishedRun:
@@ -153,7 +171,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         settings, files = manifest["settings"], manifest["files"]
         complete = isinstance(manifest["versions"]["riskweighted"], str) and isinstance(manifest["input"]["records"], int)
-        texts = [*files, *files.values(), *settings["weights"]["schemes"]]
+        texts = [*files, *files.values(), *settings["weights"]["schemes"], settings["synthesizer"]["name"]]
         understood = complete and isinstance(files, dict) and all(isinstance(text, str) for text in texts)
         understood = understood and isinstance(settings["weights"]["schemes"], list) and isinstance(settings["release"]["L"], int)
         understood = understood and len(settings["weights"]["schemes"]) > 0
@@ -181,7 +199,8 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     outside = [name for name in files if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
     if outside:
         raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
-    posteriors = [f"confidential/posterior/{scheme}.nc" for scheme in settings["weights"]["schemes"]]
+    several = "formula" not in settings["synthesizer"]
+    posteriors = [f"confidential/posterior/{posterior_name(scheme, several)}" for scheme in settings["weights"]["schemes"]]
     needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _EXPECTED, _WEIGHTS, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:

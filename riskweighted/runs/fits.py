@@ -14,11 +14,14 @@ from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import keep_entropy
+from riskweighted.synthesis.chain import Block, PreparedChain
+from riskweighted.synthesis.chain_fit import ChainFit
+from riskweighted.synthesis.chain_fitting import block_alpha, fit_block, share_of
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.posterior import Fit, PreparedModel
 from riskweighted.weights.schemes import in_order
 
-__all__ = ["Fits", "fit_fingerprint"]
+__all__ = ["Fits", "block_fingerprint", "fit_fingerprint"]
 
 
 @dataclass
@@ -32,17 +35,22 @@ class Fits:
     _compiled: CompiledModel | None = field(default=None, repr=False)
     _made: dict[str, Fit] = field(default_factory=dict, repr=False)
 
-    def all(self) -> dict[str, Fit]:
+    def all(self) -> dict[str, Fit | ChainFit]:
         """Every scheme of the study, in its order, then the baselines."""
-        schemes, fits = self.checked.study.weights.schemes, dict[str, Fit]()
+        schemes, fits = self.checked.study.weights.schemes, dict[str, Fit | ChainFit]()
         for number, scheme in enumerate(in_order(schemes), 1):
-            fits[scheme] = self.of(scheme, self.checked.alpha_of(scheme, fits), f" ({number} of {len(schemes)})")
+            which = f" ({number} of {len(schemes)})"
+            if isinstance(self.checked.model, PreparedChain):
+                fits[scheme] = self.of_chain(self.checked.model, scheme, self.checked.alphas_of(scheme, fits), which)
+            else:
+                fits[scheme] = self.of(scheme, self.checked.alpha_of(scheme, fits), which)
         baselines = {label: compile_prepared(model).sample(None) for label, model in self.checked.baselines.items()}
         return {scheme: fits[scheme] for scheme in schemes} | baselines
 
     def of(self, scheme: str, alpha: pd.Series, which: str = "") -> Fit:
         """The fit of a scheme whose weights are alpha (n,)."""
         study, seed = self.checked.study, self.streams.seed_for("fit", scheme)
+        assert isinstance(self.checked.model, PreparedModel)
         made_for = fit_fingerprint(self.checked, alpha, seed)
         if made_for in self._made:
             return self._made[made_for]
@@ -61,6 +69,29 @@ class Fits:
         self.keep(fitted, seed)
         return fitted
 
+    def of_chain(self, prepared: PreparedChain, scheme: str, alpha: pd.DataFrame, which: str = "") -> ChainFit:
+        """The fits of every block of a chain whose weights are alpha (n, V), each kept by itself as soon as it is sampled.
+
+        The seed of a block follows from what it is made for, so that it stays what it is when another variable's settings change.
+        """
+        study, fits = self.checked.study, dict[str, Fit]()
+        with self.reporter.step(f"fitting {scheme}{which}") as advance:
+            for place, block in enumerate(prepared.blocks):
+                weights = block_alpha(prepared, block, alpha)
+                made_for = block_fingerprint(self.checked, block, weights)
+                path = self._path(made_for)
+                if made_for not in self._made and recall(path, made_for) is not None:
+                    self._made[made_for] = block.model.load(path, weights)
+                if made_for not in self._made:
+                    report = share_of(advance, place, len(prepared.blocks))
+                    fitted = fit_block(block, weights, study.sampling, self.streams.seed_of(made_for), report)
+                    keep_entropy(self.streams, self.partial)
+                    keep(path, fitted.to_bytes(), made_for)
+                    self._made[made_for] = fitted
+                fits[block.name] = self._made[made_for]
+                advance(place + 1, len(prepared.blocks))
+        return ChainFit(prepared, alpha, fits)
+
     def keep(self, fitted: Fit, seed: int) -> None:
         """Keep a fit that was sampled with this seed."""
         made_for = fit_fingerprint(self.checked, fitted.alpha, seed)
@@ -72,6 +103,14 @@ class Fits:
         return self.partial / f"{made_for}.nc"
 
 
+def block_fingerprint(checked: CheckedStudy, block: Block, alpha: pd.Series) -> str:
+    """Of everything that decides the posterior of one block of a chain: its model, records, predictors, weights, sampling, versions."""
+    parts: list[object] = [repr(block.model.synthesizer), to_table(checked.study.sampling), versions(), block.model.fingerprint]
+    digest = hashlib.sha256(json.dumps(parts, default=str).encode())
+    digest.update(block.model.weights(alpha).to_numpy().tobytes())
+    return digest.hexdigest()[:24]
+
+
 def fit_fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     """Of everything that decides a posterior: model, data, weights, sampling, guarantee, seed, versions."""
     study = checked.study
@@ -79,5 +118,6 @@ def fit_fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
     if study.guarantee is not None:
         parts += [to_table(study.guarantee), study.release.L]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    digest.update(alpha.to_numpy().tobytes())
+    assert isinstance(checked.model, PreparedModel)
+    digest.update(checked.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]

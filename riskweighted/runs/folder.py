@@ -18,13 +18,14 @@ from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.checked import CheckedStudy
+from riskweighted.runs.contents import posterior_name, weight_name
 from riskweighted.runs.randomness import FILE, streams_bytes
 from riskweighted.synthesis.precision import LEVELS, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
     from riskweighted.runs.target import TunedScheme
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.synthesis.chain_fit import AnyFit
 
 __all__ = ["check_replaceable", "write_results"]
 
@@ -58,7 +59,7 @@ This run is reproducible: its seed alone makes the noise of its datasets, so the
 
 def write_results(
     checked: CheckedStudy,
-    fits: "Mapping[str, Fit]",
+    fits: "Mapping[str, AnyFit]",
     frames: Mapping[str, list[pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
     records: Mapping[str, pd.DataFrame],
@@ -83,14 +84,14 @@ def write_results(
             write_table(frame[columns], result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
-    weights = pd.DataFrame({scheme: fits[scheme].alpha for scheme in study.weights.schemes})
+    weights = weights_table({scheme: fits[scheme].alpha for scheme in study.weights.schemes})
     write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
     for name, table in records.items():
         write_table(table.rename_axis("row"), secret / f"{name}.csv", index=True, private=True)
     make_folder(secret / "posterior", private=True)
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
-            fitted.save(secret / "posterior" / f"{label}.nc")
+            fitted.save(secret / "posterior" / posterior_name(label, study.synthesizer.of_several))
     write_file(result / FILE, streams_bytes(streams), private=True)
     if study_file is not None:
         write_file(secret / "study.toml", study_file, private=True)
@@ -103,7 +104,7 @@ def write_results(
     manifest = {
         "settings": settings,
         "versions": versions(),
-        "precision": {study.target: _precision(study, fits[study.weights.schemes[0]])},
+        "precision": _precisions(study, fits[study.weights.schemes[0]]),
         "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "scheme")},
         "input": {
             "records": len(checked.world.confidential),
@@ -115,6 +116,18 @@ def write_results(
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
-def _precision(study: "Study", fit: "Fit") -> str:
-    """How finely the released values are recorded, in words."""
-    return LEVELS if fit.categories is not None else in_words(study.release.precision or fit.precision)
+def weights_table(alphas: "Mapping[str, pd.Series | pd.DataFrame]") -> pd.DataFrame:
+    """Weights by scheme; of several variables a column for each, "scheme: variable"."""
+    columns: dict[str, pd.Series] = {}
+    for scheme, alpha in alphas.items():
+        columns |= {scheme: alpha} if isinstance(alpha, pd.Series) else {weight_name(scheme, name): alpha[name] for name in alpha}
+    return pd.DataFrame(columns)
+
+
+def _precisions(study: "Study", fit: "AnyFit") -> dict[str, str]:
+    """How finely the released values of each variable are recorded, in words."""
+    found = {}
+    for variable, own in fit.value_fits().items():
+        given = study.release.precision_of(variable)
+        found[variable] = "-" if own is None else LEVELS if own.categories is not None else in_words(given or own.precision)
+    return found

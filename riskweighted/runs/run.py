@@ -7,12 +7,14 @@ Its results appear at once when the run is complete (`riskweighted.common.folder
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
+from riskweighted.evaluation.chain_check import check_chain_fit
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
@@ -26,7 +28,7 @@ from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.target import TunedScheme, meet_target
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.synthesis.chain_fit import AnyFit, ChainFit
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]
@@ -108,19 +110,19 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     fitting = Fits(checked, streams, working.folder, reporter)
     checked, tuned = meet_target(fitting)
     study, fits = checked.study, replace(fitting, checked=checked).all()
+    precision: Any = study.release.precision  # a number of one variable, a table of several
     frames = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            frames[label] = fitted.synthesize(
-                study.release.L, random_seed=streams.seed_for("synthesize", label), precision=study.release.precision
-            )
+            frames[label] = fitted.synthesize(study.release.L, random_seed=streams.seed_for("synthesize", label), precision=precision)
             advance(done + 1, len(fits))
     seed = streams.seed_for("evaluate", "")
     mechanisms = {}
     with reporter.step("estimating expected risk and influence") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, study.release.precision)
+            mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, precision)
             advance(done + 1, len(fits))
+    released = study.unaltered(checked.world.confidential)
     with reporter.step("measuring risk and utility") as advance:
         result = evaluate_world(
             checked.world,
@@ -129,10 +131,10 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             checked.analysis,
             mechanisms=mechanisms,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
+            unaltered=released,
             random_seed=seed,
             progress=advance,
         )
-    released = study.unaltered(checked.world.confidential)
     schemes = {label: datasets for label, datasets in frames.items() if not fits[label].keeps_true_values}
     risk = pd.concat([result.risk, released_rows(checked.world, schemes, released)], ignore_index=True)
     convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
@@ -167,32 +169,31 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     return Run(working.out, result, convergence, summary, fit_check, choice, tuned)
 
 
-def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
+def _check_fits(checked: CheckedStudy, fits: Mapping[str, AnyFit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
     """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
     data, study, tables = checked.world.confidential, checked.study, {}
     names = [*study.unaltered(data), *study.synthesizer.columns]
     others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
     for done, (label, fitted) in enumerate(models.items()):
-        tables[label] = check_fit(
-            fitted,
-            scenario=checked.world.scenario,
-            others=others,
-            precision=study.release.precision,
-            random_seed=streams.seed_for("check", label),
-        )
+        seed = streams.seed_for("check", label)
+        if isinstance(fitted, ChainFit):
+            tables[label] = check_chain_fit(fitted, random_seed=seed)
+        else:
+            precision = study.release.precision_of(study.target)
+            tables[label] = check_fit(fitted, scenario=checked.world.scenario, others=others, precision=precision, random_seed=seed)
         advance(done + 1, len(models))
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 
 
-def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFrame) -> pd.DataFrame:
+def _summary(result: Evaluation, fits: Mapping[str, AnyFit], fit_check: pd.DataFrame) -> pd.DataFrame:
     """The main table, led by the model's verdict, how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
     judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict != COST}
     worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
-    kept = pd.Series({label: fitted.alpha.mean() for label, fitted in fits.items() if len(fitted.diagnostics)})
+    kept = pd.Series({label: fitted.alpha.to_numpy().mean() for label, fitted in fits.items() if len(fitted.diagnostics)})
     columns = (pd.Series(judged, dtype=object), kept, pd.Series(worst, dtype=float), pd.Series(passed, dtype=object))
     for place, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
         table.insert(place, column.name, values)

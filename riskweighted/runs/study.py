@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from riskweighted.common.checks import check_choice, check_count, check_names, check_number, check_path, check_seed, check_text, real_path
+from riskweighted.common.checks import (
+    check_choice,
+    check_count,
+    check_names,
+    check_number,
+    check_path,
+    check_seed,
+    check_sequence,
+    check_text,
+    real_path,
+)
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import (
     APART,
@@ -33,6 +43,8 @@ from riskweighted.synthesis.contract import Chain, Synthesizer, baseline_names, 
 from riskweighted.synthesis.formulas import response_name, split_formula
 from riskweighted.synthesis.guarantee import Guarantee, Reference, Statement
 from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.special_codes import stated_codes
+from riskweighted.weights.match import match_subsets
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 if TYPE_CHECKING:
@@ -114,11 +126,19 @@ class SynthesizerSettings:
         return self.formula is None
 
     @property
+    def codes(self) -> dict[str, tuple[float, ...]]:
+        """Special codes of the variables of a chain."""
+        tables = as_table(self.settings.get("variables", {}), "synthesizer.variables") if self.of_several else {}
+        found = {name: stated_codes(name, as_table(own, f"synthesizer.variables.{name}")) for name, own in tables.items()}
+        return {name: codes for name, codes in found.items() if codes}
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the data that its formula, or its list of predictors, names."""
         if self.formula is not None:
             return split_formula(self.formula).names
-        own = [table.get("formula") for table in as_table(self.settings.get("variables", {}), "synthesizer.variables").values()]
+        tables = as_table(self.settings.get("variables", {}), "synthesizer.variables").values()
+        own = [as_table(table, "synthesizer.variables").get("formula") for table in tables]
         named = [name for formula in own if formula is not None for name in split_formula(formula).names]
         return tuple(dict.fromkeys([*check_names(self.settings.get("predictors", ()), "synthesizer.predictors"), *named]))
 
@@ -131,6 +151,12 @@ class WeightSettings:
     The radius of the weights is the scenario's unless given here. ``cluster``: a column such as a household's number; every record then
     has the smallest weight of its cluster.
 
+    ``match``: of several synthesized variables, whose ball makes the weights of each: its "own", the "joint" one of all, or those of listed
+    subsets (`riskweighted.match_weights`).
+
+    ``survey``: a column of survey weights, which are normalised to sum n and multiply the weights of every scheme in the likelihood
+    (METHODS section 12). As a predictor instead, it is named in the synthesizer's formula.
+
     ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along one ``family`` or all
     (`riskweighted.tuning.tune.tune`); that looks at the data.
     """
@@ -140,19 +166,26 @@ class WeightSettings:
     shift: float = 0.0
     radius: Radius | None = None
     cluster: str | None = None
+    survey: str | None = None
     target: str | None = None
     at_most: float | None = None
     family: str | None = None
     loss: str = "U_m"
+    match: str | Sequence[Sequence[str]] = "own"
 
     def __post_init__(self) -> None:
         check_text(self.cluster, "cluster", optional=True)
+        check_text(self.survey, "survey", optional=True)
         named = tuple(parse_scheme(scheme).text for scheme in check_names(self.schemes, "schemes"))
         object.__setattr__(self, "schemes", check_names(named, "schemes"))
         if not self.schemes:
             raise InputError("schemes names none; name at least one weighting scheme")
         check_number(self.scale, "scale", least=0)
         check_number(self.shift, "shift")
+        if not isinstance(self.match, str):
+            object.__setattr__(
+                self, "match", tuple(check_names(subset, "a subset of match") for subset in check_sequence(self.match, "match"))
+            )
         self._check_target()
 
     def _check_target(self) -> None:
@@ -183,14 +216,14 @@ class ReleaseSettings:
 
     The known and the synthesized variables are released, and the unaltered ``columns`` that are named here. ``precision``: released
     numbers are multiples of it; without it of the largest power of ten of which all confidential values are multiples, or they have 7
-    significant digits. ``unique_share``: above this share of records that are alone on the unaltered released columns, `release` asks
-    for an explicit acceptance.
+    significant digits; of several variables a table gives one for each. ``unique_share``: above this share of records that are alone on
+    the unaltered released columns, `release` asks for an explicit acceptance.
     """
 
     L: int = 20
     format: Literal["csv", "parquet"] = "csv"
     columns: Sequence[str] = ()
-    precision: float | None = None
+    precision: float | Mapping[str, float] | None = None
     unique_share: float = 0.05
 
     def __post_init__(self) -> None:
@@ -199,10 +232,16 @@ class ReleaseSettings:
             raise InputError(f"L must be at most {_MOST_DATASETS:,}, got {self.L}")
         check_choice(self.format, ("csv", "parquet"), "format")
         object.__setattr__(self, "columns", check_names(self.columns, "columns"))
-        if self.precision is not None and check_number(self.precision, "precision", least=0) == 0:
-            raise InputError("precision must be a number > 0, got 0")
+        given = self.precision.values() if isinstance(self.precision, Mapping) else [self.precision]
+        for precision in given:
+            if precision is not None and check_number(precision, "precision", least=0) == 0:
+                raise InputError("precision must be a number > 0, got 0")
         if check_number(self.unique_share, "unique_share", least=0) > 1:
             raise InputError(f"unique_share must lie between 0 and 1, got {self.unique_share!r}")
+
+    def precision_of(self, variable: str) -> float | None:
+        """The precision of one variable, where one is given."""
+        return self.precision.get(variable) if isinstance(self.precision, Mapping) else self.precision
 
 
 @dataclass(frozen=True)
@@ -254,6 +293,7 @@ class Study:
         if not isinstance(self.reproducible, bool):
             raise InputError(f"reproducible must be true or false, got {self.reproducible!r}")
         self._check_guarantee()
+        self._check_several()
         most = self.sampling.chains * self.sampling.draws
         if most < self.release.L:
             raise InputError(
@@ -270,10 +310,23 @@ class Study:
             except InputError as error:
                 raise InputError(f"setting '{section}.radius': {error}") from None
 
+    def _check_several(self) -> None:
+        """Refuse settings of one variable where there are several, and the other way round."""
+        if self.synthesizer.of_several:
+            if self.weights.target is not None:
+                raise InputError("weights.target is sought for one variable's model; of several leave it out, or tune each by itself")
+            match_subsets(self.weights.match, self.variables)
+        elif self.weights.match != "own":
+            raise InputError(f"weights.match {self.weights.match!r} is for several variables; a synthesizer with a formula has one")
+        elif isinstance(self.release.precision, Mapping):
+            raise InputError("release.precision is a table for several variables; a synthesizer with a formula has one: give a number")
+
     def _check_guarantee(self) -> None:
         """Refuse what a file cannot hold, and an automatic choice of the model, which looks at the data before any fit."""
         if self.guarantee is None:
             return
+        if self.weights.survey is not None:
+            raise InputError("a guarantee holds for no survey weights: leave out [guarantee] or weights.survey")
         if self.synthesizer.of_several:
             raise InputError("guarantee is that of one variable's model: a chain looks at the data to choose its models; leave it out")
         if not isinstance(self.guarantee.reference, Reference | None):
@@ -315,9 +368,10 @@ class Study:
 
     @property
     def target(self) -> str:
-        """The variable that the synthesizer replaces."""
-        (target,) = self.variables
-        return target
+        """The variable that the synthesizer replaces, where it is one."""
+        if len(self.variables) != 1:
+            raise InputError(f"the study synthesizes {listing(self.variables)}; this is for studies of one variable")
+        return self.variables[0]
 
     def unaltered(self, confidential: pd.DataFrame) -> list[str]:
         """The columns that are released as they are: the known ones and the declared ones, in the order of the data."""
@@ -338,7 +392,12 @@ class Study:
         return self._scenario_with(self.evaluation.radius)
 
     def _scenario_with(self, radius: Radius | None) -> Scenario:
-        return self.scenario if radius is None else dataclasses.replace(self.scenario, radius=radius)
+        """The scenario with a radius, and with the special codes that the synthesizer's settings state."""
+        stated = {name: codes for name, codes in self.synthesizer.codes.items() if name in self.variables}
+        codes = {**stated, **self.scenario.codes}
+        if radius is None and codes == dict(self.scenario.codes):
+            return self.scenario
+        return dataclasses.replace(self.scenario, radius=self.scenario.radius if radius is None else radius, codes=codes)
 
     def make_synthesizer(self) -> Synthesizer:
         """The synthesizer, built from its formula and settings; refuses one of another variable than the scenario's."""

@@ -13,6 +13,7 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy, study_alpha, study_weights
 from riskweighted.runs.fits import Fits, fit_fingerprint
+from riskweighted.synthesis.chain import PreparedChain
 from riskweighted.tuning.tune import tune_model
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -41,9 +42,9 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
     """
     checked, asked = fits.checked, fits.checked.study.weights
     settings = asked.tuning
-    if settings is None:
+    if settings is None or isinstance(checked.model, PreparedChain):
         return checked, None
-    unweighted = fits.of(UNWEIGHTED, checked.weights[UNWEIGHTED])
+    unweighted = fits.of(UNWEIGHTED, checked.alpha_of(UNWEIGHTED, {}))
     made_for = fit_fingerprint(checked, unweighted.alpha, fits.streams.seed_for("fit", UNWEIGHTED))
     name = f"tuning {json.dumps(to_table(asked), default=str)} {made_for}"
     path = fits.partial / "tuning"

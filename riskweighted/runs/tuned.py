@@ -52,7 +52,7 @@ def tune_study(
         analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     weigh = partial(study_alpha, study, world.under(study.weighting_scenario()))
     sampling = replace(study.sampling, cores=cores)
-    model = prepare_model(synthesizer, confidential)
+    model = prepare_model(synthesizer, confidential, study.weights.survey)
     return tune_model(
         model, world, weigh, settings, sampling, Streams(study.seed if seed is None else seed), analysis=analysis, reporter=reporter
     )

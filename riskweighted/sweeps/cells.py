@@ -144,6 +144,8 @@ def _fit_of(study: Study, scheme: str, model: Mapping[str, Any]) -> dict[str, An
     sampled = {**model, "sampling": to_table(study.sampling), "seed": study.seed, "label": scheme}
     if study.guarantee is not None:
         sampled |= {"guarantee": to_table(study.guarantee), "L": study.release.L}
+    if study.weights.survey is not None:
+        sampled |= {"survey": study.weights.survey}
     if scheme == UNWEIGHTED:
         return sampled
     weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
@@ -231,7 +233,7 @@ def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, xr.D
     made_of = None if source is None else _again(group, source, confidential, posteriors[str(group.first.source)])
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), label, made_of)
     sampling = replace(study.sampling, cores=group.cores)
-    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential), study.guarantee is not None)
+    compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential, study.weights.survey), study.guarantee is not None)
     seed = seed_for(study.seed, "fit", label)
     fitted = compiled.sample(alpha, random_seed=seed, sampling=sampling, guarantee=study.guarantee, L=study.release.L)
     return fitted, float(alpha.mean())
@@ -242,10 +244,11 @@ def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: xr.
     if posterior is None:
         return None
     study = group.first.study
-    model = prepare_model(study.make_synthesizer(), confidential)
+    model = prepare_model(study.make_synthesizer(), confidential, study.weights.survey)
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), scheme)
     censoring = model.censor(study.guarantee, alpha, study.release.L)
-    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared, censoring=censoring)
+    made = (model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared)
+    return Fit(*made, censoring=censoring, survey=model.survey)
 
 
 class _Work:
@@ -269,8 +272,9 @@ class _Work:
         if self.baseline is not None:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
-        found = self._mechanisms(world, settings, seed, study.release.precision)
-        result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, random_seed=seed, **against)
+        found = self._mechanisms(world, settings, seed, study.release.precision_of(study.target))
+        shown = study.unaltered(self.confidential)
+        result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, unaltered=shown, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
         return Result([{name: row[name] for name in row if name != "label"} for row in rows], self._convergence())
 
@@ -292,7 +296,7 @@ class _Work:
 
     def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study, once for all cells of the same L and precision."""
-        count, precision = study.release.L, study.release.precision
+        count, precision = study.release.L, study.release.precision_of(study.target)
         key = (label, study.seed, count, precision)
         if key not in self._datasets:
             seed = seed_for(study.seed, "synthesize", label)

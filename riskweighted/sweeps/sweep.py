@@ -155,7 +155,10 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
         yield f"{label} {common} {study.baselines[label]!r}", lambda: prepare_model(study.make_baseline(label), data)
     elif label == CONFIDENTIAL:
         unweighted = replace(study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={})
-        yield f"study {common} {study.evaluation!r} {study.guarantee!r} {study.release.precision}", lambda: check_study(unweighted, data)
+        yield (
+            f"study {common} {study.evaluation!r} {study.weights.survey!r} {study.guarantee!r} {study.release.precision}",
+            lambda: check_study(unweighted, data),
+        )
     else:
         scenario = study.weighting_scenario()
         if study.guarantee is not None:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytensor
+import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
+from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from riskweighted.common.errors import listing
 from riskweighted.synthesis.censoring import DATA, Censoring
 from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.drawing import draw_values
 
 if TYPE_CHECKING:
@@ -30,14 +33,24 @@ __all__ = [
     "check_density",
     "check_records",
     "compile_clipped_sum",
+    "compile_log_posterior",
     "compile_records",
     "compile_weighted_sum",
     "free_shapes",
     "record_terms",
 ]
 
+
+@node_rewriter([pt.softplus])  # type: ignore[untyped-decorator]
+def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]]":
+    """log(1 + exp x) as NumPy has it: in plain Python PyTensor's own runs number by number."""
+    x = node.inputs[0]
+    return [pt.maximum(x, 0.0) + pt.log1p(pt.exp(-abs(x)))]
+
+
 # Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.
-PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"]))
+PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"])).register((in2out(_in_whole_arrays), 100))
+_DIRECT_TOLERANCE = 1e-10  # of a log density by which proposals are weighted
 _TOLERANCE = 1e-6  # of sum_i alpha_i |log p_i|: sufficient statistics and single precision pass, a lost constant does not
 
 WeightedSum = Callable[[Draw, np.ndarray], float]
@@ -102,29 +115,41 @@ def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
     return {str(variable.name): np.shape(start[str(model.rvs_to_values[variable].name)]) for variable in model.free_RVs}
 
 
-def check_density(synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndarray, thetas: Sequence[Draw]) -> None:
-    """Refuse a blueprint whose compiled density is not, up to a constant, that of its model, at two draws or more.
-
-    Raises
-    ------
-    ContractError
-    """
-    if blueprint.density is None or len(thetas) < 2:
-        return
-    model, density = blueprint.model, blueprint.density(alpha)
+def compile_log_posterior(blueprint: Blueprint) -> WeightedSum:
+    """The log posterior of the blueprint's model, priors and weighted likelihood, as a function of one posterior draw and alpha (n,)."""
+    model = blueprint.model
     held = {variable: variable.type() for variable in model.data_vars}
     posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
             [*model.value_vars, *held.values()], posterior, givens=held, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
         )
-    values = {variable.name: variable.get_value() for variable in model.data_vars} | blueprint.weigh(alpha)
-    names = [str(variable.name) for variable in model.free_RVs]
-    found = np.array([density(np.concatenate([np.ravel(theta[name]) for name in names]))[0] for theta in thetas])
-    data = [values[variable.name] for variable in model.data_vars]
-    stated = np.array([float(function(*(theta[name] for name in names), *data)) for theta in thetas])
-    off = found - stated
-    if not np.ptp(off) <= _TOLERANCE * (np.abs(stated).max() + 1e-3):
+    unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
+
+    def log_posterior(theta: Draw, alpha: np.ndarray) -> float:
+        values = unweighted | blueprint.weigh(alpha)
+        return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in unweighted)))
+
+    return log_posterior
+
+
+def check_density(
+    synthesizer: Synthesizer, blueprint: Blueprint, log_posterior: WeightedSum, alpha: np.ndarray, thetas: Sequence[Draw]
+) -> None:
+    """Refuse a blueprint whose density of a vector is not, up to a constant, that of its model, at two draws or more.
+
+    Raises
+    ------
+    ContractError
+    """
+    if blueprint.of_vector is None or len(thetas) < 2:
+        return
+    density, names = blueprint.of_vector(alpha), [str(variable.name) for variable in blueprint.model.free_RVs]
+    vectors = np.array([np.concatenate([np.ravel(theta[name]) for name in names]) for theta in thetas])
+    stated = np.array([log_posterior(theta, alpha) for theta in thetas])
+    off = np.array([[density(vector)[0] for vector in vectors], heights_of(density, vectors)]) - stated
+    tolerance = _TOLERANCE if blueprint.direct is None else _DIRECT_TOLERANCE
+    if not np.ptp(off) <= tolerance * (np.abs(stated).max() + 1e-3):
         raise ContractError(
             f"{type(synthesizer).__name__}: the density that build() gives the sampler is not that of its model, from which it "
             "may differ by a constant only"

@@ -6,7 +6,7 @@ or level. The priors are independent, so each of these *blocks* is a fit of its 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
+from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
@@ -103,6 +104,8 @@ class PreparedChain:
         How predictors and earlier variables become numeric columns.
     aside : mapping of variable to array (n,)
         Records that break a rule of the variable and are left out of its likelihood, where the chain lets them stand.
+    survey : Series (n,) or None
+        Survey weights of mean 1, where there are any; every block has those of its members.
     """
 
     chain: Chain
@@ -110,6 +113,7 @@ class PreparedChain:
     links: tuple[Link, ...] = field(repr=False)
     recipes: Mapping[str, Recipe] = field(repr=False)
     aside: Mapping[str, np.ndarray] = field(repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -143,24 +147,27 @@ def _names(recipes: Mapping[str, Recipe], sources: Sequence[str]) -> list[str]:
     return [name for source in sources for name in recipes[source].names]
 
 
-def prepare_chain(chain: Chain, confidential: pd.DataFrame) -> PreparedChain:
-    """Check the data, choose the models, and prepare every block.
+def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None) -> PreparedChain:
+    """Check the data, and survey weights if any, choose the models, and prepare every block.
 
     Raises
     ------
     InputError
         If a column is absent, infinite or missing throughout, a variable has one value, the data break a rule, or a model refuses its
-        data; the message names the variable.
+        data; the message names the variable. If survey weights are not valid, or a column of the chain.
     """
+    if isinstance(survey, str) and survey in chain.variables:
+        raise InputError(f"survey weights {survey!r} are a column that is synthesized: name another one")
+    weights = checked_survey(survey, confidential)
     require_columns(confidential, (*chain.predictors, *chain.variables), "confidential data")
     chain.rules.check(confidential)
     chain.rules.refuse_broken(confidential)
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
     recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes)
     encoded = {name: recipe.columns(confidential[name]) for name, recipe in recipes.items()}
-    prepared = PreparedChain(chain, confidential, (), recipes, aside)
+    prepared = PreparedChain(chain, confidential, (), recipes, aside, weights)
     links = tuple(_Linking(prepared, encoded, variable).link() for variable in chain.variables)
-    return PreparedChain(chain, confidential, links, recipes, aside)
+    return replace(prepared, links=links)
 
 
 def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
@@ -263,6 +270,8 @@ class _Linking:
             if keeps_true_values(synthesizer):
                 raise InputError("its model keeps true values, which no synthetic variable may")
             model = prepare_model(synthesizer, frame)
+            if prepared.survey is not None:  # normalised over all records, not over the members
+                model = replace(model, survey=prepared.survey[member])
         except InputError as error:
             raise InputError(f"variable {self.variable!r}: {error}") from None
         return Block(name, self.variable, status, member, sources, keep, model)

@@ -1,14 +1,18 @@
 """The fits of a chain: a posterior for every block, and datasets drawn down the chain on synthetic predecessors (METHODS section 12)."""
 
+import io
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
@@ -17,8 +21,23 @@ from riskweighted.synthesis.drawing import draw_values, random_draws
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.recoding import as_floats, is_number
 
-__all__ = ["ROUNDS", "ChainFit", "Thetas", "as_original", "empty_values", "named", "outcome_value", "plain_values", "precision_of"]
+__all__ = [
+    "ROUNDS",
+    "AnyFit",
+    "ChainFit",
+    "Precision",
+    "Thetas",
+    "as_original",
+    "block_file",
+    "empty_values",
+    "named",
+    "outcome_value",
+    "plain_values",
+    "precision_of",
+]
 
+AnyFit: TypeAlias = "Fit | ChainFit"
+Precision: TypeAlias = float | Mapping[str, float] | None
 Thetas = Mapping[str, Draw]  # one posterior draw of every block
 ROUNDS = 100  # of redrawing what breaks a rule
 
@@ -83,6 +102,10 @@ class ChainFit:
         sizes = next(fit for fit in self.fits.values() if fit.estimates).posterior.sizes
         return {"chain": int(sizes["chain"]), "draw": int(sizes["draw"])}
 
+    def value_fits(self) -> dict[str, Fit | None]:
+        """The fit of each variable's amounts or levels; None where its statuses say all."""
+        return {link.variable: None if link.values is None else self.fits[link.values.name] for link in self.prepared.links}
+
     def draw(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
         """One posterior draw: block -> parameter name -> value."""
         return {name: fit.draw(chain, draw) if fit.estimates else fit.draw(0, 0) for name, fit in self.fits.items()}
@@ -100,7 +123,7 @@ class ChainFit:
         L: int = 20,  # noqa: N803
         *,
         random_seed: int | None = None,
-        precision: float | Mapping[str, float] | None = None,
+        precision: Precision = None,
         parameters: str = "draws",
     ) -> list[pd.DataFrame]:
         """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS sections 5.4 and 12).
@@ -139,7 +162,7 @@ class ChainFit:
         self._warn_of_explosion(frames)
         return frames
 
-    def check_precision(self, precision: float | Mapping[str, float] | None) -> None:
+    def check_precision(self, precision: Precision) -> None:
         """Refuse a precision that is no number, or of a variable that is none of the chain or categorical."""
         if precision is None:
             return
@@ -152,7 +175,7 @@ class ChainFit:
             if check_number(value, f"precision of {name!r}", least=0) == 0:
                 raise InputError(f"precision of {name!r} must be a number > 0, got 0")
 
-    def released(self, thetas: Thetas, rng: np.random.Generator, precision: float | Mapping[str, float] | None = None) -> pd.DataFrame:
+    def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
         frame, encoded = self.confidential.copy(), dict(self.prepared.encoded)
         for link in self.prepared.links:
@@ -234,6 +257,22 @@ class ChainFit:
         """A block's arrays for some rows of a frame, without its target."""
         return self.fits[block.name].prepared.at(self.prepared.columns_of(block, frame, encoded, rows))
 
+    def save(self, path: str | Path) -> None:
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_bytes(self) -> bytes:
+        """The fits of all blocks as an archive of what `Fit.to_bytes` makes of each, in the order of the chain."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            for name, stored in self.members().items():
+                archive.writestr(zipfile.ZipInfo(name), stored)
+        return content.getvalue()
+
+    def members(self) -> dict[str, bytes]:
+        """The files of that archive."""
+        return {block_file(place): fit.to_bytes() for place, fit in enumerate(self.fits.values())}
+
     def _warn_of_few_draws(self, count: int) -> None:
         smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
         if count > smallest:
@@ -252,7 +291,12 @@ class ChainFit:
                 self.fits[link.values.name].warn_of_explosion(amounts)
 
 
-def precision_of(precision: float | Mapping[str, float] | None, variable: str) -> float | None:
+def block_file(place: int) -> str:
+    """The name of a block's fit in the archive of a chain."""
+    return f"{place:03d}.nc"
+
+
+def precision_of(precision: Precision, variable: str) -> float | None:
     """The precision of a variable, where one is given."""
     return precision.get(variable) if isinstance(precision, Mapping) else precision
 

@@ -1,6 +1,9 @@
 """Fitting a chain: every block on the records that reach it, with the weights of its variable (METHODS section 12)."""
 
+import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +14,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import check_weights
 from riskweighted.common.seeds import seed_for
 from riskweighted.synthesis.chain import Block, PreparedChain, prepare_chain
-from riskweighted.synthesis.chain_fit import ChainFit
+from riskweighted.synthesis.chain_fit import ChainFit, block_file
 from riskweighted.synthesis.chains import Progress
 from riskweighted.synthesis.contract import Chain
 from riskweighted.synthesis.fitting import compile_prepared
@@ -19,7 +22,7 @@ from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.sampling import Sampling
 
-__all__ = ["block_alpha", "chain_alpha", "fit_blocks", "fit_chain", "fit_prepared_chain"]
+__all__ = ["block_alpha", "chain_alpha", "fit_block", "fit_blocks", "fit_chain", "fit_prepared_chain", "load_chain_fit", "share_of"]
 
 Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
 
@@ -54,7 +57,7 @@ def block_alpha(prepared: PreparedChain, block: Block, alpha: pd.DataFrame) -> p
         If all of them are zero.
     """
     own = alpha[block.variable][block.member].rename("alpha")
-    if not (own > 0).any():
+    if not (block.model.weights(own) > 0).any():
         raise InputError(
             f"all {len(own)} weights of the records that {block.name!r} is fitted to are zero: the pseudo posterior would be the prior; "
             "valid is at least one positive weight"
@@ -70,11 +73,12 @@ def fit_chain(
     random_seed: int | None = None,
     progress: Progress | None = None,
     guarantee: Guarantee | None = None,
+    survey: str | pd.Series | np.ndarray | None = None,
 ) -> ChainFit:
     """Prepare a chain for its data and fit every block; what `riskweighted.fit` does with a chain."""
     if guarantee is not None:
         raise InputError("a guarantee is that of one variable's model: a chain looks at the data to choose its models; fit them one by one")
-    return fit_prepared_chain(prepare_chain(chain, confidential), alpha, sampling, random_seed, progress)
+    return fit_prepared_chain(prepare_chain(chain, confidential, survey), alpha, sampling, random_seed, progress)
 
 
 def fit_prepared_chain(
@@ -120,8 +124,41 @@ def fit_blocks(
         if kept is not None and is_fit_of(kept, block, weights[block.name], seed, sampling):
             yield block.name, kept
             continue
-        report = None if progress is None else _share_of(progress, place, len(blocks))
-        yield block.name, compile_prepared(block.model)._sample(weights[block.name], seed, sampling, report)
+        report = None if progress is None else share_of(progress, place, len(blocks))
+        yield block.name, fit_block(block, weights[block.name], sampling, seed, report)
+
+
+def fit_block(block: Block, alpha: pd.Series, sampling: Sampling, random_seed: int | None, progress: Progress | None = None) -> Fit:
+    """The fit of one block with weights alpha (m,) of the records that reach it; a warning names the block."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = compile_prepared(block.model).sample(alpha, random_seed=random_seed, sampling=sampling, progress=progress)
+    for one in caught:
+        warnings.warn(f"block {block.name!r}: {one.message}", one.category, stacklevel=2)
+    return found
+
+
+def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
+    """Read back what `ChainFit.save` wrote, for the same chain, data and weights.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or damaged, or of another chain, other data or other weights.
+    """
+    checked = chain_alpha(tuple(prepared.chain.variables), alpha, prepared.confidential.index)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            wanted = [block_file(place) for place in range(len(prepared.blocks))]
+            if archive.namelist() != wanted:
+                raise InputError(f"{str(path)!r} is the fit of another chain: it has {len(archive.namelist())} blocks, not {len(wanted)}")
+            fits = {
+                block.name: block.model.load(zipfile.Path(archive, name), block_alpha(prepared, block, checked))
+                for name, block in zip(wanted, prepared.blocks, strict=True)
+            }
+    except (OSError, zipfile.BadZipFile, KeyError, RuntimeError) as error:
+        raise InputError(f"{str(path)!r} is no saved fit of a chain ({type(error).__name__})") from None
+    return ChainFit(prepared, checked, fits)
 
 
 def is_fit_of(fit: Fit, block: Block, alpha: pd.Series, seed: int | None, sampling: Sampling) -> bool:
@@ -133,10 +170,11 @@ def is_fit_of(fit: Fit, block: Block, alpha: pd.Series, seed: int | None, sampli
         and fit.synthesizer == block.model.synthesizer
         and fit.data == block.model.fingerprint
         and fit.alpha.equals(alpha)
+        and fit.weights.equals(block.model.weights(alpha))
         and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
     )
 
 
-def _share_of(progress: Progress, number: int, parts: int) -> Progress:
+def share_of(progress: Progress, number: int, parts: int) -> Progress:
     """Progress of one block as a share of all."""
     return lambda done, total: progress(number * total + done, parts * total)

@@ -66,6 +66,11 @@ class Blueprint(NamedTuple):
     records : TensorVariable (n,), optional
         log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
         (`riskweighted.synthesis.censoring`); without it there is none.
+    direct : callable, optional
+        The same posterior as such a function of one vector, for a model whose posterior is close to normal: it is drawn from by importance
+        (`riskweighted.synthesis.direct`) before anything is compiled, and chains of the model are run where that fails. Alpha (n,) may be
+        all zero. The function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and ``curvature(vector)``, minus the
+        second derivatives (d, d). The model must monitor free variables alone.
     """
 
     model: "pm.Model"
@@ -76,6 +81,12 @@ class Blueprint(NamedTuple):
     geometry: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     density: Callable[[np.ndarray], Density] | None = None
     records: "TensorVariable[Any, Any] | None" = None
+    direct: Callable[[np.ndarray], Density] | None = None
+
+    @property
+    def of_vector(self) -> Callable[[np.ndarray], Density] | None:
+        """`density`, or else `direct`: the posterior as a function of one vector, where it is given so."""
+        return self.density if self.density is not None else self.direct
 
 
 class ContractError(InputError):

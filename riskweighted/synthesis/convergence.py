@@ -1,21 +1,30 @@
-"""Do the chains agree? R-hat and effective sample sizes of the quantities that a fit is judged on."""
+"""Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and effective draws of the direct engine."""
 
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+
+from riskweighted.synthesis.loo import K_LIMIT
+from riskweighted.synthesis.sampling import DIRECT, NUTS
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
     import arviz as az
 
-__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "diagnose", "no_diagnostics"]
+if TYPE_CHECKING:
+    from riskweighted.synthesis.direct_fit import DirectFit
+    from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "diagnose", "diagnose_direct", "failure", "judge", "no_diagnostics"]
 
 R_HAT_LIMIT = 1.02
 ESS_LIMIT = 100.0
 
-_COLUMNS = {"r_hat": float, "ess_bulk": float, "ess_tail": float, "divergences": int, "converged": bool}
+_COLUMNS = {"r_hat": float, "ess_bulk": float, "ess_tail": float, "divergences": int, "converged": bool, "engine": str, "pareto_k": float}
+_TAILS = (0.05, 0.95)
 
 
 def no_diagnostics() -> pd.DataFrame:
@@ -34,7 +43,81 @@ def diagnose(quantities: Mapping[str, np.ndarray], divergences: int) -> pd.DataF
             values = values[:, : values.shape[1] // 2 * 2].reshape(2, -1)
         with np.errstate(all="ignore"):
             r_hat, bulk = float(az.rhat(values)), float(az.ess(values, method="bulk"))
-            tail = float(az.ess(values, method="tail", prob=(0.05, 0.95)))
+            tail = float(az.ess(values, method="tail", prob=_TAILS))
         passed = r_hat <= R_HAT_LIMIT and bulk >= ESS_LIMIT and divergences == 0
-        rows[label] = (r_hat, bulk, tail, divergences, passed)
+        rows[label] = (r_hat, bulk, tail, divergences, passed, NUTS, np.nan)
+    return _table(rows)
+
+
+def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, pareto_k: float) -> pd.DataFrame:
+    """Judge each quantity, (chains, draws), of resampled proposals: k-hat <= 0.7, and a mean worth 100 independent draws or more.
+
+    There are no chains, so there is no R-hat (NaN), and nothing diverges. The effective size in the bulk is the variance of the quantity
+    over that of its weighted mean, a proposal weighing as often as it was drawn (Owen 2013, section 9.3); in the tails the lesser one of
+    the shares beyond the 5 % and the 95 % quantile. A quantity that never moves has none, and does not pass.
+
+    Parameters
+    ----------
+    quantities : mapping of label to array (chains, draws)
+    which : array (chains x draws,)
+        The number of the proposal that each draw is.
+    pareto_k : float
+    """
+    _, first, times = np.unique(which, return_index=True, return_counts=True)
+    weight, rows = times / len(which), {}
+    for label, values in quantities.items():
+        drawn = values.ravel()
+        own, (low, high) = drawn[first], np.quantile(drawn, _TAILS)
+        bulk, *tails = (_effective(part, weight) for part in (own, own <= low, own >= high))
+        rows[label] = (np.nan, bulk, min(tails), 0, bool(pareto_k <= K_LIMIT and bulk >= ESS_LIMIT), DIRECT, pareto_k)
+    return _table(rows)
+
+
+def _effective(values: np.ndarray, weight: np.ndarray) -> float:
+    """How many independent draws a weighted mean is worth; NaN where all values are the same."""
+    squares = (values - weight @ values) ** 2
+    error = float(weight**2 @ squares)
+    return float(weight @ squares) / error if error > 0 else np.nan
+
+
+def _table(rows: Mapping[str, tuple[object, ...]]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(_COLUMNS)).rename_axis("quantity")
+
+
+def failure(diagnostics: pd.DataFrame) -> str:
+    """What the quantities that did not pass have, and which limit they miss."""
+    failed = diagnostics[~diagnostics["converged"]]
+    size = f"bulk ESS down to {failed['ess_bulk'].min():.0f} (limit {ESS_LIMIT:.0f})"
+    if (failed["engine"] == DIRECT).all():
+        return f"Pareto k-hat {failed['pareto_k'].max():.2f} (limit {K_LIMIT}), {size}"
+    return f"R-hat up to {failed['r_hat'].max():.3f} (limit {R_HAT_LIMIT}), {size}, {failed['divergences'].max()} divergences"
+
+
+def judge(fitted: "Fit", monitored: tuple[str, ...], divergences: int, direct: "DirectFit | None") -> pd.DataFrame:
+    """The diagnostics of a fit: of its log pseudo-likelihood and every scalar of its monitored parameters.
+
+    `direct`: the draws as the direct engine left them, where it made them.
+    """
+    likelihood = _log_likelihoods(fitted) if direct is None else direct.log_likelihood
+    quantities = {"log_pseudo_likelihood": likelihood} | _scalars(fitted, monitored)
+    return diagnose(quantities, divergences) if direct is None else diagnose_direct(quantities, direct.which, direct.pareto_k)
+
+
+def _log_likelihoods(fitted: "Fit") -> np.ndarray:
+    """The log pseudo-likelihood of every draw, (chains, draws)."""
+    found = np.empty((fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]))
+    for place in np.ndindex(found.shape):
+        found[place] = fitted.contributions(fitted.draw(*place)).sum()
+    return found
+
+
+def _scalars(fitted: "Fit", monitored: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Every scalar of the monitored parameters, each (chains, draws)."""
+    quantities = {}
+    for name in monitored:
+        values = fitted.posterior[name].values
+        for place in np.ndindex(values.shape[2:]):
+            label = name.replace("::::", ".")  # PyMC's name of what a model within the model holds
+            label += f"[{', '.join(map(str, place))}]" if place else ""
+            quantities[label] = values[(slice(None), slice(None), *place)]
+    return quantities

@@ -13,7 +13,7 @@ from scipy import linalg, optimize
 
 from riskweighted.synthesis.contract import Density
 
-__all__ = ["Coordinates", "Independent", "Scaled", "laplace_draws", "mode_of", "round_coordinates"]
+__all__ = ["Coordinates", "Independent", "Scaled", "curvature_at", "laplace_draws", "mode_of", "root_of_inverse", "round_coordinates"]
 
 _DIFFERENCE = 1e-4  # step of the differences of gradients
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
@@ -146,7 +146,7 @@ def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.
         whole = _Stretched(density, 0.0, np.ones(len(density.unit)))
         return whole.vector(mode_of(whole, size, whole.stretched(place)))
     for _ in range(_TURNS):
-        turn = _root_of_inverse(_curvature(density, place))
+        turn = root_of_inverse(curvature_at(density, place))
         if np.abs(turn.T @ density(place)[1]).max() < _NEAR:
             break
         place = place + turn @ _descended(density, place, turn)
@@ -181,15 +181,15 @@ def round_coordinates(density: Density, size: int, start: np.ndarray | None = No
         See `mode_of`; not `Independent` parts, of which each has its own.
     """
     mode = mode_of(density, size, start)
-    curvature = _curvature(density, mode)
+    curvature = curvature_at(density, mode)
     if not isinstance(density, Scaled):
-        return Coordinates(density, mode, _root_of_inverse(curvature))
+        return Coordinates(density, mode, root_of_inverse(curvature))
     given = np.delete(np.arange(size), density.log_scale)  # tau
     variance = np.zeros(size)
-    variance[given] = (_root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
+    variance[given] = (root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
     share = np.minimum(variance[density.scaled] / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
     stretched = _Stretched(density, float(mode[density.log_scale]), share)
-    return Coordinates(stretched, mode, _root_of_inverse(_curvature(stretched, mode)))
+    return Coordinates(stretched, mode, root_of_inverse(curvature_at(stretched, mode)))
 
 
 def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -203,15 +203,18 @@ def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndar
     return np.asarray(optimize.minimize(downhill, np.zeros(len(place)), jac=True, method="L-BFGS-B", options=options).x)
 
 
-def _curvature(density: Density, place: np.ndarray) -> np.ndarray:
-    """Minus the second derivatives, (d, d), from differences of gradients."""
+def curvature_at(density: Density, place: np.ndarray) -> np.ndarray:
+    """Minus the second derivatives, (d, d): the density's own, or from differences of gradients."""
+    own = getattr(density, "curvature", None)
+    if own is not None:
+        return np.asarray(own(place))
     rows = []
     for direction in np.eye(len(place)) * _DIFFERENCE:
         rows.append((density(place - direction)[1] - density(place + direction)[1]) / (2 * _DIFFERENCE))
     return np.asarray((np.array(rows) + np.array(rows).T) / 2)
 
 
-def _root_of_inverse(curvature: np.ndarray) -> np.ndarray:
+def root_of_inverse(curvature: np.ndarray) -> np.ndarray:
     """R with R R' = inverse of the matrix. Its eigenvalues, of which some are negative away from the mode, count by their size."""
     values, vectors = linalg.eigh(curvature)
     return np.asarray(vectors / np.sqrt(np.maximum(np.abs(values), _FLATTEST)))

@@ -59,7 +59,7 @@ class Modes:
             If the search ends at no finite density.
         """
         start = self.start if near is None else near
-        density = self.density(alpha)
+        density = self.density(self._weights(alpha))
         found = mode_of(density, len(start), start)
         if not (np.isfinite(found).all() and np.isfinite(density(found)[0])):
             raise InputError(f"the mode of {type(self.fit.synthesizer).__name__} was not found under some weights; sample it instead")
@@ -72,9 +72,13 @@ class Modes:
 
     def laplace(self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator) -> Fit:
         """A fit of `count` draws from the normal approximation at the mode."""
-        vectors = laplace_draws(self.density(alpha), len(mode), count, rng, mode)
+        vectors = laplace_draws(self.density(self._weights(alpha)), len(mode), count, rng, mode)
         thetas = [self.parameters(vector) for vector in vectors]
         return self._fit(alpha, {name: np.array([theta[name] for theta in thetas]) for name in thetas[0]})
+
+    def _weights(self, alpha: np.ndarray) -> np.ndarray:
+        """What enters the likelihood, (n,): alpha, times the survey weights where the fit has any."""
+        return alpha if self.fit.survey is None else alpha * self.fit.survey.to_numpy()
 
     def _fit(self, alpha: np.ndarray, draws: Draw) -> Fit:
         """A fit of one chain."""
@@ -97,9 +101,9 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
     blueprint = model.blueprint
     if blueprint is None:
         raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
-    if blueprint.density is not None:
+    if blueprint.of_vector is not None:
         shapes = free_shapes(blueprint.model)
-        density = blueprint.density
+        density = blueprint.of_vector
         parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = partial(split_vector, shapes=shapes)
         vectors = [np.concatenate([np.ravel(theta[name]) for name in shapes]) for theta in _spread(fit)]
     else:
@@ -108,7 +112,7 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
         compiled = model.compiled.with_data(**held)
         density, parameters = partial(_weighted, compiled, blueprint.weigh), graph_parameters(compiled)
         vectors = _unconstrained(blueprint, held, _spread(fit))
-    unweighted = density(np.ones(len(model.confidential)))
+    unweighted = density(fit.weights.to_numpy())
     return Modes(fit, density, parameters, max(vectors, key=lambda vector: unweighted(vector)[0]))
 
 

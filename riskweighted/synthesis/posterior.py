@@ -1,6 +1,7 @@
 """A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
 
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,16 +17,18 @@ from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import check_weights
+from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.censoring import Censoring, censor
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer, keeps_true_values
+from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.guarantee import Guarantee, Statement
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "split_vector"]
+__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey", "split_vector"]
 
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
@@ -38,16 +41,20 @@ class Fit:
     ----------
     synthesizer : Synthesizer
     alpha : Series (n,)
+        Risk weights, in [0, 1].
     posterior : xr.Dataset
         Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
     diagnostics : DataFrame
-        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged.
+        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
+        "direct"), pareto_k. Direct draws have no r_hat, and chains no pareto_k: NaN.
     random_seed : int or None
         That it was sampled with, where it is known.
     data : str or None
         Fingerprint of the confidential data, where it is known.
     censoring : Censoring or None
         How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
+    survey : Series (n,) or None
+        Survey weights of mean 1, where there are any.
     """
 
     synthesizer: Synthesizer
@@ -59,6 +66,12 @@ class Fit:
     random_seed: int | None = field(default=None, repr=False)
     data: str | None = field(default=None, repr=False)
     censoring: Censoring | None = field(default=None, repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
+
+    @property
+    def weights(self) -> pd.Series:
+        """What enters the likelihood as the power of each record's, (n,): alpha, times the survey weight, so it may exceed 1."""
+        return self.alpha if self.survey is None else (self.alpha * self.survey).rename("weight")
 
     @property
     def statement(self) -> Statement | None:
@@ -67,7 +80,7 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence."""
+        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
         return bool(self.diagnostics["converged"].all())
 
     @property
@@ -101,24 +114,29 @@ class Fit:
 
     @cached_property
     def largest_terms(self) -> np.ndarray:
-        """max over the draws of abs(log p(y_i | theta_s)), (n,)."""
+        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is one, (n,)."""
         largest = np.zeros(len(self.confidential))
         for place in np.ndindex(self.posterior.sizes["chain"], self.posterior.sizes["draw"]):
             largest = np.maximum(largest, np.abs(self.synthesizer.log_likelihood(self.draw(*place), self.prepared)))
-        return largest
+        return largest if self.survey is None else largest * self.survey.to_numpy()
 
     @property
     def keeps_true_values(self) -> bool:
         """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
         return keeps_true_values(self.synthesizer)
 
+    def value_fits(self) -> dict[str, "Fit"]:
+        """The fit of each variable: of one variable, itself."""
+        return {self.synthesizer.target: self}
+
     def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
         """One posterior draw: parameter name -> value."""
         return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
 
     def contributions(self, theta: Draw) -> np.ndarray:
-        """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), or that clipped."""
-        alpha = self.alpha.to_numpy()
+        """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
+        weight if there is one; or that clipped."""
+        alpha = self.weights.to_numpy()
         terms = np.asarray(self.synthesizer.log_likelihood(theta, self.prepared), dtype=float)
         if self.censoring is not None:
             return self.censoring.contributions(alpha, terms)
@@ -148,7 +166,8 @@ class Fit:
             precision is then 1.
         parameters : {"draws", "mode"}
             "mode" draws every dataset from the mode of the posterior, as tools do that estimate and plug in: for comparison with them,
-            not for release, since intervals of the combining rules are then too short. For models with a compiled density.
+            not for release, since intervals of the combining rules are then too short. For models with a density of one vector
+            (`Blueprint.of_vector`).
 
         Returns
         -------
@@ -247,11 +266,12 @@ class Fit:
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
+        stored["_engine"] = ("quantity", self.diagnostics["engine"].to_numpy(dtype=str))
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
         made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
         guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
-        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.alpha), random_seed=f"seed {seed}", **guarantee))
+        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.weights), random_seed=f"seed {seed}", **guarantee))
 
 
 def plug_in(fit: Fit) -> dict[str, np.ndarray]:
@@ -260,14 +280,16 @@ def plug_in(fit: Fit) -> dict[str, np.ndarray]:
     Raises
     ------
     InputError
-        If its synthesizer has no compiled density, which is what is maximised.
+        If its synthesizer has no density of one vector, which is what is maximised.
     """
     blueprint = fit.synthesizer.build(fit.prepared)
-    if blueprint is None or blueprint.density is None:
-        raise InputError(f"parameters = 'mode' needs a synthesizer with a compiled density, which {type(fit.synthesizer).__name__} has not")
+    if blueprint is None or blueprint.of_vector is None:
+        raise InputError(
+            f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
+        )
     shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
     size = sum(int(np.prod(shape)) for shape in shapes.values())
-    return split_vector(mode_of(blueprint.density(fit.alpha.to_numpy()), size), shapes)
+    return split_vector(mode_of(blueprint.of_vector(fit.weights.to_numpy()), size), shapes)
 
 
 def split_vector(vector: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
@@ -278,16 +300,21 @@ def split_vector(vector: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> d
 
 @dataclass(frozen=True, eq=False)
 class PreparedModel:
-    """A synthesizer and the data it was prepared for, once. Confidential; made by `prepare_model`."""
+    """A synthesizer and the data it was prepared for, once, with survey weights if any. Confidential; made by `prepare_model`."""
 
     synthesizer: Synthesizer
     confidential: pd.DataFrame = field(repr=False)
     prepared: Any = field(repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
 
     @cached_property
     def fingerprint(self) -> str:
         """Of the data."""
         return fingerprint(self.confidential)
+
+    def weights(self, alpha: pd.Series) -> pd.Series:
+        """What enters the likelihood, (n,): alpha, times the survey weights where there are any."""
+        return alpha if self.survey is None else (alpha * self.survey).rename("weight")
 
     def build(self) -> Blueprint | None:
         """Priors and weighted likelihood, not yet compiled."""
@@ -295,11 +322,12 @@ class PreparedModel:
 
     def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int) -> Censoring | None:  # noqa: N803
         """The clip of a guarantee on this model; see `riskweighted.synthesis.censoring.censor`."""
+        refuse_survey(self.survey, guarantee)
         return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L)
 
     def load(
         self,
-        path: str | Path,
+        path: str | Path | zipfile.Path,
         alpha: pd.Series,
         random_seed: int | None = None,
         *,
@@ -311,15 +339,28 @@ class PreparedModel:
         return _read(path, self, alpha, random_seed, self.censor(guarantee, alpha, L))
 
 
-def prepare_model(synthesizer: Synthesizer, confidential: pd.DataFrame) -> PreparedModel:
-    """Check the data and prepare them for a synthesizer.
+def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:
+    """A record's contribution, and so what a guarantee bounds, grows with its survey weight."""
+    if survey is not None and guarantee is not None:
+        raise InputError(
+            "a guarantee holds for no survey weights, which multiply what a record adds to the posterior: leave one of them out"
+        )
+
+
+def prepare_model(
+    synthesizer: Synthesizer, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
+) -> PreparedModel:
+    """Check the data, and survey weights if any, and prepare them for a synthesizer.
 
     Raises
     ------
     InputError
-        Whatever the synthesizer finds wrong with the data.
+        Whatever the synthesizer finds wrong with the data; if survey weights are not valid, or are the column that it replaces.
     """
-    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential))
+    if isinstance(survey, str) and survey == synthesizer.target:
+        raise InputError(f"survey weights {survey!r} are the column that is synthesized: name another one")
+    weights = checked_survey(survey, confidential)
+    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
 
 
 def load_fit(
@@ -331,6 +372,7 @@ def load_fit(
     random_seed: int | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
 ) -> Fit:
     """Read back a fit that `Fit.save` wrote, for the same synthesizer, data, weights and guarantee.
 
@@ -347,6 +389,8 @@ def load_fit(
         That of the fit.
     L : int
         The number of datasets that it is stated for.
+    survey : str, Series or array (n,), optional
+        The survey weights of the fit.
 
     Raises
     ------
@@ -355,14 +399,16 @@ def load_fit(
         other weights, of another seed or under another guarantee.
     """
     check_seed(random_seed)
-    return prepare_model(synthesizer, confidential).load(path, alpha, random_seed, guarantee=guarantee, L=L)
+    return prepare_model(synthesizer, confidential, survey).load(path, alpha, random_seed, guarantee=guarantee, L=L)
 
 
-def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None) -> Fit:
-    stored = read_sealed(Path(path))
+def _read(
+    path: str | Path | zipfile.Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None
+) -> Fit:
+    stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
     if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
-    if stored.attrs.pop("weights", None) != weights_hash(alpha):
+    if stored.attrs.pop("weights", None) != weights_hash(model.weights(alpha)):
         raise InputError(f"{str(path)!r} is the fit of other weights")
     if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
         raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
@@ -372,7 +418,18 @@ def _read(path: str | Path, model: PreparedModel, alpha: pd.Series, random_seed:
         raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
     columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
     diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
-    diagnostics["converged"] = diagnostics["converged"].astype(bool)
+    diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
     posterior = stored.drop_vars([*columns, "quantity"])
     diagnostics = diagnostics.rename_axis("quantity")
-    return Fit(model.synthesizer, alpha, posterior, diagnostics, model.confidential, model.prepared, seed, model.fingerprint, censoring)
+    return Fit(
+        model.synthesizer,
+        alpha,
+        posterior,
+        diagnostics,
+        model.confidential,
+        model.prepared,
+        seed,
+        model.fingerprint,
+        censoring,
+        model.survey,
+    )

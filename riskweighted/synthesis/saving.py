@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ def sealed(stored: xr.Dataset) -> bytes:
     return content.replace(_BLANK, _checksum(content))
 
 
-def read_sealed(path: Path) -> xr.Dataset:
+def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
     """What `sealed` made of a dataset, without the checksum.
 
     Raises

@@ -64,6 +64,8 @@ def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
     if chains * draws < 100:
         raise InputError(f"importance weights need at least 100 draws, and the fit has {chains * draws}")
     change = check_weights(alpha, fit.alpha.index).to_numpy() - fit.alpha.to_numpy()
+    if fit.survey is not None:
+        change = change * fit.survey.to_numpy()
     logs = np.array([change @ _terms(fit, place) for place in np.ndindex(chains, draws)])
     weights, pareto_k = importance_weights(-logs[None])
     return Neighbour(weights[0], float(pareto_k[0]), float(logs.std(ddof=1)))

@@ -23,7 +23,7 @@ from riskweighted.synthesis.contract import Synthesizer
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.modes import modes_of
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.sampling import AUTO, Sampling
 from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
 from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path
@@ -119,7 +119,9 @@ def tune(
     chains: int = 4,
     cores: int | None = None,
     target_accept: float | None = None,
+    engine: str = AUTO,
     risk_draws: int | None = None,
+    survey: str | pd.Series | np.ndarray | None = None,
     random_seed: int | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
@@ -148,10 +150,12 @@ def tune(
         For "overlap", as in `evaluate`.
     fit : Fit, optional
         The unweighted fit of this synthesizer to these data, which is then not sampled again.
-    draws, tune, chains, cores, target_accept
+    draws, tune, chains, cores, target_accept, engine
         See `fit`.
     risk_draws : int, optional
         Posterior draws on which the expected risk of a fit is measured; at most draws x chains. Default: 200, or all there are.
+    survey : str, Series or array (n,), optional
+        Survey weights, as in `fit`; a given unweighted fit must have them too.
     random_seed : int, optional
     reporter : Reporter, optional
         Shows progress.
@@ -172,12 +176,12 @@ def tune(
         If a fit did not converge.
     """
     settings = TuningSettings(target, at_most, family, loss, risk_draws)
-    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept)
+    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
     check_seed(random_seed)
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
-    model = prepare_model(synthesizer, confidential)
+    model = prepare_model(synthesizer, confidential, survey)
     weigh = partial(scheme_alpha, world)
     return tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
 
@@ -226,6 +230,8 @@ def _check_unweighted(fit: Fit, model: PreparedModel) -> None:
         raise InputError("fit is of another synthesizer or of other data: give the unweighted fit of these, or leave it out")
     if not (fit.alpha == 1).all():
         raise InputError("fit is a weighted one: give the unweighted fit, or leave it out")
+    if not fit.weights.equals(model.weights(fit.alpha)):
+        raise InputError("fit has other survey weights than survey: give the same to both, or leave fit out")
 
 
 def _sample(compiled: CompiledModel, alpha: pd.Series | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter) -> Fit:

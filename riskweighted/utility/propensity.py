@@ -1,7 +1,10 @@
 """Propensity-score distance: can a model tell synthetic records from confidential ones? (Snoke et al. 2018)"""
 
+import math
 import re
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +13,17 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
+from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.utility.tables import file_codes
 
-__all__ = ["PropensityDistance", "propensity_distance"]
+__all__ = ["PropensityDistance", "file_propensity", "propensity_distance"]
+
+_GROUPS = 5  # of numbers, as in tables
+_SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
+_STEPS, _NEAR = 30, 1e-5  # Newton's steps, and the change of a score at which they end: the next one would be its square
+_RIDGE = 1e-8  # keeps a step finite where a group stands in one file only and its slope has no end
 
 
 class PropensityDistance(NamedTuple):
@@ -81,3 +91,109 @@ def _variables_of(spec: object, place: int) -> set[str]:
         if places.start <= place < places.stop:
             return {str(variable) for variable in spec.term_variables[term]}  # type: ignore[attr-defined]
     return set()
+
+
+def file_propensity(
+    confidential: pd.DataFrame, synthetic: Sequence[pd.DataFrame], variables: Sequence[str], synthesized: Sequence[str]
+) -> list[PropensityDistance]:
+    """pMSE of all variables of the file at once, of any type, for each of L synthetic datasets (METHODS section 6).
+
+    The logistic regression has a dummy for each group of each variable but one (numbers in fifths of the confidential data, a missing
+    value a group of its own, as in `table_utility`), and for each pair with a synthesized variable the product of their group numbers;
+    an unordered variable of more than two levels has no such product. Columns that follow from others count once, and those of the
+    unsynthesized variables alone are equal in both files and do not count in the null.
+
+    Parameters
+    ----------
+    confidential : DataFrame
+    synthetic : sequence of L DataFrames
+        Of any number of rows.
+    variables : sequence of str
+    synthesized : sequence of str
+        Those of `variables` that were replaced.
+
+    Raises
+    ------
+    InputError
+        If a column is absent, numeric in one file only or without a common level, or `synthesized` names none of `variables`.
+    """
+    names, free = check_names(variables, "variables"), set(check_names(synthesized, "synthesized"))
+    if not free or free - set(names):
+        raise InputError(f"synthesized must name some of the variables {listing(names)}, got {listing(sorted(free))}")
+    for number, frame in enumerate((confidential, *synthetic)):
+        require_columns(frame, names, f"synthetic dataset {number}" if number else "confidential data")
+    codes = {name: file_codes([confidential[name], *(frame[name] for frame in synthetic)], _GROUPS) for name in names}
+    ordered = [name for name in names if _is_ordered(confidential[name], codes[name])]
+    found = []
+    for place in range(1, len(synthetic) + 1):
+        both = {name: np.concatenate([own[0], own[place]]) for name, own in codes.items()}
+        fixed, added = (np.column_stack(list(columns)) for columns in _columns(both, ordered, free))
+        found.append(_distance(fixed, added, len(confidential)))
+    return found
+
+
+def _is_ordered(column: pd.Series, codes: Sequence[np.ndarray]) -> bool:
+    """Whether group numbers mean an order: of numbers, of ordered categories, of two levels."""
+    numeric = pd.api.types.is_numeric_dtype(column.dtype)
+    declared = isinstance(column.dtype, pd.CategoricalDtype) and bool(column.cat.ordered)
+    return numeric or declared or len(np.unique(np.concatenate(list(codes)))) <= 2
+
+
+def _columns(codes: Mapping[str, np.ndarray], ordered: Sequence[str], free: set[str]) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
+    """The columns of both files that no synthesized variable enters, a constant first, and those that one enters."""
+
+    def dummies(synthesized: bool) -> Iterator[np.ndarray]:
+        for name, own in codes.items():
+            if (name in free) == synthesized:
+                yield from (np.asarray(own == code, dtype=float) for code in np.unique(own)[1:])
+
+    def fixed() -> Iterator[np.ndarray]:
+        yield np.ones(len(next(iter(codes.values()))))
+        yield from dummies(False)
+
+    def added() -> Iterator[np.ndarray]:
+        yield from dummies(True)
+        for one, other in combinations(ordered, 2):
+            if free & {one, other}:
+                yield (codes[one] - codes[one].mean()) * (codes[other] - codes[other].mean())
+
+    return fixed(), added()
+
+
+def _distance(fixed: np.ndarray, added: np.ndarray, confidential: int) -> PropensityDistance:
+    """pMSE of the columns, of which the first `confidential` rows are of the one file, over the null of those that are added."""
+    basis, own = _directions(fixed), added
+    for _ in range(2):  # once more against rounding
+        own = own - basis @ (basis.T @ own)
+    own = _directions(own, np.linalg.norm(added, axis=0))
+    total = len(own)
+    label = np.arange(total) >= confidential
+    share, free = 1 - confidential / total, own.shape[1]
+    pmse = float(((_scores(np.column_stack([basis, own]), label) - share) ** 2).mean())
+    null = float((1 - share) ** 2 * share / total)
+    if free == 0:  # every synthesized variable has one value in both files
+        return PropensityDistance(pmse, np.nan, np.nan)
+    return PropensityDistance(pmse, pmse / (free * null), (pmse - free * null) / (math.sqrt(2 * free) * null))
+
+
+def _directions(columns: np.ndarray, norms: np.ndarray | None = None) -> np.ndarray:
+    """An orthonormal basis of what the columns span; `norms`: theirs before something was taken out, which rounding is judged by."""
+    length = np.linalg.norm(columns, axis=0) if norms is None else norms
+    scaled = columns / np.where(length > 0, length, 1.0)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    kept = values > _SAME
+    return np.asarray(scaled @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def _scores(basis: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Fitted probabilities of a logistic regression on an orthonormal basis (N, k), by Newton's method; (N,)."""
+    slopes, scores = np.zeros(basis.shape[1]), np.full(len(label), 0.5)
+    for _ in range(_STEPS):
+        weights = scores * (1 - scores)
+        hessian = basis.T @ (basis * weights[:, None])
+        hessian[np.diag_indices_from(hessian)] += _RIDGE
+        slopes = slopes + np.linalg.solve(hessian, basis.T @ (label - scores))
+        before, scores = scores, 1 / (1 + np.exp(-np.clip(basis @ slopes, -30, 30)))
+        if np.abs(scores - before).max() < _NEAR:
+            break
+    return np.asarray(scores)

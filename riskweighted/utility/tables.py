@@ -13,7 +13,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import group_codes, group_kind
 from riskweighted.intruder.pairing import Frames, as_frames
 
-__all__ = ["TableDistance", "table_distance", "table_utility"]
+__all__ = ["TableDistance", "file_codes", "table_distance", "table_utility"]
 
 _MOST_GROUPS = 100
 
@@ -104,7 +104,7 @@ def table_utility(
     chosen = [table for table in combinations(names, ways) if free.intersection(table)]
     if not chosen:
         raise InputError(f"no table of ways={ways} is left of the variables {listing(names)}, synthesized {listing(sorted(free))}")
-    codes = {name: _codes([confidential[name], *(frame[name] for frame in frames)], groups) for name in names}
+    codes = {name: file_codes([confidential[name], *(frame[name] for frame in frames)], groups) for name in names}
     for name in names:
         if name not in free:
             _require_unaltered(name, codes[name])
@@ -128,8 +128,8 @@ def _checked_variables(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame
     return names
 
 
-def _codes(columns: Sequence[pd.Series], groups: int) -> list[np.ndarray]:
-    """The groups of one variable in the confidential data and each synthetic dataset."""
+def file_codes(columns: Sequence[pd.Series], groups: int) -> list[np.ndarray]:
+    """The groups of one variable in the confidential data and each synthetic dataset, alike in all of them; 0 where it is missing."""
     name = columns[0].name
     whose = ["confidential data", *(f"synthetic dataset {number}" for number in range(1, len(columns)))]
     kinds = {what: group_kind(column, what) for column, what in zip(columns, whose, strict=True)}

@@ -114,7 +114,7 @@ def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fi
     - "uniform": c for all. "delete": 0 for records whose IR^c lies above its 1 - q quantile, 1 for the others. "power": marginal
       weights to the power g. "mix": 1 - t (1 - alpha), alpha being the marginal weights.
     - "lipschitz": clip(c (1 - (f_i - min f) / (max f - min f)) + g, 0, 1), f_i = max_s abs(log p(y_i | theta_s)) under the unweighted
-      `fit`; c = 1, g = 0 by default. "lipschitz-target": min(1, D / f_i).
+      `fit`, times the survey weight if it has any; c = 1, g = 0 by default. "lipschitz-target": min(1, D / f_i).
     - "reweighted": clip(c alpha_i Delta / Delta_i, 0, 1), alpha and Delta being those of a weighted `fit`; c = 0.95 by default, 0 stays 0.
       The influence of its refit must be measured again: nothing bounds it.
 

@@ -1,18 +1,24 @@
 """What weights do to the margin of each synthesized variable, before any fit: raw shares beside alpha-weighted ones."""
 
+import warnings
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError, listing
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError, MarginShiftWarning, listing
 from riskweighted.common.frames import check_weights
 from riskweighted.common.groups import group_codes
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import World, make_world
 
-__all__ = ["margin_shift", "world_shift"]
+__all__ = ["margin_shift", "warn_of_shift", "world_shift"]
 
 _GROUPS = 5  # quintiles of a numeric variable
+_ERASED = 0.2  # of its raw share: with less than a fifth of it left, a level is as good as gone from what is released
+_HELD = 10  # records of a level, from which its loss is one that users of the data would see
 
 
 def world_shift(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False) -> pd.DataFrame:
@@ -47,8 +53,9 @@ def margin_shift(
     DataFrame. Confidential.
         One row per variable: ``variable``, ``levels`` (their number), ``alpha`` (sum of the weights), ``total_variation`` (half the sum of
         the absolute differences of the shares, in [0, 1]), ``least_ratio`` (the smallest weighted share over its raw one; 0 is a
-        category that the weights erase). With ``levels=True`` one row per level: ``variable``, ``level`` (of numbers "1 of 5", from the
-        lowest; a special code; "missing"), ``raw`` and ``weighted`` (shares), ``ratio``.
+        category that the weights erase), ``erased`` (how many levels of 10 records or more keep less than a fifth of their share). With
+        ``levels=True`` one row per level: ``variable``, ``level`` (of numbers "1 of 5", from the lowest; a special code; "missing"),
+        ``raw`` and ``weighted`` (shares), ``ratio``.
 
     Raises
     ------
@@ -114,4 +121,57 @@ def _distance(name: str, table: pd.DataFrame, alpha: np.ndarray) -> dict[str, ob
         "alpha": float(alpha.sum()),
         "total_variation": float((table["raw"] - table["weighted"]).abs().sum() / 2),
         "least_ratio": float(table["ratio"].min()),
+        "erased": int(((table["ratio"] < _ERASED) & (np.rint(table["raw"] * len(alpha)) >= _HELD)).sum()),
     }
+
+
+def warn_of_shift(shift: pd.DataFrame, parameters: Mapping[str, int] | None = None, scheme: str | None = None) -> list[str]:
+    """Warn where weights leave the release to the prior, or nearly erase a level (METHODS sections 3.5 and 3.6).
+
+    Parameters
+    ----------
+    shift : DataFrame
+        Of `margin_shift`, a row per variable.
+    parameters : mapping of variable to int, optional
+        How many parameters its model has. A sum of weights below that number is a likelihood worth fewer records than it has
+        parameters. A variable that is not among them is not judged by it.
+    scheme : str, optional
+        Whose weights these are, for the text.
+
+    Returns
+    -------
+    list of str: what was warned of, a sentence per variable and reason.
+
+    Raises
+    ------
+    InputError
+        If the table has other columns, or `parameters` names another variable or holds what is no count.
+
+    Warns
+    -----
+    MarginShiftWarning
+        Once for each sentence.
+    """
+    lacking = [name for name in ("variable", "levels", "alpha", "erased") if name not in shift.columns]
+    if lacking:
+        raise InputError(f"shift lacks the column {listing(lacking)}: pass the table by variable of margin_shift")
+    counts = {name: check_count(count, f"parameters of {name!r}") for name, count in (parameters or {}).items()}
+    unknown = [name for name in counts if name not in set(shift["variable"])]
+    if unknown:
+        raise InputError(f"parameters names {listing(unknown)}; the variables are {listing(shift['variable'])}")
+    whose = "" if scheme is None else f"scheme {scheme!r}: "
+    texts = []
+    for row in shift.itertuples(index=False):
+        if row.variable in counts and row.alpha < counts[row.variable]:
+            texts.append(
+                f"{whose}the weights of {row.variable!r} sum to {row.alpha:.3g}, and its model has {counts[row.variable]} parameters: the "
+                "prior would decide what is released; match variables by their own balls, enlarge the radius or coarsen the known variables"
+            )
+        if row.erased:
+            texts.append(
+                f"{whose}{row.erased} of {row.levels} levels or groups of {row.variable!r} keep less than a fifth of their share under the "
+                "weights and would hardly be released; pairwise and k-way weights keep more of rare levels than marginal ones"
+            )
+    for text in texts:
+        warnings.warn(text, MarginShiftWarning, stacklevel=2)
+    return texts

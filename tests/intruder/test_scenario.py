@@ -260,3 +260,33 @@ def test_text_codes_pass_where_they_are_named_categorical():
     Scenario(synthetic="y", categorical="y").check(pd.DataFrame({"y": ["1", "2"]}))
     Scenario(synthetic="y").check(pd.DataFrame({"y": ["yes", "no"]}))
     Scenario(synthetic="y").check(pd.DataFrame({"y": [True, False]}))
+
+
+def test_only_some_variables_keep_their_own_settings():
+    whole = Scenario(
+        known=("g", "h"),
+        synthetic=("a", "b", "c"),
+        radius={"a": 0.1, "b": 3.0},
+        radius_kind={"b": "absolute"},
+        categorical=("c",),
+        boundary="open",
+        min_radius=0.5,
+    )
+    pair = whole.only(["c", "a"])
+    assert pair == Scenario(
+        known=("g", "h"), synthetic=("a", "c"), radius={"a": 0.1}, radius_kind={}, categorical=("c",), boundary="open", min_radius=0.5
+    )
+    assert whole.only("b").radius_of("b") == 3
+    assert whole.only("b").kind_of("b") == "absolute"
+    assert whole.only("c").categorical == ("c",)
+    assert whole.only(whole.synthetic) == whole
+    assert Scenario(synthetic=("a", "b"), radius=0.3).only("b") == Scenario(synthetic="b", radius=0.3)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [([], "names none"), ("g", "valid are the synthetic variables 'a', 'b'"), (["a", "a"], "more than once"), (3, "int")],
+)
+def test_only_refuses_other_variables(names, message):
+    with pytest.raises(InputError, match=message):
+        Scenario(known="g", synthetic=("a", "b")).only(names)

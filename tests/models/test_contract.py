@@ -96,7 +96,7 @@ CASES = [(name, settings) for name, examples in EXAMPLES.items() for settings in
 BAYESIAN = [(name, settings) for name, settings in CASES if name != "top-coding"]
 # Against scipy; the grid of the others is tested in test_grid.py, their equations in test_transformation.py.
 ON_A_GRID = {"transformation", "two-part"}
-OF_LEVELS = {"logistic", "multinomial", "ordinal"}  # in test_categorical.py
+OF_LEVELS = {"counts", "logistic", "multinomial", "ordinal"}  # in test_categorical.py and test_counts.py
 REFERENCED = [(name, settings) for name, settings in BAYESIAN if name not in ON_A_GRID]
 FIRST = [(name, examples[0]) for name, examples in EXAMPLES.items()]
 
@@ -200,6 +200,7 @@ def weightings():
         "zero and one": rng.integers(0, 2, N).astype(float),
         "one record": single,
         "nearly one record": tiny,
+        "above one": 5 * rng.gamma(0.5, size=N),  # times survey weights
     }
 
 

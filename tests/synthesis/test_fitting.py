@@ -20,7 +20,7 @@ from scipy import stats
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.synthesis import fitting
 from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, diagnose as diagnose_quantities
+from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, judge
 from riskweighted.synthesis.fitting import compile_model, fit
 from riskweighted.synthesis.posterior import Fit, load_fit
 from riskweighted.synthesis.sampling import Sampling
@@ -407,11 +407,13 @@ def test_sampling_is_a_frozen_value():
 
 def test_diagnostics_have_a_row_for_each_monitored_quantity(unweighted):
     diagnostics = unweighted.diagnostics
-    assert list(diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged"]
+    assert list(diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k"]
     assert list(diagnostics.index) == ["log_pseudo_likelihood", "predictive_mean", "predictive_sd"]
     assert diagnostics.index.name == "quantity"
-    assert [dtype.kind for dtype in diagnostics.dtypes] == ["f", "f", "f", "i", "b"]
-    assert diagnostics.notna().all(axis=None)
+    assert [dtype.kind for dtype in diagnostics.drop(columns="engine").dtypes] == ["f", "f", "f", "i", "b", "f"]
+    assert diagnostics.drop(columns="pareto_k").notna().all(axis=None)
+    assert (diagnostics["engine"] == "nuts").all()
+    assert diagnostics["pareto_k"].isna().all()
     assert unweighted.converged
     assert type(unweighted.converged) is bool
 
@@ -455,7 +457,7 @@ def diagnose(chains=4, draws=500, change=lambda values: values, divergences=0, a
     posterior = xr.Dataset({"a": (("chain", "draw"), a), "v": (("chain", "draw", "i"), vector), "m": (("chain", "draw", "i", "j"), matrix)})
     alpha = pd.Series(alpha)
     fitted = Fit(Stub(), alpha, posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-    return fitted, diagnose_quantities(fitting._quantities(fitted, ("a", "v", "m")), divergences)
+    return fitted, judge(fitted, ("a", "v", "m"), divergences, None)
 
 
 def test_limits_are_those_of_the_documentation():
@@ -480,7 +482,7 @@ def test_the_log_pseudo_likelihood_is_weighted():
     posterior = xr.Dataset({"a": (("chain", "draw", "i"), a)})
     for alpha in ([1.0, 0.0, 0.5], [1.0, 0.25, 0.5]):
         fitted = Fit(stub, pd.Series(alpha), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-        table = diagnose_quantities(fitting._quantities(fitted, ()), 0)
+        table = judge(fitted, (), 0, None)
         assert table.loc["log_pseudo_likelihood", "r_hat"] == pytest.approx(reference_r_hat(a @ np.array(alpha)), rel=1e-9)
         assert table["converged"].tolist() == [alpha[1] == 0]
 

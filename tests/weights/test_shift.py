@@ -61,8 +61,8 @@ def test_within_known_patterns_worked_by_hand():
     data = pd.DataFrame({"g": list("AAAABB"), "c": list("xxxyxy")})
     scenario = rw.Scenario(known="g", synthetic="c")
     table = rw.margin_shift(data, scenario, rw.marginal_weights(data, scenario))
-    assert list(table.columns) == ["variable", "levels", "alpha", "total_variation", "least_ratio"]
-    assert table.iloc[0].tolist() == ["c", 2, pytest.approx(3.5), pytest.approx(5 / 42), pytest.approx(9 / 14)]
+    assert list(table.columns) == ["variable", "levels", "alpha", "total_variation", "least_ratio", "erased"]
+    assert table.iloc[0].tolist() == ["c", 2, pytest.approx(3.5), pytest.approx(5 / 42), pytest.approx(9 / 14), 0]
 
 
 def incomes(n=1000):
@@ -122,7 +122,7 @@ def test_weights_of_each_variable():
 def test_a_category_whose_records_all_have_weight_0_is_erased():
     data = categories((0.9, 0.1), 100)
     alpha = (data["c"] == "level 0").astype(float)
-    assert rw.margin_shift(data, CATEGORY, alpha).iloc[0].tolist() == ["c", 2, 90, pytest.approx(0.1), 0]
+    assert rw.margin_shift(data, CATEGORY, alpha).iloc[0].tolist() == ["c", 2, 90, pytest.approx(0.1), 0, 1]
 
 
 SECRETS = pd.DataFrame({"c": [SECRET, 1.0, 2.0, 3.0], "g": list("aabb")})
@@ -162,3 +162,58 @@ def test_refuses_data(data, scenario, message):
     with pytest.raises(InputError, match=message) as caught:
         rw.margin_shift(data, scenario, np.ones(4))
     assert_clear(caught)
+
+
+def test_missing_values_and_codes_are_groups_of_their_own():
+    """Ten amounts in quintiles of two, two codes, four missing; the weights keep the amounts alone."""
+    data = pd.DataFrame({"y": [*range(1, 11), -8, -8, *[np.nan] * 4], "c": ["a"] * 6 + [None] * 10})
+    scenario = rw.Scenario(synthetic=("y", "c"), codes={"y": -8})
+    alpha = np.repeat([1.0, 0.0], [10, 6])
+    table = rw.margin_shift(data, scenario, alpha, levels=True)
+    assert table["level"].tolist() == [*(f"{rank} of 5" for rank in range(1, 6)), "-8", "missing", "a", "missing"]
+    np.testing.assert_allclose(table["raw"], np.array([2, 2, 2, 2, 2, 2, 4, 6, 10]) / 16)
+    np.testing.assert_allclose(table["weighted"], [0.2] * 5 + [0, 0, 0.6, 0.4])
+    short = rw.margin_shift(data, scenario, alpha).set_index("variable")
+    assert short["levels"].to_dict() == {"y": 7, "c": 2}
+    assert short["total_variation"].to_dict() == pytest.approx({"y": 6 / 16, "c": 0.225})
+    assert short["least_ratio"]["y"] == 0
+
+
+def test_a_level_counts_as_erased_below_a_fifth_of_its_share_where_ten_records_hold_it():
+    # 80 x, 10 y, 10 z of weights 1, w, 0: 80 + 10 w in all; y keeps w * 100 / (80 + 10 w) of its share, 1/5 at w = 8/49.
+    data = pd.DataFrame({"c": np.repeat(["x", "y", "z"], [80, 10, 10])})
+    erased = {w: rw.margin_shift(data, CATEGORY, np.repeat([1, w, 0], [80, 10, 10]))["erased"][0] for w in (8.1 / 49, 7.9 / 49)}
+    assert list(erased.values()) == [1, 2]
+    nine = pd.DataFrame({"c": np.repeat(["x", "y"], [91, 9])})
+    assert rw.margin_shift(nine, CATEGORY, np.repeat([1, 0], [91, 9]))["erased"][0] == 0
+
+
+def test_warns_where_the_prior_would_decide_or_a_level_is_lost():
+    data = pd.DataFrame({"c": np.repeat(["x", "y"], [90, 10]), "income": np.arange(1.0, 101)})
+    scenario = rw.Scenario(synthetic=("c", "income"))
+    alpha = pd.DataFrame({"c": np.repeat([0.1, 0.0], [90, 10]), "income": 1.0}, index=data.index)
+    table = rw.margin_shift(data, scenario, alpha)
+    with pytest.warns(rw.MarginShiftWarning) as caught:
+        texts = rw.warn_of_shift(table, {"c": 10, "income": 100}, "marginal")
+    assert [str(one.message) for one in caught] == texts
+    assert len(texts) == 2
+    assert texts[0].startswith("scheme 'marginal': the weights of 'c' sum to 9, and its model has 10 parameters: the prior would decide")
+    assert texts[1].startswith("scheme 'marginal': 1 of 2 levels or groups of 'c' keep less than a fifth of their share")
+    with pytest.warns(rw.MarginShiftWarning, match="^1 of 2 levels"):
+        assert len(rw.warn_of_shift(table, {"c": 9})) == 1
+    assert rw.warn_of_shift(table[table["variable"] == "income"], {"income": 100}) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parameters": {"nope": 3}}, "parameters names 'nope'; the variables are 'c'"),
+        ({"parameters": {"c": 0}}, "parameters of 'c' must be a whole number >= 1"),
+        ({"parameters": {"c": 2.5}}, "whole number"),
+        ({"shift": pd.DataFrame({"variable": ["c"]})}, "lacks the column 'levels', 'alpha', 'erased'"),
+    ],
+)
+def test_warning_refuses_other_tables_and_counts(change, message):
+    table = rw.margin_shift(categories((0.9, 0.1), 100), CATEGORY, np.ones(100))
+    with pytest.raises(InputError, match=message):
+        rw.warn_of_shift(**{"shift": table, **change})

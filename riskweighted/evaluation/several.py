@@ -1,0 +1,119 @@
+"""Rows of an evaluation of several synthesized variables, of any type: tables, the whole file, risk of each variable alone."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.common.frames import require_columns
+from riskweighted.common.groups import group_kind
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, measured
+from riskweighted.intruder.world import Paired, World
+from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.expected import isolated_records
+from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.matching import match
+from riskweighted.utility.propensity import file_propensity
+from riskweighted.utility.tables import table_utility
+
+__all__ = ["has_several", "several_risk_rows", "several_utility_rows", "table_columns"]
+
+_MOST_LEVELS = 50  # of an unaltered column, beyond which its tables hold hardly any record a cell
+
+
+def has_several(world: World) -> bool:
+    """Whether these rows are made: where two variables or more are synthesized."""
+    return len(world.scenario.synthetic) > 1
+
+
+def table_columns(world: World, unaltered: Sequence[str] | None) -> tuple[str, ...]:
+    """The unaltered columns that are crossed with the synthesized variables: the given ones, the known variables where none are.
+
+    Dates, infinite numbers, columns of one value, and text or categories of more than 50 levels are left out.
+    """
+    wanted = world.scenario.known if unaltered is None else unaltered
+    return tuple(name for name in wanted if name not in world.scenario.synthetic and _is_crossed(world.confidential[name]))
+
+
+def _is_crossed(column: pd.Series) -> bool:
+    try:
+        kind = group_kind(column, "confidential data")
+    except InputError:
+        return False
+    levels = column.nunique(dropna=False)
+    return kind != "nothing" and levels > 1 and (kind == "numbers" or levels <= _MOST_LEVELS)
+
+
+def several_utility_rows(label: str, world: World, frames: Sequence[pd.DataFrame], unaltered: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Standardised pMSE of one-way and two-way tables, and of the file as a whole (METHODS section 6); none of the confidential data."""
+    if label == CONFIDENTIAL:
+        return
+    synthetic = list(world.scenario.synthetic)
+    confidential, datasets = _files(world, frames, [*synthetic, *unaltered])
+    one = table_utility(confidential, datasets, synthetic, 1)["s_pmse"].to_numpy()
+    names = [*synthetic, *unaltered]
+    two = table_utility(confidential, datasets, names, 2, synthesized=synthetic)["s_pmse"].to_numpy()
+    # The pairs stand in the order of table_utility: combinations of the names, those of unaltered columns alone left out.
+    pairs = [(a, b) for place, a in enumerate(synthetic) for b in names[place + 1 :]]
+    ratios = np.array([found.ratio for found in file_propensity(confidential, datasets, names, synthetic)])
+    values = {Statistic("one-way-table", name): value for name, value in zip(synthetic, one, strict=True)}
+    values |= {Statistic("two-way-table", a, term=b): value for (a, b), value in zip(pairs, two, strict=True)}
+    values |= {
+        Statistic("one-way-mean"): _over(np.mean, one),
+        Statistic("two-way-mean"): _over(np.mean, two),
+        Statistic("two-way-worst"): _over(np.max, two),
+        Statistic("file-propensity"): _over(np.mean, ratios),
+    }
+    for statistic, value in values.items():
+        yield measured(label, statistic, float(value), statistic.define())
+
+
+def _over(summary: Any, values: np.ndarray) -> float:
+    """A summary of those that are defined; a table of one cell has no S_pMSE."""
+    defined = values[~np.isnan(values)]
+    return float(summary(defined)) if len(defined) else np.nan
+
+
+def _files(world: World, frames: Sequence[pd.DataFrame], names: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """The columns of all files, synthesized codes as categories: the scenario matches them by equality, so tables count them by level."""
+    for number, frame in enumerate(frames, start=1):
+        require_columns(frame, names, f"synthetic dataset {number}")
+    coded = [name for name in world.scenario.synthetic if name not in world.numeric]
+    coded = [name for name in coded if pd.api.types.is_numeric_dtype(world.confidential[name].dtype)]
+    first, *others = (
+        pd.DataFrame({name: frame[name].astype("category") if name in coded else frame[name] for name in names})
+        for frame in (world.confidential, *frames)
+    )
+    return first, others
+
+
+def several_risk_rows(label: str, paired: Paired, joint: np.ndarray, isolated: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Match risk and isolated records' risk on all synthesized variables together, then each variable's risk where it is looked for alone.
+
+    Parameters
+    ----------
+    label : str
+        Of the datasets; under the confidential one they are the confidential data themselves, whose risk is IR^c.
+    paired : Paired
+    joint : ndarray (n,)
+        Risk of the records on all variables, mean over datasets.
+    isolated : boolean ndarray (n,)
+        The isolated records on all variables.
+    """
+    values = {
+        Statistic("expected-match"): match(paired).expected_match_risk,
+        Statistic("isolated-risk"): joint[isolated].mean(),
+    }
+    for name in paired.world.scenario.synthetic:
+        alone = paired.only(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingletonWarning)  # the patterns are those of all variables, of which it was said
+            own = confidential_risk(alone.world).to_numpy()
+        risk = own if label == CONFIDENTIAL else identification_risks(alone).mean(axis=0)
+        values[Statistic("own-mean-risk", name)] = risk.mean()
+        values[Statistic("own-isolated-risk", name)] = risk[isolated_records(own)].mean()
+    for statistic, value in values.items():
+        yield measured(label, statistic, float(value), statistic.define_risk(label))

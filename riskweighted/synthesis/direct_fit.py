@@ -1,0 +1,90 @@
+"""A fit without chains: the draws of `riskweighted.synthesis.direct` as those of a posterior."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from riskweighted.common.errors import InputError
+from riskweighted.synthesis.agreement import free_shapes
+from riskweighted.synthesis.contract import Blueprint, Synthesizer
+from riskweighted.synthesis.direct import draw_directly, heights_of
+from riskweighted.synthesis.loo import K_LIMIT
+from riskweighted.synthesis.sampling import AUTO, DIRECT, NUTS, Sampling
+
+__all__ = ["DirectFit", "draw_or_refuse"]
+
+
+@dataclass(frozen=True, eq=False)
+class DirectFit:
+    """Draws of the direct engine, accepted.
+
+    Attributes
+    ----------
+    posterior : xr.Dataset
+        By (chain, draw), as chains would leave it.
+    log_likelihood : array (chains, draws)
+        The log pseudo-likelihood, up to a constant.
+    which : array (chains x draws,)
+        The number of the proposal that each draw is.
+    pareto_k : float
+    """
+
+    posterior: xr.Dataset
+    log_likelihood: np.ndarray
+    which: np.ndarray
+    pareto_k: float
+
+
+def draw_or_refuse(
+    synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndarray, possible: bool, sampling: Sampling, random_seed: int | None
+) -> DirectFit | None:
+    """What the direct engine draws under weights alpha (n,); None where chains are to be run.
+
+    Parameters
+    ----------
+    synthesizer, blueprint
+    alpha : array (n,)
+    possible : bool
+        Whether there is a density to draw from, which is what is to be sampled: a guarantee samples another one.
+    sampling : Sampling
+    random_seed : int or None
+
+    Raises
+    ------
+    InputError
+        If the engine is "direct", and it is not possible or its draws may not be used.
+    """
+    name = type(synthesizer).__name__
+    if sampling.engine == DIRECT and not possible:
+        why = f"{name} has no density to draw from directly" if blueprint.direct is None else "a guarantee censors the model"
+        raise InputError(f"engine = {DIRECT!r} is not possible: {why}; valid are {AUTO!r} and {NUTS!r}")
+    if not possible or sampling.engine == NUTS:
+        return None
+    assert blueprint.direct is not None
+    shapes = free_shapes(blueprint.model)
+    size, count = sum(int(np.prod(shape)) for shape in shapes.values()), sampling.chains * sampling.draws
+    direct = draw_directly(blueprint.direct(alpha), size, count, np.random.default_rng(random_seed))
+    if direct.accepted:
+        prior = heights_of(blueprint.direct(np.zeros(len(alpha))), direct.vectors)
+        log_likelihood = (direct.heights - prior).reshape(sampling.chains, sampling.draws)
+        return DirectFit(_posterior(direct.vectors, shapes, sampling), log_likelihood, direct.which, direct.pareto_k)
+    if sampling.engine == DIRECT:
+        raise InputError(
+            f"engine = {DIRECT!r} failed for {name}: Pareto k-hat {direct.pareto_k:.2f} (at most {K_LIMIT}) and {direct.effective:.0f} "
+            f"effective of {direct.proposals} proposals (at least {direct.needed}); {AUTO!r} and {NUTS!r} run chains"
+        )
+    return None
+
+
+def _posterior(vectors: np.ndarray, shapes: Mapping[str, tuple[int, ...]], sampling: Sampling) -> xr.Dataset:
+    """Vectors (chains x draws, d) as the variables that they hold, named as nutpie names them."""
+    sizes = {"chain": sampling.chains, "draw": sampling.draws}
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+    variables = {}
+    for (name, shape), part in zip(shapes.items(), np.split(vectors, ends[:-1], axis=1), strict=True):
+        own = {f"{name}_dim_{axis}": size for axis, size in enumerate(shape)}
+        variables[name] = (tuple(sizes | own), part.reshape(*sizes.values(), *shape))
+    found = xr.Dataset(variables)
+    return found.assign_coords({str(name): np.arange(size) for name, size in found.sizes.items()})

@@ -1,0 +1,30 @@
+"""Special codes of a variable as its settings state them: values with a share of their own (METHODS section 12)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+
+__all__ = ["stated_codes"]
+
+
+def stated_codes(variable: str, own: Mapping[str, Any]) -> tuple[float, ...]:
+    """Those of ``codes``, and the number that a structural rule gives ``otherwise``.
+
+    Raises
+    ------
+    InputError
+        If codes are no different finite numbers.
+    """
+    given = own.get("codes", ())
+    codes = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
+        raise InputError(f"variable {variable!r}: codes must be different finite numbers, got {codes!r}")
+    otherwise = own.get("otherwise")
+    found = [float(code) for code in codes]
+    if is_number(otherwise) and float(otherwise) not in found:  # type: ignore[arg-type]
+        found.append(float(otherwise))  # type: ignore[arg-type]
+    return tuple(found)

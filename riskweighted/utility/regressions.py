@@ -1,0 +1,354 @@
+"""Regressions of which every coefficient is compared: least squares, or logistic where the response has two values.
+
+Each dataset is analysed by its complete cases. Estimates combine by Reiter's rule; under a survey design their variance is the sandwich of
+its strata (Binder 1983).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.special import expit
+
+from riskweighted.common.checks import check_share
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.synthesis.conditions import Condition
+from riskweighted.synthesis.design import Design, build_design
+from riskweighted.synthesis.formulas import split_formula
+from riskweighted.utility.intervals import Interval, combine_partially_synthetic
+from riskweighted.utility.survey import SurveyDesign
+
+__all__ = ["Analysis", "Estimates", "analyse", "checked_analyses", "checked_analysis", "coefficient_intervals"]
+
+_SCALES = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
+_FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
+_STEPS, _PRECISE = 50, 1e-10  # of Newton's method: the largest steps in log odds below which it has arrived
+_MOST_LOG_ODDS = 30.0  # beyond, the response is separated and there is no estimate
+
+
+class Estimates(NamedTuple):
+    """Coefficients (k,) and their variances (k,) in one dataset, NaN where they cannot be estimated; degrees of freedom; complete cases."""
+
+    values: np.ndarray
+    variances: np.ndarray
+    df: float
+    records: int
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A regression checked on the confidential data; made by `checked_analysis`.
+
+    Attributes
+    ----------
+    formula : str
+        As it was given.
+    response : str
+        Its column.
+    scale : str or None
+        The function about the response, as in "log(income)".
+    event : object
+        Of a logistic regression the value whose log odds are modelled; None for least squares.
+    terms : tuple of (name, place)
+        The coefficients that are reported: names and places, 0 being the intercept.
+    where : Condition or None
+        Which records it is of.
+    codes : mapping of column to numbers
+        Special codes, which are no values: records that hold one count as incomplete.
+    left_out : int
+        Coefficients of dummies that fewer than 10 records have, or lack: not reported.
+    """
+
+    formula: str
+    response: str
+    scale: str | None
+    event: object
+    values: tuple[object, ...] = field(repr=False)
+    design: Design = field(repr=False)
+    terms: tuple[tuple[str, int], ...] = ()
+    where: Condition | None = None
+    codes: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+    left_out: int = 0
+
+    @property
+    def logistic(self) -> bool:
+        return self.event is not None
+
+    def target(self, frame: pd.DataFrame) -> np.ndarray:
+        """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
+        found = self._values(_uncoded(frame, self.codes))
+        return found if self.where is None else np.where(self.where.holds(frame), found, np.nan)
+
+    def _values(self, frame: pd.DataFrame) -> np.ndarray:
+        column = frame[self.response]
+        if self.logistic:
+            known = column.isin(list(self.values)).to_numpy()
+            return np.where(known, (column == self.event).to_numpy(dtype=float, na_value=0.0), np.nan)
+        return _scaled(column, self.scale)
+
+
+def checked_analyses(
+    confidential: pd.DataFrame, formulas: Sequence[str], codes: Mapping[str, Sequence[float]] | None = None
+) -> tuple[Analysis, ...]:
+    """The checked regressions of a list."""
+    return tuple(checked_analysis(confidential, formula, codes) for formula in formulas)
+
+
+def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> Analysis:
+    """Check a regression on the confidential data.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    formula : str
+        "response ~ predictors", or "response ~ predictors where CONDITION" for some of the records, such as "income > 0" (a column
+        named where is quoted, `where`). The response may stand in log(), log1p(), sqrt() or exp(). A response of two values, text,
+        truth values or 0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
+    codes : mapping of column to numbers, optional
+        Special codes, such as -8 for "does not apply": records that hold one count as incomplete. A condition sees them as numbers.
+
+    Raises
+    ------
+    InputError
+        If formula or condition cannot be read or a column is absent;
+        if the response is neither numeric nor of two values; if predictors are
+        collinear or constant among the complete cases; or if the confidential data do not determine the coefficients.
+    """
+    given, where = _split_where(formula)
+    scale, plain = _split_response(given)
+    parts = split_formula(plain)
+    require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
+    inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
+    original, confidential = confidential, _uncoded(confidential, codes or {})
+    values = _two_values(confidential[parts.response][inside]) if scale is None else None
+    if values is None:
+        _require_numbers(confidential[parts.response], formula)
+        response = _scaled(confidential[parts.response], scale)
+    else:
+        response = np.where(confidential[parts.response].isin(list(values)), 1.0, np.nan)
+    complete = confidential[_complete(confidential, parts.names) & np.isfinite(response) & inside]
+    if complete.empty:
+        raise InputError(f"regression {formula!r} has no complete case in the confidential data")
+    if values is not None and complete[parts.response].nunique() < 2:
+        raise InputError(f"regression {formula!r}: the response has a single value among the complete cases")
+    design = build_design(plain, complete)
+    names = [str(name) for name in design.spec.column_names if str(name) != "Intercept"]
+    rare = _rare(design)
+    terms = (("Intercept", 0), *((name, place) for place, name in enumerate(names, 1) if not rare[place - 1]))
+    event = None if values is None else values[1]
+    analysis = Analysis(formula, parts.response, scale, event, values or (), design, terms, where, codes or {}, int(rare.sum()))
+    if np.isnan(analyse(analysis, original).values[[place for _, place in terms]]).any():
+        raise InputError(f"regression {formula!r} cannot be estimated from the confidential data: its predictors separate the response")
+    return analysis
+
+
+def _split_where(formula: str) -> tuple[str, Condition | None]:
+    """The formula, and the condition that follows it, if any."""
+    parts = re.split(r"\s+where\s+", formula, maxsplit=1) if isinstance(formula, str) else [formula]
+    return (parts[0], None) if len(parts) == 1 else (parts[0], Condition.parse(parts[1], f"the condition of regression {parts[0]!r}"))
+
+
+def _holds(where: Condition, confidential: pd.DataFrame) -> np.ndarray:
+    """Which records meet a condition, (n,); refuses one that compares with a text that no record has."""
+    met, unknown = where.holds(confidential), where.unknown_texts(confidential)
+    if unknown:
+        raise InputError(f"{where.place} compares {listing(name for name, _ in unknown)} with a text that no record has")
+    return met
+
+
+def _split_response(formula: str) -> tuple[str | None, str]:
+    """The function about the response, if any, and the formula without it."""
+    left, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
+    found = re.fullmatch(rf"({'|'.join(_SCALES)})\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)", left.strip())
+    return (None, formula) if found is None else (found[1], f"{found[2]} {tilde}{right}")
+
+
+def _two_values(column: pd.Series) -> tuple[object, object] | None:
+    """The two values of a column that is not numeric, or holds 0 and 1 alone; None of any other."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        found = [level for level in column.cat.categories if (column == level).any()]
+    else:
+        found = sorted(column.dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
+    if len(found) != 2 or (pd.api.types.is_numeric_dtype(column.dtype) and found != [0, 1]):
+        return None
+    return found[0], found[1]
+
+
+def _require_numbers(column: pd.Series, formula: str) -> None:
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        raise InputError(
+            f"regression {formula!r}: the response must be numeric or have two values, got {column.nunique()} of dtype {column.dtype}"
+        )
+
+
+def _scaled(column: pd.Series, scale: str | None) -> np.ndarray:
+    """A numeric column on a scale, NaN where that has no value."""
+    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    with np.errstate(all="ignore"):
+        scaled = values if scale is None else _SCALES[scale](values)
+    return np.where(np.isfinite(scaled), scaled, np.nan)
+
+
+def _uncoded(frame: pd.DataFrame, codes: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """A frame whose special codes are missing values."""
+    coded = {name: frame[name] for name, own in codes.items() if name in frame.columns and len(own)}
+    return frame.assign(**{name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
+
+
+def _complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Rows (n,) without a missing or infinite predictor."""
+    found = np.ones(len(frame), dtype=bool)
+    for name in names:
+        found &= frame[name].notna().to_numpy()
+        if pd.api.types.is_float_dtype(frame[name].dtype):
+            found &= np.isfinite(frame[name].to_numpy(dtype=float, na_value=np.nan))
+    return found
+
+
+def _rare(design: Design) -> np.ndarray:
+    """Columns (p,) of two values, one of which fewer than 10 records have."""
+    rare = np.zeros(design.centred.shape[1], dtype=bool)
+    for place, column in enumerate(design.centred.T):
+        counts = np.unique(column, return_counts=True)[1]
+        rare[place] = len(counts) == 2 and counts.min() < _FEWEST
+    return rare
+
+
+def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None) -> Estimates:
+    """The coefficients in one dataset, the intercept first; NaN where the dataset does not determine them.
+
+    Parameters
+    ----------
+    analysis : Analysis, of k coefficients
+    frame : DataFrame, n rows
+    design : SurveyDesign, optional
+        Of the same n records.
+    """
+    names = split_formula(analysis.design.formula).names
+    conditions = () if analysis.where is None else analysis.where.names
+    require_columns(frame, [analysis.response, *names, *conditions], "synthetic data (regressions)")
+    target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
+    complete = _complete(frame, names) & np.isfinite(target)
+    weights = np.ones(len(frame)) if design is None else design.weights
+    size, records = analysis.design.centred.shape[1] + 1, int(complete.sum())
+    nothing = Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
+    if records == 0:
+        return nothing
+    try:
+        centred = analysis.design.at(frame[complete]).centred
+    except InputError:  # a level that the confidential complete cases lack, or a scale that has no value there
+        return nothing
+    columns = np.column_stack([np.ones(records), centred])
+    free = np.concatenate([[True], np.ptp(centred, axis=0) > 1e-12 * np.abs(centred).max(axis=0)])
+    found = _solve(columns[:, free], target[complete], weights[complete], analysis.logistic)
+    if found is None:
+        return nothing
+    coefficients, bread, residuals = found
+    if design is not None:
+        scores = np.zeros((len(frame), free.sum()))  # records outside the domain add nothing but count in their stratum
+        scores[complete] = columns[:, free] * residuals[:, None]
+        covariance, df = bread @ design.covariance(scores) @ bread, design.df
+    elif analysis.logistic:
+        covariance, df = bread, np.inf
+    else:
+        df = float(records - free.sum())
+        covariance = bread * (residuals @ residuals / df if df > 0 else np.nan)
+    return Estimates(*_uncentred(coefficients, covariance, free, analysis.design.centre), df, records)
+
+
+def _solve(
+    columns: np.ndarray, target: np.ndarray, weights: np.ndarray, logistic: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None where they are not determined."""
+    scale = np.sqrt((columns**2).mean(axis=0))
+    x = columns / scale
+    if len(x) < x.shape[1] or np.linalg.matrix_rank(np.sqrt(weights)[:, None] * x) < x.shape[1]:
+        return None
+    beta = np.zeros(x.shape[1])
+    for _ in range(_STEPS if logistic else 1):
+        mean = expit(x @ beta) if logistic else x @ beta
+        information = x.T @ ((weights * (mean * (1 - mean) if logistic else 1.0))[:, None] * x)
+        try:
+            step = np.linalg.solve(information, x.T @ (weights * (target - mean)))
+        except np.linalg.LinAlgError:
+            return None
+        beta = beta + step
+        if not np.isfinite(beta).all() or (logistic and np.abs(x @ beta).max() > _MOST_LOG_ODDS):
+            return None
+        if not logistic or np.abs(x @ step).max() < _PRECISE:
+            mean = expit(x @ beta) if logistic else x @ beta
+            spread = weights * (mean * (1 - mean) if logistic else 1.0)
+            bread = np.linalg.inv(x.T @ (spread[:, None] * x)) / np.outer(scale, scale)
+            return beta / scale, bread, target - mean
+    return None
+
+
+def _uncentred(coefficients: np.ndarray, covariance: np.ndarray, free: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and variances (k,) on the columns as recorded, of estimates on the centred ones that are free."""
+    values, variances = np.full(len(free), np.nan), np.full(len(free), np.nan)
+    turn = np.eye(len(coefficients))
+    turn[0, 1:] = -centre[free[1:]]
+    values[free], variances[free] = turn @ coefficients, np.diag(turn @ covariance @ turn.T)
+    if not free.all():
+        values[0] = variances[0] = np.nan  # the intercept stands for levels that this dataset lacks
+    return values, variances
+
+
+def coefficient_intervals(
+    analysis: Analysis, frames: Sequence[pd.DataFrame], *, synthetic: bool, design: SurveyDesign | None = None, level: float = 0.95
+) -> dict[str, Interval]:
+    """Every reported coefficient with its interval: by Reiter's rule from L >= 2 datasets, else that of the one dataset.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    frames : sequence of L DataFrames
+    synthetic : bool
+        Whether they are synthetic; with L = 1 the rule then says that its interval is too short.
+    design : SurveyDesign, optional
+    level : float
+        Probability of the interval.
+
+    Returns
+    -------
+    dict of name to Interval; NaN where some dataset does not determine the coefficient, and the rule says in how many.
+    """
+    check_share(level, "level")
+    found = [analyse(analysis, frame, design) for frame in frames]
+    note = _cases(found, len(frames[0]))
+    intervals = {}
+    for name, place in analysis.terms:
+        values, variances = (np.array([getattr(one, kind)[place] for one in found]) for kind in ("values", "variances"))
+        failed = int((~(np.isfinite(values) & np.isfinite(variances))).sum())
+        if failed:
+            rule = f"not estimable in {failed} of {len(frames)} datasets"
+            intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
+        elif len(frames) > 1:
+            combined = combine_partially_synthetic(values.tolist(), variances.tolist(), level=level)
+            within = "" if design is None else f", vbar {design.described}"
+            intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
+        else:
+            intervals[name] = _single(values[0], variances[0], found[0].df, level, _rule(analysis, design, synthetic) + note)
+    return intervals
+
+
+def _single(value: float, variance: float, df: float, level: float, rule: str) -> Interval:
+    half = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(variance)
+    return Interval(float(value), float(value - half), float(value + half), float(variance), float(df), rule)
+
+
+def _rule(analysis: Analysis, design: SurveyDesign | None, synthetic: bool) -> str:
+    kind = "normal interval of maximum likelihood" if analysis.logistic else "t interval of least squares"
+    rule = f"one dataset: {kind if design is None else f't interval, {design.described}'}"
+    return f"{rule} (no combining rule with L = 1: the variance between datasets is left out, so it is too short)" if synthetic else rule
+
+
+def _cases(found: Sequence[Estimates], records: int) -> str:
+    """From how many records, where some are incomplete or outside the condition."""
+    mean = float(np.mean([one.records for one in found]))
+    return f"; of {mean:,.0f} of {records:,} records" if mean < records else ""

@@ -1,0 +1,162 @@
+"""Weights of several variables: each by its own ball, all by one box, or by the boxes of stated subsets (METHODS section 3.6)."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import pandas as pd
+
+from riskweighted.common.checks import check_names
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
+from riskweighted.weights.adjust import adjust_weights, cluster_weights
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_alpha, scheme_source
+
+if TYPE_CHECKING:
+    from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["Match", "match_subsets", "match_weights", "world_weights"]
+
+Match = str | Sequence[Sequence[str]]
+_VALID = "'own', 'joint' or a list of lists of variables"
+_Result = TypeVar("_Result")
+
+
+def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The subsets of the synthetic variables whose box makes the weights of their variables; each variable stands in just one.
+
+    Parameters
+    ----------
+    match : "own", "joint", or a sequence of sequences of str
+    variables : sequence of str
+        The synthetic variables.
+
+    Raises
+    ------
+    InputError
+        If `match` is none of these, or its subsets name a variable twice, leave one out, or name another one.
+    """
+    if match == "own":
+        return tuple((name,) for name in variables)
+    if match == "joint":
+        return (tuple(variables),)
+    if isinstance(match, str) or not isinstance(match, Sequence) or not all(_is_subset(subset) for subset in match):
+        raise InputError(f"match must be {_VALID}, got {match!r}")
+    subsets = tuple(check_names(subset, "a subset of match") for subset in match)
+    named = [name for subset in subsets for name in subset]
+    wrong = {
+        "which is not synthetic": [name for name in dict.fromkeys(named) if name not in variables],
+        "in two subsets": [name for name in dict.fromkeys(named) if named.count(name) > 1],
+        "in no subset": [name for name in variables if name not in named],
+    }
+    for how, names in wrong.items():
+        if names:
+            raise InputError(f"match has {listing(names)} {how}: each of the synthetic variables {listing(variables)} must be in just one")
+    return subsets
+
+
+def _is_subset(subset: object) -> bool:
+    return isinstance(subset, Sequence) and not isinstance(subset, str) and len(subset) > 0
+
+
+def world_weights(
+    world: World,
+    scheme: str,
+    match: Match = "own",
+    fits: "Mapping[str, Fit] | None" = None,
+    *,
+    scale: float = 1,
+    shift: float = 0,
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """`match_weights` of checked data, adjusted column by column by what a study says (`adjust_weights`, `cluster_weights`).
+
+    Every column of the unweighted scheme is 1 and stays so.
+    """
+    subsets = match_subsets(match, world.scenario.synthetic)
+    source = scheme_source(scheme)
+    for subset in subsets:
+        if source is not None and len(subset) > 1:
+            raise InputError(
+                f"scheme {scheme!r} is made of a fit of one variable, and match puts {listing(subset)} into one box: valid is match = 'own'"
+            )
+        if source is not None and subset[0] not in (fits or {}):
+            raise InputError(f"scheme {scheme!r} is made of the fit of each variable: fits lacks that of {listing(subset)}")
+    clusters = None if cluster is None else world.confidential[cluster]
+
+    def weights_of(subset: tuple[str, ...]) -> pd.Series:
+        fit = None if source is None or fits is None else fits[subset[0]]
+        alpha = scheme_alpha(world.only(subset), scheme, fit)
+        if scheme == UNWEIGHTED:
+            return alpha
+        alpha = alpha if (scale, shift) == (1, 0) else adjust_weights(alpha, scale, shift)
+        return alpha if clusters is None else cluster_weights(alpha, clusters)
+
+    made = _each(weights_of, subsets)
+    return pd.DataFrame({name: made[subset] for name in world.scenario.synthetic for subset in subsets if name in subset})
+
+
+def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Result]:
+    """The value of every subset; a warning that all of them give is passed on once, any other names its variables."""
+    made, told = {}, dict[tuple[type[Warning], str], list[tuple[str, ...]]]()
+    for subset in subsets:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            made[subset] = make(subset)
+        for one in dict.fromkeys((one.category, str(one.message)) for one in caught):
+            told.setdefault(one, []).append(subset)
+    for (category, text), whose in told.items():
+        of = "" if len(whose) == len(subsets) else f"{listing(name for subset in whose for name in subset)}: "
+        warnings.warn(f"{of}{text}", category, stacklevel=4)
+    return made
+
+
+def match_weights(
+    confidential: pd.DataFrame,
+    scenario: Scenario,
+    scheme: str = "pairwise",
+    match: Match = "own",
+    *,
+    fits: "Mapping[str, Fit] | None" = None,
+    scale: float = 1,
+    shift: float = 0,
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """Weights of each synthetic variable of its own (METHODS section 3.6).
+
+    In many dimensions nearly every record is alone in its box, so that weights made of it leave the prior to decide. `match` says what
+    is compared instead: the intruder who looks for one variable at a time, for all, or for some together.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    scenario : Scenario
+        With V synthetic variables.
+    scheme : str, default "pairwise"
+        As for `scheme_weights`, with its settings in its text: "mix(t=0.5)".
+    match : {"own", "joint"} or sequence of sequences of str, default "own"
+        "own": the weights of a variable are the scheme's under the scenario that synthesizes this variable alone, by its own ball or
+        level. "joint": those of the box of all variables, the same for each. Subsets, of which each variable stands in just one: the
+        weights of a variable are those of the box of its subset.
+    fits : mapping of variable to Fit, optional
+        For schemes that are made of a fit; these need ``match="own"``.
+    scale, shift : float
+        As for `adjust_weights`, column by column.
+    cluster : str, optional
+        A column of `confidential`: the records of equal value share their smallest weight (`cluster_weights`), column by column.
+
+    Returns
+    -------
+    DataFrame (n, V) on the index of `confidential`, columns in the order of ``scenario.synthetic``, in [0, 1]; lower protects more.
+
+    Raises
+    ------
+    InputError
+        If `match` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive value is missing or infinite.
+    """
+    world = make_world(confidential, scenario)
+    require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
+    return world_weights(world, str(scheme), match, fits, scale=scale, shift=shift, cluster=cluster)

@@ -1,0 +1,173 @@
+"""The utility table under survey weights and from a list of regressions; the rows without them stay what they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.measures import MEASURES
+from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.tables import Statistic, by_label, statistics_of
+from riskweighted.utility.intervals import combine_partially_synthetic, interval_overlap
+from riskweighted.utility.regressions import checked_analysis, coefficient_intervals
+
+N = 300
+FORMULAS = ["log(income) ~ age + C(region)", "job ~ age"]
+SCENARIO = rw.Scenario(known=("region",), synthetic=("income", "job"), radius={"income": 0.2})
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(5)
+    age, region = rng.integers(20, 70, N).astype(float), rng.choice(["n", "s"], N)
+    job = pd.Categorical(np.where(rng.random(N) < 0.3 + 0.005 * age, "paid", "none"))
+    income = np.exp(7 + 0.01 * age + rng.normal(size=N)).round()
+    return pd.DataFrame({"age": age, "region": region, "job": job, "income": income, "w": rng.gamma(2, size=N), "h": region + "1"})
+
+
+@pytest.fixture(scope="module")
+def frames(data):
+    rng = np.random.default_rng(6)
+    return [
+        data.assign(
+            income=(data["income"] * np.exp(rng.normal(0, 0.2, N))).round(), job=data["job"].sample(frac=1, random_state=k).to_numpy()
+        )
+        for k in range(4)
+    ]
+
+
+@pytest.fixture(scope="module")
+def result(data, frames):
+    return rw.evaluate(
+        data, {"four": frames, "one": frames[:1]}, SCENARIO, survey="w", strata="h", regressions=FORMULAS, resamples=30, random_seed=1
+    )
+
+
+def test_the_rows_without_survey_weights_stay_what_they_are(data, frames, result):
+    plain = rw.evaluate(data, {"four": frames, "one": frames[:1]}, SCENARIO, resamples=30, random_seed=1)
+    added = result.utility["key"].str.startswith("survey-") | result.utility["key"].str.startswith("regression-")
+    pd.testing.assert_frame_equal(result.utility[~added].reset_index(drop=True), plain.utility)
+    pd.testing.assert_frame_equal(result.risk, plain.risk)
+
+
+def test_estimates_combine_design_based_variances(data, frames, result):
+    design = rw.survey_design(data, "w", "h")
+    for statistic, estimate in (
+        (Statistic("survey-mean", "income"), lambda frame: rw.survey_mean(frame["income"].to_numpy(), design)),
+        (Statistic("survey-quantile", "income", 0.9), lambda frame: rw.survey_quantile(frame["income"].to_numpy(), 0.9, design)),
+        (
+            Statistic("survey-level-share", "job", term="paid"),
+            lambda frame: rw.survey_mean((frame["job"] == "paid").to_numpy(dtype=float), design),
+        ),
+    ):
+        found = [estimate(frame) for frame in frames]
+        expected = combine_partially_synthetic([one.value for one in found], [one.variance for one in found])
+        row = result.utility[[one == statistic for one in statistics_of(result.utility)]].set_index("label")
+        assert tuple(row.loc["four", ["value", "lower", "upper"]]) == pytest.approx(expected[:3])
+        assert row.loc["four", "rule"].startswith("partially synthetic: vbar + b/L (Reiter 2003), vbar design-based, weights w")
+        own, single = estimate(data), found[0]
+        assert tuple(row.loc["confidential", ["value", "lower", "upper"]]) == pytest.approx((own.value, own.lower, own.upper))
+        assert tuple(row.loc["one", ["value", "lower", "upper"]]) == pytest.approx((single.value, single.lower, single.upper))
+        assert "too short" in row.loc["one", "rule"]
+        assert row.loc["four", "overlap"] == pytest.approx(interval_overlap((own.lower, own.upper), expected[1:3]))
+
+
+def test_distances_are_means_over_datasets(data, frames, result):
+    weights = rw.survey_weights(data, "w").to_numpy()
+    distances = [rw.weighted_ecdf_distance(data["income"].to_numpy(), frame["income"].to_numpy(), weights) for frame in frames]
+    found = by_label(result.utility, Statistic("survey-ecdf-maximum", "income"))
+    assert found["four"] == pytest.approx(np.mean([one.maximum for one in distances]))
+    assert 0 < by_label(result.utility, Statistic("survey-total-variation", "job"))["four"] < 0.1
+    assert by_label(result.utility, Statistic("total-variation", "job"))["four"] == 0  # only who has the job changed
+
+
+def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames, result):
+    for key, design in (("", None), ("survey-", rw.survey_design(data, "w", "h"))):
+        for formula in FORMULAS:
+            analysis = checked_analysis(data, formula)
+            own = coefficient_intervals(analysis, [data], synthetic=False, design=design)
+            ours = coefficient_intervals(analysis, frames, synthetic=True, design=design)
+            overlaps = []
+            for name in own:
+                statistic = Statistic(f"{key}regression-coefficient", analysis.response, term=f"{name} in {formula}")
+                assert by_label(result.utility, statistic)["four"] == pytest.approx(ours[name].estimate)
+                overlaps.append(by_label(result.utility, statistic, "overlap")["four"])
+                assert overlaps[-1] == pytest.approx(interval_overlap(own[name][1:3], ours[name][1:3]))
+            mean = by_label(result.utility, Statistic(f"{key}regression-overlap", analysis.response, term=formula))
+            assert mean["four"] == pytest.approx(np.mean(overlaps))
+            assert list(mean.index) == ["four", "one"]
+
+
+def test_a_coefficient_that_some_dataset_does_not_determine_counts_nothing(data, frames):
+    broken = [frames[0].assign(job="none"), *frames[1:]]
+    result = rw.evaluate(data, {"broken": broken}, SCENARIO, regressions=["job ~ age"], resamples=10, random_seed=1)
+    rows = result.utility[(result.utility["key"] == "regression-coefficient") & (result.utility["label"] == "broken")]
+    assert rows["value"].isna().all()
+    assert set(rows["rule"]) == {"not estimable in 1 of 4 datasets"}
+    assert by_label(result.utility, Statistic("regression-overlap", "job", term="job ~ age"))["broken"] == 0
+
+
+def test_missing_values_and_special_codes_are_statuses(data, frames):
+    """Of amounts alone the mean, of all records the shares; a regression leaves them out."""
+    rough = [one.assign(income=one["income"].where(np.arange(N) % 10 > 0, -8.0).where(np.arange(N) % 15 > 1)) for one in [data, *frames]]
+    scenario = rw.Scenario(known=("region",), synthetic="income", codes={"income": [-8]})
+    result = rw.evaluate(rough[0], {"four": rough[1:]}, scenario, survey="w", regressions=["income ~ age"], resamples=10, random_seed=1)
+    design, income = rw.survey_design(data, "w"), rough[0]["income"]
+    amount = income.notna() & (income != -8)
+    for statistic, values in (
+        (Statistic("survey-mean", "income"), income.where(amount)),
+        (Statistic("survey-missing-share", "income", term="-8"), (income == -8).astype(float)),
+        (Statistic("survey-missing-share", "income", term="missing"), income.isna().astype(float)),
+    ):
+        own = rw.survey_mean(values.to_numpy(), design)
+        assert by_label(result.utility, statistic)["confidential"] == pytest.approx(own.value)
+    found = by_label(result.utility, Statistic("regression-coefficient", "income", term="age in income ~ age"))["confidential"]
+    assert found == pytest.approx(np.polyfit(data["age"][amount], income[amount], 1)[0])
+
+
+def test_the_main_table_has_overlaps_and_no_row_a_coefficient(result):
+    names = list(result.summary().columns)
+    assert "mean overlap in job ~ age of job" in names
+    assert "survey mean of income: overlap" in names
+    assert not [name for name in names if "regression coefficient" in name or "share of" in name]
+
+
+def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
+    open_ones = {key for key, measure in MEASURES.items() if key.startswith("survey-") and measure.disclosure is not None}
+    assert open_ones == {"survey-ecdf-maximum", "survey-ecdf-mean-square", "survey-total-variation", "survey-regression-overlap"}
+    assert MEASURES["regression-coefficient"].disclosure is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"strata": "h"}, "strata are those of survey weights: give survey too"),
+        ({"survey": 3}, "survey must be text, got int"),
+        ({"survey": "w", "strata": 3}, "strata must be text, got int"),
+        ({"survey": "nope"}, "no column 'nope'"),
+        ({"survey": "region"}, "must be numbers >= 0"),
+        ({"survey": "income"}, "survey names 'income', which is synthesized"),
+        ({"survey": "w", "strata": "job"}, "strata names 'job', which is synthesized"),
+        ({"survey": "w", "strata": "w"}, "hold a single record"),
+        ({"regressions": "job ~ age"}, "regressions must be a list, got str"),
+        ({"regressions": [3]}, "each of regressions must be text, got int"),
+        ({"regressions": ["job ~ age", "job ~ age"]}, "must each be named once"),
+        ({"regressions": ["region ~ nope"]}, "no column 'nope'"),
+    ],
+)
+def test_wrong_settings(data, frames, settings, message):
+    with pytest.raises(InputError, match=message):
+        rw.evaluate(data, {"four": frames}, SCENARIO, **settings)
+
+
+def test_datasets_with_other_survey_weights_are_refused(data, frames):
+    changed = [frames[0].assign(w=1.0), *frames[1:]]
+    with pytest.raises(InputError, match="1 datasets of 'four' have another column 'w' than the confidential data"):
+        rw.evaluate(data, {"four": changed}, SCENARIO, survey="w", resamples=10)
+    without = [frame.drop(columns=["w", "h"]) for frame in frames]
+    assert len(rw.evaluate(data, {"four": without}, SCENARIO, survey="w", strata="h", resamples=10).utility)
+
+
+def test_settings_hold_a_tuple():
+    assert EvaluationSettings(regressions=["a ~ b"]).regressions == ("a ~ b",)
