@@ -36,6 +36,7 @@ from .plots.risk import (
 )
 from .plots.risk_utility import plot_risk_utility as plot_risk_utility
 from .plots.sweeps import plot_sweep as plot_sweep
+from .plots.tables import plot_two_way as plot_two_way
 from .plots.utility import (
     plot_density as plot_density,
     plot_ecdf as plot_ecdf,
@@ -130,10 +131,8 @@ from .synthesis.design import (
     build_design as build_design,
     response_values as response_values,
 )
-from .synthesis.fitting import (
-    compile_model as compile_model,
-    fit as fit,
-)
+from .synthesis.fit import fit as fit
+from .synthesis.fitting import compile_model as compile_model
 from .synthesis.formulas import response_name as response_name
 from .synthesis.guarantee import (
     Guarantee as Guarantee,

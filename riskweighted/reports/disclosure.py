@@ -9,7 +9,7 @@ no rule there, is counted and left out, and so are extremes (the largest risk, t
 - overlaps and quantiles of risk have 2 decimals, since intervals could be computed back from finer ones.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +56,7 @@ def releasable(
     withheld = {}
     for name in ("risk", "utility"):
         statistics = distinct(kept[name])
-        ruled = [one for one in statistics if _rule(one) is not None and (one.variable is None or one.variable in variables)]
+        ruled = [one for one in statistics if _rule(one) is not None and all(named in variables for named in _columns_of(one))]
         withheld[name] = len(statistics) - len(ruled)
         shown = {one for one in ruled if _rule(one) is not Disclosure.LEFT_OUT}
         rows = kept[name][[one in shown for one in statistics_of(kept[name])]].reset_index(drop=True)
@@ -67,6 +67,14 @@ def releasable(
     withheld["summary"] = sum(name not in {"label", *fits, *known} for name in tables["summary"])
     kept["summary"] = kept["summary"][["label", *fits]]
     return kept, withheld
+
+
+def _columns_of(statistic: Statistic) -> Iterator[str]:
+    """The columns that a statistic names."""
+    if statistic.variable is not None:
+        yield statistic.variable
+    if statistic.measure.parameter == "variable":
+        yield str(statistic.term)
 
 
 def _rule(statistic: Statistic) -> Disclosure | None:

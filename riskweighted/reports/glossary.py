@@ -105,7 +105,9 @@ def ball_rule(scenario: Scenario) -> str:
     )
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
-    return f"The ball about a confidential value has half-width {width}; {sides}."
+    codes = ", ".join(f"{code:g} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
+    special = f" A missing value is near a missing one only, and a special code ({codes}) near the same code only." if codes else ""
+    return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 
 
 class Glossary:
@@ -144,12 +146,13 @@ class Glossary:
             direction = "Neither high nor low is better by itself."
         return self._add(statistic.label, f"{definition}{own_text}.", boundary, interval, direction)
 
-    def utility(self, statistic: Statistic) -> Term:
-        """A measure of the utility table."""
+    def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
+        """A measure of the utility table; `shared`: one entry for all variables."""
         made = "; ".join(dict.fromkeys(rules(self._run, statistic).values()))
         interval = f"Probability {self._run.study.evaluation.level:g}; {made}." if made else "None is given."
         direction = _DIRECTION.get(statistic.measure.direction, "")
-        return self._add(statistic.name, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
+        title = statistic.label if shared else statistic.name
+        return self._add(title, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
 
     def summary(self, column: SummaryColumn) -> Term:
         """A column of the main table."""

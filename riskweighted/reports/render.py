@@ -14,6 +14,7 @@ from riskweighted.reports.about import about_section, main_section
 from riskweighted.reports.convergence import convergence_section
 from riskweighted.reports.fit_check import fit_check_section
 from riskweighted.reports.risk import map_section, risk_section
+from riskweighted.reports.several import has_several, several_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.utility import utility_section
 from riskweighted.runs.finished import FinishedRun
@@ -57,6 +58,7 @@ def render_report(
         main_section(source),
         risk_section(source),
         utility_section(source),
+        *([several_section(source)] if has_several(source) else []),
         map_section(source),
         *([fit_check_section(source)] if internal else []),
         convergence_section(source),

@@ -43,7 +43,8 @@ def risk_section(source: Source) -> Section:
 def _measures(source: Source) -> DataTable:
     """A row per measure of the risk table, a column per label."""
     table, view = source.run.tables["risk"], source.view
-    statistics, labels = distinct(table), [CONFIDENTIAL, *source.labels]
+    statistics = [one for one in distinct(table) if one.variable is None]  # those of one variable stand in a section of their own
+    labels = [CONFIDENTIAL, *source.labels]
     rows = tuple((plain(statistic.label), *_cells_of(table, statistic, labels, view)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
+from riskweighted.evaluation.measures import OF_SEVERAL
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct, rows_of, statistics_of
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
@@ -44,7 +45,7 @@ def utility_section(source: Source) -> Section:
 def _distances(source: Source) -> DataTable:
     """Measures without interval, a row per variable, measure and label."""
     table = source.run.tables["utility"]
-    rows = table[table["lower"].isna() & ~table["key"].isin(_OF_REGRESSIONS)]
+    rows = table[table["lower"].isna() & ~table["key"].isin((*_OF_REGRESSIONS, *OF_SEVERAL))]
     found = list(zip(statistics_of(rows), rows["label"], rows["value"], strict=True))
     cells = [(one.variable, one.label, label, source.view.show(one, value)) for one, label, value in found]
     terms = tuple(source.glossary.utility(one) for one, _, _ in found)

@@ -170,7 +170,7 @@ def warn_of_shift(shift: pd.DataFrame, parameters: Mapping[str, int] | None = No
         if row.erased:
             texts.append(
                 f"{whose}{row.erased} of {row.levels} levels or groups of {row.variable!r} keep less than a fifth of their share under the "
-                "weights and would hardly be released; pairwise or k-way weights keep more"
+                "weights and would hardly be released; pairwise and k-way weights keep more of rare levels than marginal ones"
             )
     for text in texts:
         warnings.warn(text, MarginShiftWarning, stacklevel=2)

@@ -138,3 +138,22 @@ def test_command_line_on_the_lecture_pairs(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "64.78" in done.stdout
     assert "Riskiest records (confidential)" in done.stdout
+
+
+def test_missing_values_and_codes_run_through_every_measure(confidential, frames):
+    rng = np.random.default_rng(5)
+
+    def with_gaps(frame):
+        return frame.assign(y=frame["y"].mask(rng.random(300) < 0.1).mask(rng.random(300) < 0.1, -8))
+
+    own, released = with_gaps(confidential), [with_gaps(frame) for frame in frames]
+    coded = Scenario(known=("g", "h"), synthetic="y", codes={"y": -8})
+    found = assess(own, released, coded)
+    assert value(found, "identification risk") == pytest.approx(identification_risk(own, released, coded).mean())
+    assert value(found, "rank measure") == pytest.approx(rank_measure(own, released, coded).mean())
+    amounts = [(own["y"] > 0).to_numpy(), (released[0]["y"] > 0).to_numpy()]
+    both = amounts[0] & amounts[1]
+    expected = np.corrcoef(own["y"][both], released[0]["y"][both])[0, 1] ** 2
+    assert value(found, "largest canonical R^2") == pytest.approx(expected)
+    assert f"among the {both.sum()} of 300 records" in value(found, "largest canonical R^2", column="definition")
+    assert value(found, "MIDP bound", "confidential itself") > 0

@@ -5,6 +5,8 @@ import statsmodels.api as sm
 
 from riskweighted import Scenario, evaluate, identification_risk
 from riskweighted.common.errors import InputError, SingletonWarning
+from riskweighted.evaluation.expected import top_amounts
+from riskweighted.intruder.world import make_world
 from riskweighted.utility.intervals import combine_partially_synthetic
 
 
@@ -124,3 +126,49 @@ def test_wrong_labels(confidential, frames):
         evaluate(confidential, {"confidential": frames["near"]}, scenario)
     with pytest.raises(InputError, match="199 records"):
         evaluate(confidential, {"short": frames["near"][0].iloc[1:]}, scenario)
+
+
+@pytest.fixture(scope="module")
+def gaps(confidential):
+    """20 missing incomes, 15 that do not apply, 5 refused: too few to show; and 12 missing jobs."""
+    income = confidential["income"].to_numpy().copy()
+    income[:20], income[20:35], income[35:40] = np.nan, -8, -9
+    job = np.array(["clerk", "smith"] * 100, dtype=object)
+    job[:12] = None
+    return confidential.assign(income=income, job=job)
+
+
+CODED = Scenario(known="group", synthetic=("income", "job"), codes={"income": [-8, -9]})
+
+
+def test_amounts_and_shares_of_what_is_none(gaps):
+    released = gaps.assign(income=gaps["income"].to_numpy()[::-1], job=gaps["job"].to_numpy()[::-1])
+    result = evaluate(gaps, {"mirror": [released, released]}, CODED, resamples=400, random_seed=1)
+    amounts = gaps["income"].to_numpy()[40:]
+    assert cell(result.utility, "confidential", "mean") == pytest.approx(amounts.mean(), rel=0.02)
+    assert cell(result.utility, "confidential", "median") == pytest.approx(np.median(amounts), rel=0.05)
+    assert cell(result.utility, "mirror", "U_m") == 0  # the same amounts, in other rows
+    assert cell(result.utility, "mirror", "total variation") == 0
+    shares = result.utility[result.utility["key"] == "missing-share"].set_index(["label", "variable", "term"])["value"]
+    assert sorted(shares["mirror"].index) == [("income", "-8"), ("income", "missing"), ("job", "missing")]
+    for label in ("confidential", "mirror"):
+        np.testing.assert_allclose(shares[label, "income"].sort_index(), [15 / 200, 20 / 200], atol=0.006)
+        assert shares[label, "job", "missing"] == pytest.approx(12 / 200, abs=0.006)
+    levels = result.utility[(result.utility["key"] == "level-share") & (result.utility["label"] == "mirror")]
+    assert levels.set_index("term")["value"].to_dict() == pytest.approx({"clerk": 94 / 200, "smith": 94 / 200}, abs=0.01)
+    assert not any("missing" in name or "coded" in name for name in result.summary().columns)
+
+
+def test_a_release_without_the_missing_values_is_seen(gaps):
+    filled = gaps.assign(job=gaps["job"].where(gaps["job"].notna(), "clerk"))
+    result = evaluate(gaps, {"filled": filled}, CODED, resamples=200, random_seed=1)
+    assert cell(result.utility, "filled", "total variation") == pytest.approx(12 / 200)
+    rows = result.utility[(result.utility["term"] == "missing") & (result.utility["variable"] == "job")]
+    assert rows.set_index("label")["value"]["filled"] == 0
+
+
+def test_the_largest_hundredth_is_one_of_the_amounts(gaps):
+    world = make_world(gaps, Scenario(synthetic="income", codes={"income": [-8, -9]}))
+    top = top_amounts(world)
+    assert top.sum() == 2  # of 160 amounts
+    assert (gaps["income"][top].to_numpy() >= np.sort(gaps["income"].to_numpy()[40:])[-2]).all()

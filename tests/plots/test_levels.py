@@ -49,3 +49,11 @@ def test_bars_and_markers_are_the_shares():
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "b", "c"]
     with pytest.raises(InputError, match="'nope'"):
         rw.plot_levels(data, synthetic, "nope")
+
+
+@pytest.mark.parametrize("dtype", ["object", "category"])
+def test_missing_is_shown_as_a_level(dtype):
+    values = pd.Series(["a"] * 5 + [None] * 3 + ["b"] * 2, name="job", dtype=dtype)
+    names = merged_levels(values)
+    assert list(names) == (["a", "b", "missing"])
+    np.testing.assert_allclose(level_shares(values, names), [0.5, 0.2, 0.3])

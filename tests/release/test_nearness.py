@@ -113,3 +113,25 @@ def test_a_message_holds_no_value():
     text = " ".join(find_nearness(largest(clean, truth, 50), chance))
     assert text
     assert not any(f"{value}" in text for value in np.sort(truth)[-50:])
+
+
+def with_gaps(column, rng, share=0.2):
+    return np.where(rng.random(len(column)) < share, np.nan, column)
+
+
+@pytest.mark.parametrize("kind", ["full", "heaped", "counts"])
+def test_missing_values_pass_unless_they_stand_where_the_confidential_ones_do(kind):
+    rng = np.random.default_rng(3)
+    for seed in range(4):
+        source = draws(kind, np.random.default_rng(seed))
+        truth = next(source)
+        unit = find_precision(pd.Series(truth))
+        own = with_gaps(truth, rng)
+        clean, *fresh = (with_gaps(round_to(next(source), unit), rng) for _ in range(21))
+        chance = chance_of(fresh, own, unit)
+        assert check_synthesized(clean, chance, unit, pd.DataFrame()) == []
+        same = np.where(np.isnan(own), np.nan, round_to(next(source), unit))
+        assert any("missing where the confidential ones are" in found for found in find_nearness(same, chance))
+        leaked = some(clean, 60, own, np.random.default_rng(seed))
+        if kind == "full":
+            assert any("confidential value in" in found for found in find_nearness(leaked, chance))

@@ -69,3 +69,11 @@ def test_predictors_are_no_copies(column):
 )
 def test_numbers_in_texts(text, number):
     np.testing.assert_equal(as_numbers(pd.Series([text])), [number])
+
+
+def test_a_variable_with_missing_values_is_compared_where_it_has_some():
+    missing = RNG.random(382) < 0.3
+    assert find_copies(np.where(missing, np.nan, INCOME), pd.Series(INCOME)) == "is in the same order"
+    whole = pd.Series(np.rint(INCOME)).mask(missing).astype("Int64")
+    with pytest.raises(InputError, match="gives away"):
+        refuse_copies(pd.DataFrame({"y": whole, "copy": INCOME}), "y", ["copy"])

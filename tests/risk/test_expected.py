@@ -1,5 +1,7 @@
 """Expected identification risk and influence, of posterior draws given by hand: no sampler is run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,3 +182,28 @@ def test_a_mass_that_is_no_probability_is_refused(confidential, monkeypatch, giv
         rw.expected_identification_risk(fit, SCENARIO, draws=20)
     with pytest.raises(ContractError, match=told):
         rw.influence(fit, SCENARIO, draws=20)
+
+
+@pytest.mark.parametrize("code", [50, 48])
+def test_a_special_code_is_near_itself_alone(confidential, code, monkeypatch):
+    """A common count that is declared a code: its mass leaves the balls of the amounts around it."""
+    coded = confidential.assign(jobs=[code, code + 1, code - 2, *confidential["jobs"][3:]])
+    fit = given_fit(coded, draws=200)
+    scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.3, codes={"jobs": code})
+    table = rw.expected_identification_risk(fit, scenario, draws=400, random_seed=2)
+    plain = rw.expected_identification_risk(fit, rw.Scenario(known=["area"], synthetic="jobs", radius=0.3), draws=400, random_seed=2)
+    own = np.mean([stats.nbinom(5, 5 / (5 + np.exp(fit.draw(*place)["intercept"][0]))).pmf(code) for place in np.ndindex(2, 200)])
+    assert table["own_mass"].iloc[0] == pytest.approx(own)
+    np.testing.assert_allclose(plain["own_mass"].iloc[1:3] - table["own_mass"].iloc[1:3], own)
+    risks = identification_risks(make_world(coded, scenario).pair(fit.synthesize(400, random_seed=5)))
+    error = np.sqrt(table["se"] ** 2 + risks.var(axis=0) / 400)
+    assert np.abs((table["risk"] - risks.mean(axis=0)) / np.maximum(error, 1e-4)).max() < 5
+    monkeypatch.delattr(type(fit.synthesizer), "mass")
+    counted = rw.expected_identification_risk(fit, scenario, draws=100, random_seed=1)
+    assert abs(table["own_mass"] - counted["own_mass"]).max() < 0.06
+
+
+def test_missing_values_of_the_one_target_are_refused(confidential):
+    fit = replace(given_fit(confidential), confidential=confidential.assign(jobs=confidential["jobs"].where(np.arange(N) > 1)))
+    with pytest.raises(InputError, match="'jobs' is missing in 2 of 80 records"):
+        rw.expected_identification_risk(fit, SCENARIO)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.risk.recovery import recovery_probability
+from riskweighted.risk.recovery import _near, recovery_probability
 from riskweighted.synthesis.contract import load_synthesizer
 from riskweighted.synthesis.posterior import Fit
 
@@ -235,3 +235,9 @@ def test_recovery_refuses():
         with pytest.raises(InputError) as caught:
             recovery_probability(*arguments, **settings)
         assert_clear(caught, *named)
+
+
+def test_candidates_near_a_special_code_are_the_code():
+    candidates = np.array([[10.0, -8.0, -9.0], [11.0, -9.0, -8.0], [13.0, -8.0, -9.5]])
+    scenario = Scenario(synthetic="y", codes={"y": -8})
+    assert _near(candidates, scenario).tolist() == [[True, True, True], [True, False, False], [False, True, True]]

@@ -148,3 +148,23 @@ def test_what_is_refused_before_a_fit(changes, named):
 def test_a_guarantee_is_refused():
     with pytest.raises(InputError, match="a guarantee holds for no survey weights"):
         study(guarantee={"epsilon": 2}, weights={"schemes": ["unweighted"]})
+
+
+def test_a_chain_takes_them_too():
+    """Every variable's weights are multiplied; the range is over all of them."""
+    data = people().assign(job=lambda frame: np.where(frame["age"] + 10 * np.random.default_rng(1).normal(size=N) > 45, "paid", "none"))
+    several = {
+        "scenario": {"known": ["region"], "synthetic": ["income", "job"]},
+        "synthesizer": {"name": "sequential", "predictors": ["age"]},
+        "weights": {"schemes": ["unweighted", "pairwise"], "survey": "w"},
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)
+        plan = plan_study(make_study({**SETTINGS, **several}), data)
+        checked = check_study(make_study({**SETTINGS, **several}), data)
+    assert plan.survey["unweighted"] == pytest.approx((0.4, 1.6))
+    assert plan.survey["pairwise"][1] < 1.6
+    pd.testing.assert_series_equal(checked.model.blocks[0].model.survey, rw.survey_weights(data, "w"))
+    with pytest.raises(InputError) as caught:
+        check_study(make_study({**SETTINGS, **several, "weights": {"survey": "income"}}), data)
+    assert_clear(caught, "weights.survey", "'income'", "synthesized")

@@ -45,3 +45,9 @@ def test_total_variation_of_levels():
     frames = [pd.Series(["a", "b", "b", "d"]), data.astype("category")]  # shares .25 .5 0 .25 against .5 .25 .25 0
     assert mean_total_variation(data, frames[:1]) == pytest.approx(0.5)
     assert mean_total_variation(data, frames) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_missing_is_a_level(dtype):
+    own, theirs = (pd.Series(values, dtype=dtype) for values in (["a", "a", "b", None], ["a", None, None, "c"]))
+    assert mean_total_variation(own, [theirs, own]) == pytest.approx((0.25 + 0.25 + 0.25 + 0.25) / 2 / 2)

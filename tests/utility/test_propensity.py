@@ -66,6 +66,12 @@ def test_refuses(formula, message):
         propensity_distance(frame, frame, formula, ("y",))
 
 
+def test_missing_values_are_named_with_a_remedy():
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "xx": [np.nan] * 4, "y": [1.0, 2.0, 1.0, 2.0]})
+    with pytest.raises(InputError, match=r"'x' is missing in some records; fill it and add a column"):
+        propensity_distance(frame, frame, "x + y", ("x",))
+
+
 def two_letters(first, second):
     """Records whose two variables take all four pairs of values so often."""
     pairs = np.repeat([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], [first[0], first[1], second[0], second[1]], axis=0)

@@ -70,6 +70,19 @@ def test_pairwise_own_is_the_default_and_stands_on_the_index():
     pd.testing.assert_series_equal(found["age"], rw.pairwise_weights(data, alone), check_names=False)
 
 
+def test_a_category_beside_other_variables_follows_its_law():
+    """METHODS section 3.5, one pattern: marginal p_k exactly, pairwise sum_j p_j^2 + p_k (1 - p_k); a box of two follows neither."""
+    data = pd.DataFrame({"c": np.repeat(["x", "y", "z"], [1000, 700, 300]), "income": np.random.default_rng(1).lognormal(7, 1, 2000)})
+    two = rw.Scenario(synthetic=("c", "income"))
+    share = data["c"].map({"x": 0.5, "y": 0.35, "z": 0.15}).to_numpy()
+    marginal = rw.match_weights(data, two, "marginal")
+    np.testing.assert_allclose(marginal["c"], share, atol=1e-15)
+    np.testing.assert_allclose(rw.match_weights(data, two)["c"], 0.5**2 + 0.35**2 + 0.15**2 + share * (1 - share), atol=1e-3)
+    assert (rw.match_weights(data, two, "marginal", "joint")["c"] < share).all()
+    released = rw.margin_shift(data, two, marginal, levels=True).head(3)["weighted"]
+    np.testing.assert_allclose(released, np.square([0.5, 0.35, 0.15]) / (0.5**2 + 0.35**2 + 0.15**2), atol=1e-12)
+
+
 def test_joint_weights_are_those_of_the_box_in_every_column():
     data = people()
     found = rw.match_weights(data, scenario, "marginal", "joint")

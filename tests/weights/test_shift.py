@@ -164,6 +164,21 @@ def test_refuses_data(data, scenario, message):
     assert_clear(caught)
 
 
+def test_missing_values_and_codes_are_groups_of_their_own():
+    """Ten amounts in quintiles of two, two codes, four missing; the weights keep the amounts alone."""
+    data = pd.DataFrame({"y": [*range(1, 11), -8, -8, *[np.nan] * 4], "c": ["a"] * 6 + [None] * 10})
+    scenario = rw.Scenario(synthetic=("y", "c"), codes={"y": -8})
+    alpha = np.repeat([1.0, 0.0], [10, 6])
+    table = rw.margin_shift(data, scenario, alpha, levels=True)
+    assert table["level"].tolist() == [*(f"{rank} of 5" for rank in range(1, 6)), "-8", "missing", "a", "missing"]
+    np.testing.assert_allclose(table["raw"], np.array([2, 2, 2, 2, 2, 2, 4, 6, 10]) / 16)
+    np.testing.assert_allclose(table["weighted"], [0.2] * 5 + [0, 0, 0.6, 0.4])
+    short = rw.margin_shift(data, scenario, alpha).set_index("variable")
+    assert short["levels"].to_dict() == {"y": 7, "c": 2}
+    assert short["total_variation"].to_dict() == pytest.approx({"y": 6 / 16, "c": 0.225})
+    assert short["least_ratio"]["y"] == 0
+
+
 def test_a_level_counts_as_erased_below_a_fifth_of_its_share_where_ten_records_hold_it():
     # 80 x, 10 y, 10 z of weights 1, w, 0: 80 + 10 w in all; y keeps w * 100 / (80 + 10 w) of its share, 1/5 at w = 8/49.
     data = pd.DataFrame({"c": np.repeat(["x", "y", "z"], [80, 10, 10])})

@@ -1,0 +1,95 @@
+"""Several synthesized variables: their tables, the file as a whole, and the risk of each where it is looked for alone."""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import plain
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.plots.tables import plot_two_way
+from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table, picture
+from riskweighted.reports.source import Source
+from riskweighted.reports.wording import capital
+from riskweighted.weights.names import UNWEIGHTED
+
+__all__ = ["has_several", "several_section"]
+
+_FILE = ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")
+_OWN = ("own-mean-risk", "own-isolated-risk")
+_ANOTHER = "another variable"  # in the one definition for all pairs
+_FARTHEST = 3  # pairs named in words
+
+
+def has_several(source: Source) -> bool:
+    """Whether a run measured what this section shows."""
+    return "two-way-table" in set(source.run.tables["utility"]["key"])
+
+
+def several_section(source: Source) -> Section:
+    text = (
+        "A table is compared with the confidential one by how well it tells the files apart, over what chance alone would give: an "
+        "S_pMSE of 1 to 2 is chance, more is a difference. Numbers are cut into fifths. The risk of one variable is that of an "
+        "intruder who looks for it alone; the section on risk has that of all together."
+    )
+    blocks = (_file(source), _one_way(source), _two_way(source), _own_risk(source))
+    return Section("several", "Several variables", (text,), blocks)
+
+
+def _labelled(source: Source, table: str, statistic: Statistic, labels: list[str]) -> list[str]:
+    """The values of a statistic as they may be shown, by label."""
+    return [source.view.show(statistic, value) for value in by_label(source.run.tables[table], statistic).reindex(labels)]
+
+
+def _columns(heading: str, labels: list[str]) -> tuple[Column, ...]:
+    return (Column(heading), *(Column(plain(label)) for label in labels))
+
+
+def _file(source: Source) -> DataTable:
+    """Figures of the whole file, a row each."""
+    statistics = [Statistic(key) for key in _FILE if Statistic(key) in distinct(source.run.tables["utility"])]
+    rows = tuple((capital(one.label), *_labelled(source, "utility", one, source.labels)) for one in statistics)
+    terms = tuple(source.glossary.utility(one) for one in statistics)
+    return DataTable("file", "All variables, by label", _columns("Measure", source.labels), rows, terms)
+
+
+def _one_way(source: Source) -> DataTable:
+    statistics = [one for one in distinct(source.run.tables["utility"]) if one.key == "one-way-table"]
+    rows = tuple((plain(str(one.variable)), *_labelled(source, "utility", one, source.labels)) for one in statistics)
+    terms = (source.glossary.utility(statistics[0], shared=True),) * len(rows) if rows else ()
+    return DataTable("one-way", "One-way S_pMSE, by variable and label", _columns("Variable", source.labels), rows, terms)
+
+
+def _own_risk(source: Source) -> DataTable:
+    """The risk of each variable alone, of the confidential data too."""
+    labels = [CONFIDENTIAL, *source.labels]
+    found = [one for one in distinct(source.run.tables["risk"]) if one.key in _OWN]
+    rows = tuple((plain(str(one.variable)), capital(one.label), *_labelled(source, "risk", one, labels)) for one in found)
+    columns = (Column("Variable"), Column("Measure"), *(Column(plain(label)) for label in labels))
+    terms = tuple(source.glossary.risk(one) for one in found)
+    return DataTable("own-risk", "Risk of each variable alone, by label", columns, rows, terms)
+
+
+def _two_way(source: Source) -> Figure:
+    """The pairs under the first weighted scheme as a figure, under every label as its table."""
+    utility, label = source.run.tables["utility"], next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
+    pairs = [one for one in distinct(utility) if one.key == "two-way-table"]
+    cells = pd.DataFrame(
+        [(one.variable, one.term, *_labelled(source, "utility", one, source.labels)) for one in pairs],
+        columns=["Variable", "With", *source.labels],
+    )
+    table = make_table("two-way-table", "Two-way S_pMSE, by pair and label", cells)
+    term = source.glossary.utility(pairs[0]._replace(term=_ANOTHER), shared=True)
+    try:
+        image, alternative = picture(plot_two_way(source.view.utility(utility), label)), _in_words(source, pairs, label)
+    except InputError as error:
+        image, alternative = "", f"No figure: {error}."
+    return Figure("two-way", plain(f"Two-way tables under {label}"), image, plain(alternative), (table,), (term,))
+
+
+def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:
+    """What the figure shows, with the three pairs that are farthest from the confidential ones."""
+    utility = source.run.tables["utility"]
+    values = {one: by_label(utility, one).get(label, np.nan) for one in pairs}
+    farthest = sorted((one for one, value in values.items() if not np.isnan(value)), key=lambda one: -values[one])[:_FARTHEST]
+    listed = ", ".join(f"{one.variable} with {one.term} {source.view.show(one, values[one])}" for one in farthest)
+    return f"S_pMSE of the table of every pair of variables under {label}, darker where it is larger. The largest: {listed}."
