@@ -40,7 +40,7 @@ class Sequential:
     "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own that follows the
     predictors ("logistic", one after the other).
 
-    Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with five knots (of the signed log where the
+    Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with seven knots (of the signed log where the
     largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer than 10 events per slope, it
     has none (3 for a level that is modelled by itself).
 
