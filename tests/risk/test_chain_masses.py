@@ -11,6 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import expected_risk, own_masses
 from riskweighted.risk.identification import identification_risks
+from riskweighted.tuning.neighbours import reweighted_draws
 
 N, CHAINS, DRAWS = 50, 2, 60
 PLACES = [(chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)]
@@ -203,3 +204,22 @@ def test_numbers_drawn_as_levels_are_matched_by_equality(confidential):
         rw.expected_identification_risk(fit, rw.Scenario(synthetic=["edu", "grade"]))
     equal = rw.Scenario(synthetic=["edu", "grade"], categorical="grade")
     assert rw.expected_identification_risk(fit, equal)["own_mass"].between(0.01, 0.5).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda fit, data: rw.recovery_probability(fit, data, scenario_of("income"), [0]),
+        lambda fit, data: rw.check_fit(fit),
+        lambda fit, data: reweighted_draws(fit, np.ones(N)),
+        lambda fit, data: rw.scheme_weights("lipschitz", data, scenario_of("income"), fit),
+    ],
+)
+def test_what_serves_one_variable_says_so(fit, confidential, call):
+    with pytest.raises(InputError, match="is of a fit of one variable, got one of 'edu', 'income', 'smoke', 'cigs'"):
+        call(fit, confidential)
+
+
+def test_the_accountant_takes_a_chain(fit):
+    release = rw.Release.of("several", fit, L=5)
+    assert release.lipschitz == pytest.approx(rw.influence(fit)["lipschitz"].max())
