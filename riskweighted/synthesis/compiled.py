@@ -18,10 +18,11 @@ from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draw
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, refuse_dependence
 from riskweighted.synthesis.chains import Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
-from riskweighted.synthesis.convergence import failure, judge, no_diagnostics
+from riskweighted.synthesis.convergence import failure, no_diagnostics
 from riskweighted.synthesis.direct_fit import draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
+from riskweighted.synthesis.judging import judge
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.posterior import Fit, refuse_survey
 from riskweighted.synthesis.sampling import Sampling

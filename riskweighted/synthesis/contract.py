@@ -164,6 +164,12 @@ class Chain(Protocol):
     def formula_of(self, variable: str) -> str | None:
         """The user's formula for a variable; None: all predictors and all earlier variables."""
 
+    def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
+        """The levels of a variable in the order in which each is modelled by itself, by continuation ratios; () for one model of all.
+
+        `values`: without gaps; `predictors`: the numeric columns that there are for it.
+        """
+
     def status_model(self, formula: str) -> Synthesizer:
         """The model of a binary status."""
 
