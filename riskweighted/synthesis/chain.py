@@ -17,6 +17,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
+from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
@@ -169,8 +170,15 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
     recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes)
     encoded = {name: recipe.columns(confidential[name]) for name, recipe in recipes.items()}
     prepared = PreparedChain(chain, confidential, (), recipes, aside, weights)
-    links = tuple(_Linking(prepared, encoded, variable).link() for variable in chain.variables)
-    return replace(prepared, links=links)
+    links = []
+    for variable in chain.variables:
+        link = _Linking(prepared, encoded, variable).link()
+        links.append(link)
+        if variable in recipes and link.values is not None:  # a model may draw levels that no record has
+            own = link.values.model
+            recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or ())
+            encoded[variable] = recipes[variable].columns(confidential[variable])
+    return replace(prepared, links=tuple(links))
 
 
 def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
