@@ -31,8 +31,8 @@ class ReleasePack:
     ----------
     folder : Path
     check : DataFrame
-        One row per dataset file and synthesized variable: rows that equal the confidential value, the number expected by chance, the most allowed.
-        For the agency; it is not in the pack.
+        One row per dataset file and synthesized variable: rows that equal the confidential value, the number expected by chance, the
+        most allowed. For the agency; it is not in the pack.
     """
 
     folder: Path

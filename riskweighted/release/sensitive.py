@@ -1,4 +1,4 @@
-"""A synthesized variable as the last look at a pack compares it: amounts or levels, and statuses, against fresh draws of the same posterior.
+"""A synthesized variable as the last look at a pack compares it: amounts or levels, and statuses, against fresh draws of its posterior.
 
 A number is compared as an amount; whether it is missing or a special code is compared apart, as a level is. Of a categorical variable a
 missing value is a level of its own.
@@ -6,6 +6,7 @@ missing value is a level of its own.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,8 +98,8 @@ class Sensitive:
         """Which rows hold the confidential value, or miss it or hold a special code alike, (n,)."""
         drawn, own = self.numbers(column), self.numbers(self.confidential)
         if self.levels is not None:
-            return drawn == own
-        return (equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == self.status(self.confidential))
+            return np.asarray(drawn == own)
+        return np.asarray((equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == self.status(self.confidential)))
 
     def against(self, fresh: Mapping[str, Sequence[pd.DataFrame]]) -> "Sensitive":
         """With what chance gives in fresh datasets of each scheme."""
@@ -144,10 +145,11 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     else:
         model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
         variables, load = (_of_model(run, model),), _loader_of_model(run, model)
-    precision = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
+    precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
+    given: Any = precisions if run.study.synthesizer.of_several else variables[0].unit  # what the fit at hand takes
     fresh = {}
     for scheme in schemes:
-        seed, given = run.streams.seed_for("leak check", scheme), precision if run.study.synthesizer.of_several else variables[0].unit
+        seed = run.streams.seed_for("leak check", scheme)
         fresh[scheme] = load(scheme).synthesize(_FRESH, random_seed=seed, precision=given)
     whole = {scheme: np.array([same_records(variables, frame) for frame in frames]) for scheme, frames in fresh.items()}
     most = {scheme: most_by_chance(counts, len(confidential)) for scheme, counts in whole.items()}

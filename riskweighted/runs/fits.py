@@ -19,6 +19,7 @@ from riskweighted.synthesis.chain_fit import ChainFit
 from riskweighted.synthesis.chain_fitting import block_alpha, fit_block, share_of
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.posterior import Fit, PreparedModel
+from riskweighted.synthesis.sampling import Sampling
 from riskweighted.weights.schemes import in_order
 
 __all__ = ["Fits", "block_fingerprint", "fit_fingerprint"]
@@ -78,7 +79,7 @@ class Fits:
         with self.reporter.step(f"fitting {scheme}{which}") as advance:
             for place, block in enumerate(prepared.blocks):
                 weights = block_alpha(prepared, block, alpha)
-                made_for = block_fingerprint(self.checked, block, weights)
+                made_for = block_fingerprint(study.sampling, block, weights)
                 path = self._path(made_for)
                 if made_for not in self._made and recall(path, made_for) is not None:
                     self._made[made_for] = block.model.load(path, weights)
@@ -103,9 +104,9 @@ class Fits:
         return self.partial / f"{made_for}.nc"
 
 
-def block_fingerprint(checked: CheckedStudy, block: Block, alpha: pd.Series) -> str:
+def block_fingerprint(sampling: Sampling, block: Block, alpha: pd.Series) -> str:
     """Of everything that decides the posterior of one block of a chain: its model, records, predictors, weights, sampling, versions."""
-    parts: list[object] = [repr(block.model.synthesizer), to_table(checked.study.sampling), versions(), block.model.fingerprint]
+    parts: list[object] = [repr(block.model.synthesizer), to_table(sampling), versions(), block.model.fingerprint]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(block.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]

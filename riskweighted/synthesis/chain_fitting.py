@@ -4,7 +4,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -138,7 +138,7 @@ def fit_block(block: Block, alpha: pd.Series, sampling: Sampling, random_seed: i
     return found
 
 
-def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
+def load_chain_fit(path: str | Path | BinaryIO, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
     """Read back what `ChainFit.save` wrote, for the same chain, data and weights.
 
     Raises
