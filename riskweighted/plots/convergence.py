@@ -85,7 +85,7 @@ def plot_convergence(
     posterior, table = _posterior_and_table(fitted, diagnostics)
     directly = "engine" in table and bool((table["engine"] == DIRECT).all())
     by = {"by": "ess_bulk", "ascending": True} if directly else {"by": "r_hat", "ascending": False}
-    ordered = table.sort_values(**by, kind="stable", na_position="first").head(most)
+    ordered = table.sort_values(**by, kind="stable", na_position="first" if directly else "last").head(most)
     ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
     ax = new_axes(ax, figsize, (8.0, 1.4 + 0.95 * len(ordered)))
     highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])
@@ -139,13 +139,13 @@ def _posterior_and_table(fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame |
 
 def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bins: int) -> np.ndarray | None:
     """Rank histogram of a quantity, named as in the diagnostics: "mean", "slope[2]"; None where its draws are not stored."""
-    name, _, place = quantity.partition("[")
+    name, _, place = quantity.rpartition("[") if quantity.endswith("]") else (quantity, "", "")
     if name in posterior:
         indices: tuple[Any, ...] = tuple(int(number) for number in place.rstrip("]").split(",") if number)
         values = posterior[name].transpose("chain", "draw", ...).values
         if len(indices) == values.ndim - 2 and all(index < size for index, size in zip(indices, values.shape[2:], strict=True)):
             return rank_histogram(values[:, :, *indices], bins)
-    if quantity != _LIKELIHOOD:
+    if quantity.rpartition(": ")[2] != _LIKELIHOOD:  # that of a block of a chain stands after its name
         raise InputError(f"the posterior has no quantity {quantity!r}, which the diagnostics name")
     if isinstance(fitted, xr.Dataset):
         return None

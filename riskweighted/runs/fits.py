@@ -19,6 +19,7 @@ from riskweighted.synthesis.chain_fit import ChainFit
 from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.posterior import Fit, PreparedModel
+from riskweighted.synthesis.sampling import Sampling
 from riskweighted.weights.schemes import in_order
 
 __all__ = ["Fits", "block_fingerprint", "fit_fingerprint"]
@@ -77,7 +78,7 @@ class Fits:
         sampling, made_for, tasks = self.checked.study.sampling, dict[str, str](), list[BlockTask]()
         for block in prepared.blocks:
             weights = block_alpha(prepared, block, alpha)
-            key = made_for[block.name] = block_fingerprint(self.checked, block, weights)
+            key = made_for[block.name] = block_fingerprint(sampling, block, weights)
             if key not in self._made and recall(self._path(key), key) is not None:
                 self._made[key] = block.model.load(self._path(key), weights)
             if key not in self._made:
@@ -101,9 +102,9 @@ class Fits:
         return self.partial / f"{made_for}.nc"
 
 
-def block_fingerprint(checked: CheckedStudy, block: Block, alpha: pd.Series) -> str:
+def block_fingerprint(sampling: Sampling, block: Block, alpha: pd.Series) -> str:
     """Of everything that decides the posterior of one block of a chain: its model, records, predictors, weights, sampling, versions."""
-    parts: list[object] = [repr(block.model.synthesizer), to_table(checked.study.sampling), versions(), block.model.fingerprint]
+    parts: list[object] = [repr(block.model.synthesizer), to_table(sampling), versions(), block.model.fingerprint]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(block.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.sampling import Sampling
 
-__all__ = ["BlockTask", "block_alpha", "chain_alpha", "fit_chain", "fit_prepared_chain", "fit_tasks", "load_chain_fit", "share_of"]
+__all__ = ["BlockTask", "block_alpha", "chain_alpha", "fit_chain", "fit_prepared_chain", "fit_tasks", "load_chain_fit"]
 
 Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
 
@@ -122,9 +122,8 @@ def fit_blocks(
         BlockTask(block, block_alpha(prepared, block, alpha), None if random_seed is None else seed_for(random_seed, "block", block.name))
         for block in prepared.blocks
     ]
-    kept = {
-        name: fit for name, fit in (before or {}).items() if any(task.is_done_by(fit, sampling) for task in wanted if task.name == name)
-    }
+    earlier = before or {}
+    kept = {task.name: earlier[task.name] for task in wanted if task.name in earlier and task.is_done_by(earlier[task.name], sampling)}
     made = dict(fit_tasks([task for task in wanted if task.name not in kept], sampling, progress))
     return {task.name: kept[task.name] if task.name in kept else made[task.name] for task in wanted}
 
@@ -165,7 +164,7 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
         attempts = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in zip(models, tasks, strict=True)]
         for place, (task, model, attempt) in enumerate(zip(tasks, models, attempts, strict=True)):
-            report, drawn = None if progress is None else share_of(progress, place, len(tasks)), attempt.result()
+            report, drawn = None if progress is None else _share_of(progress, place, len(tasks)), attempt.result()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found = model.sample(task.alpha, random_seed=task.seed, sampling=sampling, progress=report, attempt=drawn)
@@ -174,7 +173,7 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
             yield task.name, found
 
 
-def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
+def load_chain_fit(path: str | Path | BinaryIO, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
     """Read back what `ChainFit.save` wrote, for the same chain, data and weights.
 
     Raises
@@ -197,6 +196,6 @@ def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> C
     return ChainFit(prepared, checked, fits)
 
 
-def share_of(progress: Progress, number: int, parts: int) -> Progress:
+def _share_of(progress: Progress, number: int, parts: int) -> Progress:
     """Progress of one block as a share of all."""
     return lambda done, total: progress(number * total + done, parts * total)

@@ -108,7 +108,7 @@ def test_the_tables_say_which_engine_drew(folder):
 
 def test_the_report_and_the_pack_hold_levels(folder, tmp_path):
     run = load_run(folder / "results")
-    assert "share of smith of job" in rw.render_report(run, internal=True)
+    assert "share of smith" in rw.render_report(run, internal=True)
     outside = rw.render_report(run)
     assert "share of smith of job" not in outside  # a share of one level has no rule for outside
     assert "Levels of job" in outside
