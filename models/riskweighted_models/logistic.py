@@ -6,13 +6,13 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted_models.categorical import Categorical
-from riskweighted_models.ordinal import CommonSlopes
+from riskweighted_models.ordinal import GoingOn
 
 __all__ = ["Logistic"]
 
 
 @dataclass(frozen=True)
-class Logistic(CommonSlopes, Categorical):
+class Logistic(GoingOn, Categorical):
     """Two levels, of which the second is modelled.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::

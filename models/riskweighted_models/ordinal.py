@@ -1,4 +1,4 @@
-"""Continuation-ratio logits with common slopes, for an ordered variable (METHODS section 12)."""
+"""Continuation-ratio logits for an ordered variable (METHODS section 12)."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,38 +10,56 @@ import pytensor.tensor as pt
 from riskweighted.common.errors import InputError
 from riskweighted_models.categorical import Categorical
 from riskweighted_models.continuation import log_probabilities, log_probability_graph
-from riskweighted_models.level_densities import Continuation
+from riskweighted_models.level_densities import Continuation, places_of
 from riskweighted_models.level_model import INTERCEPT_SD, LevelModel
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["CommonSlopes", "Ordinal"]
+__all__ = ["GoingOn", "Ordinal"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
+_DRIFT_SD = 0.5
 
 
 @dataclass(frozen=True)
-class CommonSlopes(LevelModel):
-    """Base of the models whose logits of going on to a higher level all have the same slopes; coefficients: intercepts, then slopes."""
+class GoingOn(LevelModel):
+    """Base of the models of the logits of going on to a higher level; coefficients: intercepts, slopes, and drifts where slopes drift.
+
+    logit P(y > k | y >= k) = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1; of two levels there is no drift.
+    """
+
+    @property
+    def _drifts(self) -> bool:
+        """Whether slopes drift."""
+        return False
 
     def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
         guess = np.log(np.arange(levels - 1, 0, -1))  # of going on where all levels are equally likely
-        return np.concatenate([guess, np.zeros(predictors)]), np.concatenate([np.full(levels - 1, INTERCEPT_SD), np.ones(predictors)])
+        drifts = predictors * (self._drifts and levels > 2)
+        sd = [np.full(levels - 1, INTERCEPT_SD), np.ones(predictors), np.full(drifts, _DRIFT_SD)]
+        return np.concatenate([guess, np.zeros(predictors + drifts)]), np.concatenate(sd)
 
     def _graph(self, coefficient: Tensor, rows: np.ndarray, levels: int) -> Tensor:
-        going_on = coefficient[: levels - 1, None] + (pt.as_tensor(rows) @ coefficient[levels - 1 :])[None]
-        return log_probability_graph(-going_on, levels)
+        return log_probability_graph(-self._logits(coefficient, pt.as_tensor(rows), rows.shape[1], levels), levels)
 
     def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
-        return log_probabilities(-(coefficient[: levels - 1, None] + rows @ coefficient[levels - 1 :]))
+        return log_probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
+
+    def _logits(self, coefficient: Any, rows: Any, predictors: int, levels: int) -> Any:
+        """Of going on, (K - 1, m), in NumPy or a graph."""
+        end = levels - 1 + predictors
+        common = coefficient[: levels - 1, None] + (rows @ coefficient[levels - 1 : end])[None]
+        if not (self._drifts and levels > 2):
+            return common
+        return common + places_of(levels)[:, None] * (rows @ coefficient[end:])[None]
 
     def _likelihood(self, rows: np.ndarray, weight: np.ndarray) -> Continuation:
-        return Continuation(rows, weight)
+        return Continuation(rows, weight, drifting=self._drifts and len(weight) > 2)
 
 
 @dataclass(frozen=True)
-class Ordinal(CommonSlopes, Categorical):
+class Ordinal(GoingOn, Categorical):
     """Ordered levels 0, ..., K - 1 by continuation-ratio logits.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::
@@ -56,7 +74,21 @@ class Ordinal(CommonSlopes, Categorical):
     ----------
     formula, levels
         See `Categorical`. Without ``levels`` the column must have an ordered categorical dtype, or be boolean.
+    drift : bool, default False
+        Whether slopes change from level to level: slope + u_k drift takes the place of slope, u_k running evenly from -1 to 1,
+        drift_j ~ N(0, 0.5^2).
     """
+
+    drift: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.drift, bool):
+            raise InputError(f"drift must be true or false, got {self.drift!r}")
+
+    @property
+    def _drifts(self) -> bool:
+        return self.drift
 
     def _found_levels(self, column: pd.Series) -> tuple[object, ...]:
         ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered

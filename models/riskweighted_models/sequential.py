@@ -40,9 +40,9 @@ class Sequential:
     "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own that follows the
     predictors ("logistic", one after the other).
 
-    Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with seven knots (of the signed log where the
-    largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer than 10 events per slope, it
-    has none (3 for a level that is modelled by itself).
+    Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with five knots, or seven from 2,000 amounts (of
+    the signed log where the largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer
+    than 10 events per slope, it has none (3 for a level that is modelled by itself).
 
     Parameters
     ----------

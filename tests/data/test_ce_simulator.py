@@ -147,7 +147,7 @@ def test_bad_input(population):
         ce_facts(population.drop(columns="earner"))
     with pytest.raises(InputError, match="'income' is missing in 1 of 6208"):
         ce_facts(population.assign(income=population["income"].where(population.index > 0)))
-    with pytest.raises(InputError, match=re.escape("valid are '401ksubs', 'ce-like'")):
+    with pytest.raises(InputError, match=re.escape("valid are '401ksubs', '401ksubs-assets', 'ce-like'")):
         load_embedded("ce")
 
 

@@ -25,6 +25,7 @@ def data():
 MODELS = [
     Logistic("flag ~ x * g"),
     Ordinal("level ~ x + g", levels=tuple("pqrst")),
+    Ordinal("level ~ x + g", levels=tuple("pqrst"), drift=True),
     Multinomial("level ~ x + g", levels=tuple("pqrst")),
     Multinomial("level ~ 1"),
     CountRatio("count ~ x + g"),

@@ -1,0 +1,51 @@
+"""A chain fitted block by block, with the processor time of each."""
+
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from riskweighted.common.seeds import seed_for
+from riskweighted.synthesis.chain import PreparedChain
+from riskweighted.synthesis.chain_fit import ChainFit
+from riskweighted.synthesis.chain_fitting import block_alpha, fit_block, load_chain_fit
+from riskweighted.synthesis.sampling import Sampling
+
+__all__ = ["fitted", "kept_or_fitted"]
+
+
+def fitted(prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, seed: int) -> tuple[ChainFit, pd.DataFrame]:
+    """The fit, and a row a block: what drew it, its parameters' worst R-hat, seconds of processor time."""
+    fits, rows = {}, []
+    for block in prepared.blocks:
+        started = time.process_time()
+        fit = fit_block(block, block_alpha(prepared, block, alpha), sampling, seed_for(seed, "block", block.name))
+        seconds = time.process_time() - started
+        fits[block.name] = fit
+        engine = str(fit.diagnostics["engine"].iloc[0]) if "engine" in fit.diagnostics else "nuts"
+        rows.append(
+            {
+                "block": block.name,
+                "model": type(block.model.synthesizer).__name__,
+                "records": int(block.member.sum()),
+                "predictors": 0 if block.keep is None else int(block.keep.sum()),
+                "engine": engine,
+                "seconds": seconds,
+                "converged": fit.converged,
+                "weight": float(block_alpha(prepared, block, alpha).sum()),
+            }
+        )
+    return ChainFit(prepared, alpha, fits, seed), pd.DataFrame(rows)
+
+
+def kept_or_fitted(
+    folder: Path, label: str, prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, seed: int
+) -> tuple[ChainFit, pd.DataFrame]:
+    """The fit that the folder holds under the label, or a new one, which is kept there. Confidential."""
+    path, table = folder / f"{label}.zip", folder / f"{label}.csv"
+    if path.is_file() and table.is_file():
+        return load_chain_fit(path, prepared, alpha), pd.read_csv(table)
+    fit, blocks = fitted(prepared, alpha, sampling, seed)
+    fit.save(path)
+    blocks.to_csv(table, index=False)
+    return fit, blocks

@@ -1,0 +1,104 @@
+"""What is measured of the releases of one fit: tables, risk, regressions, rules, missing values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+import riskweighted as rw
+from experiments.several.case import CODES, PREDICTORS, REGRESSIONS, VARIABLES
+from riskweighted.synthesis.chain_fit import ChainFit
+
+__all__ = ["compared", "evaluated", "missing_rates", "top_decile", "violations"]
+
+Frames = Sequence[pd.DataFrame]
+_FEWEST = 5  # expected records with and without a status, for its share in a pattern to be compared
+
+
+def evaluated(data: pd.DataFrame, releases: Mapping[str, Frames], scenario: rw.Scenario, resamples: int = 100) -> pd.DataFrame:
+    """Tidy figures of every label: scheme, measure, variable, value."""
+    found = rw.evaluate(
+        data,
+        releases,
+        scenario,
+        regressions=REGRESSIONS,
+        unaltered=list(dict.fromkeys([*scenario.known, *PREDICTORS])),
+        resamples=resamples,
+        random_seed=1,
+    )
+    keys = ("one-way-table", "two-way-table", "one-way-mean", "two-way-mean", "two-way-worst", "file-propensity", "regression-overlap")
+    utility = found.utility[found.utility["key"].isin(keys) & (found.utility["label"] != "confidential")]
+    risk = found.risk[found.risk["key"].isin(["expected-match", "own-mean-risk", "own-isolated-risk"])]
+    both = pd.concat([utility, risk])
+    names = [
+        ", ".join(part for part in pair if isinstance(part, str) and part) for pair in zip(both["variable"], both["term"], strict=True)
+    ]
+    columns = {"scheme": both["label"], "measure": both["key"], "variable": names, "value": both["value"].astype(float)}
+    return pd.DataFrame(columns).reset_index(drop=True)
+
+
+def compared(figures: pd.DataFrame) -> pd.DataFrame:
+    """Mean two-way table of the pairs of synthesized variables alone, by scheme, in the form of `evaluated`."""
+    pairs = figures[figures["measure"] == "two-way-table"]
+    inner = pairs[[set(text.split(", ")) <= set(VARIABLES) for text in pairs["variable"]]]
+    means = inner.groupby("scheme", sort=False)["value"].mean()
+    return pd.DataFrame({"scheme": means.index, "measure": "two-way-mean of synthesized pairs", "variable": "", "value": means.to_numpy()})
+
+
+def top_decile(data: pd.DataFrame, releases: Frames, scenario: rw.Scenario, variable: str = "income") -> float:
+    """Mean identification risk, on the variable alone, of the tenth of the records with an amount whose IR^c is largest, ties included."""
+    alone = scenario.only(variable)
+    amount = (data[variable].notna() & ~data[variable].isin(CODES.get(variable, ()))).to_numpy()
+    confidential = rw.identification_risk(data, scenario=alone).to_numpy()
+    cut = np.sort(confidential[amount])[-int(np.ceil(0.1 * amount.sum()))]
+    risk = np.asarray(rw.identification_risk(data, releases, alone), dtype=float)
+    return float(risk[amount & (confidential >= cut)].mean())
+
+
+def violations(fit: ChainFit, releases: Frames) -> int:
+    """Records of the releases that break a rule."""
+    return sum(count for frame in releases for _, count in fit.prepared.chain.rules.broken(frame))
+
+
+def missing_rates(data: pd.DataFrame, releases: Frames, known: Sequence[str]) -> pd.DataFrame:
+    """Share of missing values and codes of each variable, and how many standard errors the synthetic share is from the confidential one.
+
+    ``z``: over the file; ``worst_z``: of the patterns in which 5 records or more are expected with the status, and without it. The error
+    is that of two independent samples: the confidential count and the parameters drawn.
+    """
+    pattern = data.groupby(list(known), dropna=False, sort=False).ngroup().to_numpy()
+    rows = []
+    for name, status, hits in _statuses(data, releases):
+        own, drawn = hits[0], hits[1:].mean(axis=0)
+        cells = pd.DataFrame({"own": own, "drawn": drawn, "pattern": pattern}).groupby("pattern").agg(["sum", "size"])
+        size = cells["own"]["size"].to_numpy()
+        expected = cells["drawn"]["sum"].to_numpy()
+        enough = (np.minimum(expected, size - expected) >= _FEWEST) & (size > 0)
+        z = [_z(*cell) for cell in zip(cells["own"]["sum"].to_numpy()[enough], expected[enough], size[enough], strict=True)]
+        rows.append(
+            {
+                "variable": name,
+                "status": status,
+                "confidential": own.mean(),
+                "synthetic": drawn.mean(),
+                "z": _z(own.sum(), drawn.sum(), len(own)),
+                "worst_z": max(z, key=abs, default=np.nan),
+                "patterns": len(z),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _statuses(data: pd.DataFrame, releases: Frames) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Every status that occurs in the confidential data: variable, name, which records have it (1 + L, n)."""
+    for name in VARIABLES:
+        missing = np.array([frame[name].isna().to_numpy() for frame in (data, *releases)])
+        if missing[0].any():
+            yield name, "missing", missing
+        for code in CODES.get(name, ()):
+            yield name, f"{code}", np.array([(frame[name] == code).to_numpy() for frame in (data, *releases)])
+
+
+def _z(own: float, drawn: float, size: int) -> float:
+    share = (own + drawn) / (2 * size)
+    return float((drawn - own) / size / np.sqrt(2 * share * (1 - share) / size)) if 0 < share < 1 else 0.0
