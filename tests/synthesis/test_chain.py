@@ -21,7 +21,7 @@ SETTINGS = {
     "income": {"codes": [-9], "model": "linear-regression", "transform": "log"},
     "health": {"levels": ["bad", "fair", "good"]},
 }
-SHORT = Sampling(draws=400, tune=400, chains=2)
+SHORT = Sampling(draws=400, tune=400, chains=4)
 
 
 def people(n: int = N) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return rw.fit(chain(), data, random_seed=3, draws=400, tune=400, chains=2)
+    return rw.fit(chain(), data, random_seed=3, draws=400, tune=400, chains=4)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_a_variable_follows_the_synthetic_value_of_an_earlier_one(data, frames):
 
 
 def test_the_same_seed_repeats_and_cores_do_not_matter(data, fitted, frames):
-    again = rw.fit(chain(), data, random_seed=3, draws=400, tune=400, chains=2, cores=1)
+    again = rw.fit(chain(), data, random_seed=3, draws=400, tune=400, chains=4, cores=1)
     for one, other in zip(frames, again.synthesize(20, random_seed=5), strict=True):
         pd.testing.assert_frame_equal(one, other)
 
