@@ -37,6 +37,11 @@ class Figures:
             return float(own[own["variable"].str.endswith(variable)]["value"].iloc[0])
         return float(self._by[(scheme, measure, variable)])
 
+    def largest(self, scheme: str, measure: str, count: int) -> str:
+        """The variables of the largest values, in words."""
+        own = self._rows[(self._rows["scheme"] == scheme) & (self._rows["measure"] == measure)].nlargest(count, "value")
+        return "; ".join(f"{name} {value:.2f}" for name, value in zip(own["variable"], own["value"], strict=True))
+
 
 def write_results(rows: pd.DataFrame, blocks: pd.DataFrame, missing: pd.DataFrame, records: int, path: Path) -> str:
     """The page, which is returned too."""
@@ -71,9 +76,10 @@ def _targets(figures: Figures) -> str:
     note = (
         "S_pMSE of a synthesizer that draws the parameters of a perfect model has expectation 2 at equal sizes, less what kept "
         "predictors explain (METHODS section 6); 1 is that of resampled records. The second two-way mean counts the pairs with sex, "
-        "age group, age and place size too.\n"
+        "age group, age and place size too. The pairs that are held least: "
+        f"{figures.largest('unweighted', 'two-way-table', 6)}.\n"
     )
-    return as_markdown(pd.DataFrame(rows)) + "\n\n" + note
+    return as_markdown(pd.DataFrame(rows)) + "\n" + note
 
 
 def _schemes(figures: Figures) -> str:
@@ -87,7 +93,7 @@ def _schemes(figures: Figures) -> str:
     for measure, variable in measures:
         cells = {scheme: f"{figures.value(scheme, measure, variable):.2f}" for scheme in SCHEMES}
         rows.append({"figure": f"{measure}: {variable}" if variable else measure} | cells)
-    return as_markdown(pd.DataFrame(rows)) + "\n"
+    return as_markdown(pd.DataFrame(rows))
 
 
 def _weighting(figures: Figures) -> str:
@@ -95,6 +101,7 @@ def _weighting(figures: Figures) -> str:
     listed = ", ".join(f"{value:.4f} ({error:.4f}) {scheme}" for scheme, (value, error) in cells.items())
     ratio, error = (figures.value("pairwise", f"{what} of top-decile income risk") for what in ("ratio", "error of the ratio"))
     met = "met" if ratio <= _RATIO else "missed"
+    met += ", within its error" if abs(ratio - _RATIO) <= 2 * error else ""
     return f"""
 **Income of the isolated.** Mean identification risk of the tenth of the records whose income has the largest confidential risk (own
 ball), 10 releases of L = 20 from one fit a scheme, standard error over the releases in brackets: {listed}.
@@ -115,7 +122,7 @@ def _missing(missing: pd.DataFrame, figures: Figures) -> str:
         "Shares of the unweighted releases. z: their distance in standard errors of two samples; worst_z: in the patterns of sex and age "
         "group where 5 records or more are expected with and without the status (`patterns` of them)."
     )
-    return f"{as_markdown(shown)}\n\n{note}\n\nReleased records that break a rule: {broken}.\n"
+    return f"{as_markdown(shown)}\n{note}\n\nReleased records that break a rule: {broken}.\n"
 
 
 def _times(blocks: pd.DataFrame) -> str:
@@ -136,4 +143,4 @@ def _times(blocks: pd.DataFrame) -> str:
     note = (
         f"Processor seconds. Direct blocks of all schemes: {total:.0f} s (asked: at most 60 s); chains: asked are at most 180 s a scheme."
     )
-    return f"{as_markdown(pd.DataFrame(rows))}\n\n{note}\n"
+    return f"{as_markdown(pd.DataFrame(rows))}\n{note}\n"

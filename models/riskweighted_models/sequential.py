@@ -26,7 +26,7 @@ _RECORDS_PER_COUNT = 20
 _FEWEST_AMOUNTS = 20  # different amounts that a model of a continuous variable needs
 _SEVERAL = ("sequential",)
 _ONE_BY_ONE = "continuation-ratio"  # levels one after the other, each with slopes of its own
-_MOST_SOFTMAX = 100  # coefficients that draws about the mode reach under weights, too
+_MOST_SOFTMAX = 60  # coefficients that draws about the mode reach under weights, too
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Sequential:
     """A chain: every variable given the predictors and the variables before it, each by a model that suits its type.
 
     Models, unless a variable names its own: two levels "logistic"; an ordered categorical dtype, or `levels` that are given, "ordinal";
-    other levels "multinomial", or where that would have more than 100 coefficients "continuation-ratio": each level but the most frequent
+    other levels "multinomial", or where that would have more than 60 coefficients "continuation-ratio": each level but the most frequent
     one by a logistic model among the records that have none before it, the rarest first, so that the result depends on that order;
     whole numbers of at most 40 different values with 20 records each on average "counts"; numbers with zeros or negative values
     "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own that follows the
@@ -136,7 +136,7 @@ class Sequential:
         return found
 
     def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
-        """Unordered levels, the rarest first, where a softmax would have more than 100 coefficients or the settings ask for it."""
+        """Unordered levels, the rarest first, where a softmax would have more than 60 coefficients or the settings ask for it."""
         model = self._own(variable).get("model")
         if model not in (None, _ONE_BY_ONE):
             return ()
