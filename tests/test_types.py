@@ -50,7 +50,7 @@ WRONG = {
     'rw.Scenario(known="a")': 'Missing named argument "synthetic"',
     'rw.Scenario(synthetic="y", radius="wide")': 'incompatible type "str"',
     'rw.Scenario(synthetic="y", boundary="half-open")': "Literal['closed', 'open']",
-    "rw.fit(1, 2)": 'incompatible type "int"',
+    "rw.fit(1, 2)": "No overload variant",
     "rw.no_such_name": "has no attribute",
     "rw.identification_risk(frame, scenario)": "No overload variant",
     "rw.identification_risk(frame, frame)": "No overload variant",

@@ -20,7 +20,7 @@ import pytensor.tensor as pt
 from pytensor.graph.replace import graph_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorConstant
-from riskweighted_models.categorical import Categorical
+from riskweighted_models.level_model import LevelModel
 from riskweighted_models.transformation import Transformation
 from scipy import stats
 
@@ -30,6 +30,7 @@ from riskweighted.synthesis.agreement import free_shapes
 from riskweighted.synthesis.chains import run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer
 from riskweighted.synthesis.convergence import az
+from riskweighted.synthesis.direct_fit import draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.fitting import CompiledModel, compile_model
 from riskweighted.synthesis.sampling import Sampling
@@ -105,6 +106,7 @@ CASES = {
     "logistic": Case("logistic", {"formula": "y ~ x + C(g)", "levels": (0, 1)}, _named("coefficient")),
     "ordinal": Case("ordinal", {"formula": "y ~ x + C(g)", "levels": (0, 1, 2)}, _named("coefficient")),
     "multinomial": Case("multinomial", {"formula": "y ~ x", "levels": (0, 1, 2)}, _named("coefficient")),
+    "counts": Case("counts", {"formula": "y ~ x + C(g)", "values": (0, 1, 2, 3)}, _named("coefficient")),
     "negative-binomial, K = 2": Case(
         "negative-binomial", {"formula": "y ~ x", "components": 2, "slope_spread": 0.3}, _of_count_mixture, in_ci=False
     ),
@@ -122,8 +124,8 @@ class Movable:
         return self.inner.target
 
     def prepare(self, data: pd.DataFrame) -> Any:
-        if isinstance(self.inner, Categorical):  # nor may all draws be of one level
-            every = np.resize(self.inner.levels or (), len(data))
+        if isinstance(self.inner, LevelModel):  # nor may all draws be of one level
+            every = np.resize(getattr(self.inner, f"{self.inner.kind}s"), len(data))
             return self.inner.prepare(data.assign(**{self.target: every})).at(data)
         if isinstance(self.inner, Transformation):  # draws from the prior may repeat a few values
             return self.inner.prepare_part(data, data[self.target], few=False)
@@ -208,7 +210,11 @@ def _replicate(
     data = blueprint.weigh(np.full(len(frame), alpha))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if blueprint.density is not None:
+        weights = np.full(len(frame), alpha)
+        direct = draw_or_refuse(synthesizer, blueprint, weights, blueprint.direct is not None, sampling, int(rng.integers(2**31)))
+        if direct is not None:
+            posterior, divergences = direct.posterior, 0
+        elif blueprint.density is not None:
             density, shapes = blueprint.density(np.full(len(frame), alpha)), free_shapes(blueprint.model)
             once = replace(sampling, target_accept=_TARGET)  # no run after a run that diverged: divergences are counted
             posterior, divergences = run_density(density, shapes, once, int(rng.integers(2**31)), None)

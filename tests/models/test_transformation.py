@@ -12,7 +12,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, InputError
 from riskweighted.runs.checked import plan_study
-from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
+from riskweighted.synthesis.agreement import check_density, compile_log_posterior, compile_weighted_sum
 from riskweighted.synthesis.contract import ContractError
 from riskweighted.synthesis.laplace import mode_of, round_coordinates
 from riskweighted.synthesis.posterior import plug_in
@@ -136,9 +136,10 @@ def test_a_density_that_is_not_the_model_is_refused(prepared, positive):
 
     rng, shapes = np.random.default_rng(5), prepared.cells.shapes
     thetas = [_split(rng.normal(0, 0.3, sum(int(np.prod(s)) for s in shapes.values())), shapes) for _ in range(3)]
-    check_density(transformation(), blueprint, np.ones(len(positive)), thetas)
+    log_posterior = compile_log_posterior(blueprint)
+    check_density(transformation(), blueprint, log_posterior, np.ones(len(positive)), thetas)
     with pytest.raises(ContractError, match="not that of its model"):
-        check_density(transformation(), blueprint._replace(density=flatter), np.ones(len(positive)), thetas)
+        check_density(transformation(), blueprint._replace(density=flatter), log_posterior, np.ones(len(positive)), thetas)
 
 
 def test_two_parts_converge_and_keep_shares_heaps_and_bounds(fitted, data):
@@ -371,5 +372,5 @@ def test_plug_in_draws_share_one_theta(fitted):
 
 def test_plug_in_draws_need_a_compiled_density(positive):
     model = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")
-    with pytest.raises(InputError, match="compiled density"):
+    with pytest.raises(InputError, match="density of one vector"):
         quick(model, positive).synthesize(2, random_seed=1, parameters="mode")

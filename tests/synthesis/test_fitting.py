@@ -175,7 +175,8 @@ def test_the_cache_tells_orders_of_categories_apart(no_compiler):
     np.testing.assert_array_equal(compile_model(synthesizer, other).prepared.design.whitened, synthesizer.prepare(other).design.whitened)
 
 
-def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler):
+def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler, monkeypatch):
+    monkeypatch.setattr(fitting, "_KEPT", 4)
     frame = confidential()
     kinds = [load_synthesizer("negative-binomial")("employees ~ 1", components=k) for k in (1, 2, 3, 4, 5)]
     first = [compile_model(kind, frame) for kind in kinds]
@@ -706,7 +707,8 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
         names, sizes, attributes = set(stored.variables), dict(stored.sizes), stored.attrs
     parameters = {"coefficient", "inverse_phi", "intercept", "predictive_mean", "predictive_sd"}
     coordinates = {"chain", "draw", "quantity", "coefficient_dim_0", "intercept_dim_0", "inverse_phi_dim_0"}
-    assert names == parameters | coordinates | {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged"}
+    judged = {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged", "_engine", "_pareto_k"}
+    assert names == parameters | coordinates | judged
     assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "coefficient_dim_0": 1, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
     # Hashes, so that no other data and weights pick it up, and no damaged file passes.
     assert set(attributes) == {"made_for", "weights", "random_seed", "checksum"}
@@ -737,7 +739,7 @@ def test_a_deterministic_synthesizer_needs_no_compilation(no_compiler, tmp_path)
     assert no_compiler == []
     assert fitted.converged
     assert len(fitted.diagnostics) == 0
-    assert list(fitted.diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged"]
+    assert list(fitted.diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k"]
     frames = fitted.synthesize(5)
     assert len(frames) == 5
     bound = np.quantile(frame["employees"], 0.9)
