@@ -1,18 +1,27 @@
-"""Continuation-ratio logits with common slopes for whole numbers (METHODS section 12)."""
+"""Continuation-ratio logits for whole numbers (METHODS section 12)."""
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import kind_of_values
+from riskweighted_models.continuation import log_probabilities, log_probability_graph
+from riskweighted_models.level_densities import Continuation, places_of
 from riskweighted_models.level_model import Levelled
 from riskweighted_models.ordinal import CommonSlopes
 
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
 __all__ = ["CountRatio"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
+_DRIFT_SD = 0.5
 
 
 @dataclass(frozen=True)
@@ -21,8 +30,10 @@ class CountRatio(CommonSlopes):
 
     On the raw columns x of the design, centred (METHODS section 5.5)::
 
-        logit P(y_i > v_k | y_i >= v_k) = intercept_k + x_i' slope,    k = 0, ..., K - 2
-        intercept_k ~ N(log(K - 1 - k), 2^2)     slope_j ~ N(0, 1)
+        logit P(y_i > v_k | y_i >= v_k) = intercept_k + x_i' (slope + u_k drift),    k = 0, ..., K - 2
+        intercept_k ~ N(log(K - 1 - k), 2^2)     slope_j ~ N(0, 1)     drift_j ~ N(0, 0.5^2)
+
+    with u_k running evenly from -1 to 1, and no drift where K = 2: what makes a count larger than nothing need not make it largest.
 
     Every value has a share of its own, so zeros, heaps and gaps need no distribution; no other value is ever drawn. It suits scores and
     small counts. Each intercept is learned from the records that reach its value, alone: where few records hold a value, its share follows
@@ -51,6 +62,29 @@ class CountRatio(CommonSlopes):
             found = f"{len(self.values)}, {len(set(self.values))} of them different"
             raise InputError(f"values must be two or more, each given once; got {found}")
         object.__setattr__(self, "values", tuple(sorted(int(value) for value in self.values)))
+
+    def _prior(self, levels: int, predictors: int) -> tuple[np.ndarray, np.ndarray]:
+        mean, sd = super()._prior(levels, predictors)
+        drifts = predictors * (levels > 2)
+        return np.concatenate([mean, np.zeros(drifts)]), np.concatenate([sd, np.full(drifts, _DRIFT_SD)])
+
+    def _graph(self, coefficient: Tensor, rows: np.ndarray, levels: int) -> Tensor:
+        if levels == 2:
+            return super()._graph(coefficient, rows, levels)
+        end = levels - 1 + rows.shape[1]
+        designs = pt.as_tensor(rows)
+        by_design = designs @ coefficient[levels - 1 : end] + places_of(levels)[:, None] * (designs @ coefficient[end:])
+        return log_probability_graph(-(coefficient[: levels - 1, None] + by_design), levels)
+
+    def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+        if levels == 2:
+            return super()._log_probabilities(coefficient, rows, levels)
+        end = levels - 1 + rows.shape[1]
+        by_design = rows @ coefficient[levels - 1 : end] + places_of(levels)[:, None] * (rows @ coefficient[end:])
+        return log_probabilities(-(coefficient[: levels - 1, None] + by_design))
+
+    def _likelihood(self, rows: np.ndarray, weight: np.ndarray) -> Continuation:
+        return Continuation(rows, weight, drifting=len(weight) > 2)
 
     def _levels_of(self, column: pd.Series) -> tuple[object, ...]:
         if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):

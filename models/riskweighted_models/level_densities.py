@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, log_softmax, logsumexp
 
-__all__ = ["Continuation", "LevelDensity", "LevelLikelihood", "Softmax"]
+__all__ = ["Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
 
 _CHUNK = 2**19  # numbers in a work array of many vectors, 4 MiB
 _LARGEST = 600.0  # of a logit whose exponential is taken as it is
@@ -54,11 +54,17 @@ class LevelDensity:
         return self.likelihood.curvature(coefficient) + np.diag(self.sd**-2.0)
 
 
-class Continuation:
-    """Of continuation-ratio logits with common slopes: K - 1 intercepts of going on, then p slopes.
+def places_of(levels: int) -> np.ndarray:
+    """The places (K - 1,) of the levels that can be left, evenly from -1 to 1; of three levels and more."""
+    return np.linspace(-1.0, 1.0, levels - 1)
 
-    With R_k the weight that reaches level k and g_k the logit of going on from there, it is sum R_(k+1) g_k - R_k log(1 + exp g_k).
-    Designs stand in the order of the highest level that has weight, so that those which reach a level are the first ones.
+
+class Continuation:
+    """Of continuation-ratio logits: K - 1 intercepts of going on, then p slopes, and where slopes drift p more.
+
+    The logit of going on from level k is g_k = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1. With R_k the
+    weight that reaches level k the log-likelihood is sum R_(k+1) g_k - R_k log(1 + exp g_k). Designs stand in the order of the highest
+    level that has weight, so that those which reach a level are the first ones.
 
     Parameters
     ----------
@@ -66,9 +72,11 @@ class Continuation:
         Distinct designs.
     weight : array (K, m)
         Sums of weights by level and design; may be 0, and above 1.
+    drifting : bool
+        Whether slopes drift.
     """
 
-    def __init__(self, rows: np.ndarray, weight: np.ndarray) -> None:
+    def __init__(self, rows: np.ndarray, weight: np.ndarray, drifting: bool = False) -> None:
         reached = np.cumsum(weight[::-1], axis=0)[::-1]
         highest = np.where(weight > 0, np.arange(len(weight))[:, None], -1).max(axis=0, initial=-1)
         order = np.argsort(-highest, kind="stable")
@@ -76,13 +84,23 @@ class Continuation:
         self._rows = np.ascontiguousarray(rows[order])
         self._reached = np.ascontiguousarray(reached[:-1, order])
         self._counts = [int((highest >= level).sum()) for level in range(len(weight) - 1)]
-        self._linear = np.concatenate([reached[1:].sum(axis=1), reached[1:].sum(axis=0) @ rows])
+        self._places = places_of(len(weight)) if drifting else None
+        self._linear = self._collected(reached[1:], rows)
+
+    def _collected(self, by_logit: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The derivatives (d,) of sum w_kr g_kr, w (K - 1, m)."""
+        parts = [by_logit.sum(axis=1), by_logit.sum(axis=0) @ rows]
+        return np.concatenate(parts if self._places is None else [*parts, (self._places @ by_logit) @ rows])
+
+    def _split(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Intercepts, slopes and drifts; of the last there may be none."""
+        ends = len(self._counts), len(self._counts) + self._rows.shape[1]
+        return coefficients[..., : ends[0]], coefficients[..., ends[0] : ends[1]], coefficients[..., ends[1] :]
 
     def __call__(self, coefficient: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (d,)."""
         logits = self._logits(coefficient)
-        by_logit = self._reached * expit(logits)
-        slope = self._linear - np.concatenate([by_logit.sum(axis=1), by_logit.sum(axis=0) @ self._rows])
+        slope = self._linear - self._collected(self._reached * expit(logits), self._rows)
         return float(self._linear @ coefficient - (self._reached * np.logaddexp(0.0, logits)).sum()), slope
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
@@ -95,18 +113,22 @@ class Continuation:
         return np.asarray(found)
 
     def _logarithms(self, coefficients: np.ndarray) -> np.ndarray:
-        """sum R_k log(1 + exp g_k), (S,): one exponential a design, since exp g_k is a product."""
-        intercepts, slopes = np.split(coefficients, [len(self._counts)], axis=1)
+        """sum R_k log(1 + exp g_k), (S,): one or two exponentials a design, since exp g_k is a product."""
+        intercepts, slopes, drifts = self._split(coefficients)
         shift = slopes @ self._rows.T
+        drift = np.zeros((len(shift), 1)) if self._places is None else drifts @ self._rows.T
         total = np.zeros(len(coefficients))
-        small = np.abs(intercepts).max(axis=1, initial=0.0) + np.abs(shift).max(axis=1, initial=0.0) < _LARGEST
-        if not small.all():
-            for place in np.flatnonzero(~small):
-                total[place] = (self._reached * np.logaddexp(0.0, intercepts[place][:, None] + shift[place])).sum()
-            intercepts, shift = intercepts[small], shift[small]
-        factors, odds, work, kept = np.exp(intercepts), np.exp(shift), np.empty_like(shift), np.zeros(int(small.sum()))
+        largest = (np.abs(part).max(axis=1, initial=0.0) for part in (intercepts, shift, drift))
+        small = np.sum(list(largest), axis=0) < _LARGEST
+        for place in np.flatnonzero(~small):
+            total[place] = (self._reached * np.logaddexp(0.0, self._logits(coefficients[place]))).sum()
+        intercepts, shift, drift = intercepts[small], shift[small], drift[small]
+        factors, odds, work, kept = np.exp(intercepts), np.exp(shift - drift), np.empty_like(shift), np.zeros(int(small.sum()))
+        step = None if self._places is None else np.exp(drift * (self._places[1] - self._places[0]))
         for level, count in enumerate(self._counts):
             part = work[:, :count]
+            if step is not None and level:
+                odds[:, :count] *= step[:, :count]
             np.multiply(odds[:, :count], factors[:, level, None], out=part)
             np.log1p(part, out=part)
             kept += part @ self._reached[level, :count]
@@ -117,14 +139,16 @@ class Continuation:
         """Minus the second derivatives, (d, d)."""
         share = expit(self._logits(coefficient))
         variance = self._reached * share * (1 - share)
-        across = variance @ self._rows
-        among = self._rows.T @ (variance.sum(axis=0)[:, None] * self._rows)
+        places = np.ones((1, len(variance))) if self._places is None else np.stack([np.ones(len(variance)), self._places])
+        across = np.hstack([place[:, None] * (variance @ self._rows) for place in places])
+        among = np.block([[self._rows.T @ (((one * other) @ variance)[:, None] * self._rows) for other in places] for one in places])
         return np.block([[np.diag(variance.sum(axis=1)), across], [across.T, among]])
 
     def _logits(self, coefficient: np.ndarray) -> np.ndarray:
         """Of going on, (K - 1, m)."""
-        intercepts, slopes = np.split(coefficient, [len(self._counts)])
-        return np.asarray(intercepts[:, None] + self._rows @ slopes)
+        intercepts, slopes, drifts = self._split(coefficient)
+        common = intercepts[:, None] + self._rows @ slopes
+        return np.asarray(common if self._places is None else common + self._places[:, None] * (self._rows @ drifts))
 
 
 class Softmax:

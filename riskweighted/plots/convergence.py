@@ -65,7 +65,7 @@ def plot_convergence(
         rows of one label of ``tables/convergence.csv``). The log pseudo-likelihood is not stored, so a Dataset gives it
         no ranks.
     most : int
-        Rows shown at most, those of largest R-hat.
+        Rows shown at most, those of largest R-hat; of a fit without chains, which has none, those of least bulk ESS.
     bins : int
         Bins of the ranks.
     ax : Axes, optional
@@ -83,7 +83,9 @@ def plot_convergence(
     """
     check_count(most, "most")
     posterior, table = _posterior_and_table(fitted, diagnostics)
-    ordered = table.sort_values("r_hat", ascending=False, kind="stable", na_position="last").head(most)
+    directly = "engine" in table and bool((table["engine"] == DIRECT).all())
+    by = {"by": "ess_bulk", "ascending": True} if directly else {"by": "r_hat", "ascending": False}
+    ordered = table.sort_values(**by, kind="stable", na_position="last").head(most)  # of a chain some blocks have no R-hat
     ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
     ax = new_axes(ax, figsize, (8.0, 1.4 + 0.95 * len(ordered)))
     highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])
@@ -96,9 +98,13 @@ def plot_convergence(
     ax.set(xlim=(0, 1), ylim=(len(ordered) + 0.05, -0.1))
     ax.set_xticks([0, 0.5, 1], ["lowest", "", "highest"])
     chains = f"{posterior.sizes['chain']} chains of {draws} draws; {int(table['divergences'].max())} divergences."
-    if "engine" in table and (table["engine"] == DIRECT).all():
+    if directly:
         chains = f"{posterior.sizes['chain'] * draws} draws by importance, in {posterior.sizes['chain']} parts; no chains."
-    more = f"The {len(ordered)} of {len(table)} quantities of largest R-hat." if len(ordered) < len(table) else ""
+    more = (
+        f"The {len(ordered)} of {len(table)} quantities of {'least bulk ESS' if directly else 'largest R-hat'}."
+        if len(ordered) < len(table)
+        else ""
+    )
     add_note(
         ax,
         more,

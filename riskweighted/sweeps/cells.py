@@ -313,7 +313,9 @@ class _Work:
         )
         if key not in self._found:
             fits = {self.label: self.fit} | ({UNWEIGHTED: self.baseline} if self.baseline is not None else {})
-            self._found[key] = {label: find_mechanism(label, cast(Any, fit), world, settings, seed, precision) for label, fit in fits.items()}
+            self._found[key] = {
+                label: find_mechanism(label, cast(Any, fit), world, settings, seed, precision) for label, fit in fits.items()
+            }
         return self._found[key]
 
     def _synthesize(self, fit: AnyFit, label: str, study: Study) -> list[pd.DataFrame]:

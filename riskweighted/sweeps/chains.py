@@ -11,7 +11,7 @@ from riskweighted.runs.fits import block_fingerprint
 from riskweighted.runs.study import Study
 from riskweighted.synthesis.chain import PreparedChain, prepare_chain
 from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.chain_fitting import block_alpha, fit_block, load_chain_fit
+from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks, load_chain_fit
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.weights.match import world_weights
@@ -29,17 +29,20 @@ def fit_cell_chain(study: Study, confidential: pd.DataFrame, scheme: str, sampli
     over a setting of one variable fits the blocks of that variable anew, and those whose predictors or weights it changes.
     """
     prepared, alpha = _prepared(study, confidential, scheme)
-    streams, fits = Streams(study.seed), {}
+    streams, keys, tasks = Streams(study.seed), dict[str, tuple[str, int]](), list[BlockTask]()
     for block in prepared.blocks:
         weights = block_alpha(prepared, block, alpha)
         made_for = block_fingerprint(study.sampling, block, weights)
-        key = (made_for, streams.seed_of(made_for))
+        key = keys[block.name] = (made_for, streams.seed_of(made_for))
         if key not in _kept:
-            _kept[key] = fit_block(block, weights, sampling, key[1])
+            tasks.append(BlockTask(block, weights, key[1]))
+    made = dict(fit_tasks(tasks, sampling))
+    fits = {name: made[name] if name in made else _kept[key] for name, key in keys.items()}
+    for name, key in keys.items():
+        _kept[key] = fits[name]
         _kept.move_to_end(key)
-        fits[block.name] = _kept[key]
-        while len(_kept) > _MOST:
-            _kept.popitem(last=False)
+    while len(_kept) > _MOST:
+        _kept.popitem(last=False)
     return ChainFit(prepared, alpha, fits)
 
 

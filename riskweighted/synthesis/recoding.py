@@ -17,7 +17,7 @@ from riskweighted.common.groups import most_categories
 
 __all__ = ["Recipe", "as_floats", "independent", "is_number", "make_recipes"]
 
-_KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles, Harrell's places for five knots
+_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)  # quantiles, Harrell's places for seven knots
 _FEWEST_FOR_BENDS = 8  # different amounts; of fewer a straight line
 _STRETCHED = 3.0  # times their median that the largest hundredth of amounts must exceed for a signed log
 _DEPENDENT = 1e-7

@@ -60,8 +60,11 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
     values = np.array(prepared.levels)
     mean, sd = model._prior(len(values), prepared.rows.shape[1])
     theta = {"coefficient": mean + 0.5 * sd * np.random.default_rng(1).normal(size=len(mean))}
-    intercept, slope = np.split(theta["coefficient"], [len(values) - 1])
-    going_on = special.expit(intercept + (prepared.raw.columns @ slope)[:, None])
+    predictors, places = prepared.raw.columns.shape[1], np.linspace(-1, 1, len(values) - 1)
+    intercept, slope, drift = np.split(theta["coefficient"], [len(values) - 1, len(values) - 1 + predictors])
+    assert len(drift) == predictors
+    logits = [intercept[k] + prepared.raw.columns @ (slope + u * drift) for k, u in enumerate(places)]
+    going_on = special.expit(np.column_stack(logits))
     share = np.column_stack([np.ones(N), np.cumprod(going_on, axis=1)]) * np.column_stack([1 - going_on, np.ones(N)])
     y = frame[model.target].to_numpy()
     np.testing.assert_array_equal(model.response(prepared), y)
@@ -96,6 +99,28 @@ def test_zeros_and_heaps_are_kept_and_risk_is_measured_on_numbers():
     left = rw.fit(CountRatio("cigarettes ~ 1"), frame, half, random_seed=1).synthesize(20, random_seed=1)
     share = np.concatenate([one["cigarettes"] for one in left])
     assert (share == 0).mean() == pytest.approx((frame["cigarettes"].iloc[:150] == 0).mean(), abs=0.1)
+
+
+def test_what_makes_a_count_larger_than_nothing_need_not_make_it_largest():
+    """x decides whether there is any and not how many: common slopes would draw far more of the largest count at large x."""
+    rng, n = np.random.default_rng(8), 4000
+    x, y = rng.normal(size=n), np.zeros(n, dtype=int)
+    for value, slope in enumerate((1.6, 0.8, 0.0, -0.8)):
+        y += (y == value) & (rng.random(n) < special.expit(0.3 + slope * x))
+    frame = pd.DataFrame({"x": x, "y": y})
+    drawn = rw.fit(CountRatio("y ~ x"), frame, random_seed=1).synthesize(20, random_seed=2)
+    for group in (x < -0.7, x > 0.7):
+        for value in range(5):
+            share = np.mean([(one["y"][group] == value).mean() for one in drawn])
+            assert share == pytest.approx((y[group] == value).mean(), abs=0.03)
+
+
+def test_two_values_have_nothing_to_drift():
+    frame = smoked().assign(any=lambda own: (own["cigarettes"] > 0).astype(int))
+    model = CountRatio("any ~ age + sex")
+    prepared = model.prepare(frame)
+    assert len(model._prior(2, 2)[0]) == 3
+    assert (model.build(prepared).direct(np.ones(N)).mean == 0).all()
 
 
 def refused(model, frame, *named):

@@ -75,14 +75,15 @@ def test_gradient_and_curvature_are_its_derivatives(model):
 def likelihoods():
     rng = np.random.default_rng(7)
     rows, weight = rng.normal(size=(9, 2)), rng.random((4, 9)) * (rng.random((4, 9)) < 0.6)
-    return {"continuation": Continuation(rows, weight), "softmax": Softmax(rows, weight, helmert(4).T)}, rows, weight
+    found = {"continuation": Continuation(rows, weight), "drifting": Continuation(rows, weight, drifting=True)}
+    return found | {"softmax": Softmax(rows, weight, helmert(4).T)}, rows, weight
 
 
-@pytest.mark.parametrize("kind", ["continuation", "softmax"])
+@pytest.mark.parametrize("kind", ["continuation", "drifting", "softmax"])
 def test_values_hold_far_out_and_in_pieces(kind, monkeypatch):
     """Where an exponential would overflow, and however many vectors fit into a piece."""
     likelihood, rng = likelihoods()[0][kind], np.random.default_rng(8)
-    size = 5 if kind == "continuation" else 9
+    size = {"continuation": 5, "drifting": 7, "softmax": 9}[kind]
     vectors = rng.normal(size=(11, size)) * np.array([1.0, 1e4, 1.0, 30.0, 300.0, 1.0, 800.0, 1.0, 1.0, 1.0, 2.0])[:, None]
     expected = np.array([likelihood(vector)[0] for vector in vectors])
     assert np.isfinite(expected).all()
