@@ -257,7 +257,7 @@ def without(arguments: tuple[str, ...], *options: str) -> tuple[str, ...]:
 
 # -- the catalogue
 
-_ONLY_A_RUN = ("negative values", "zeros", "truth values", "one record")  # weights can be made of them
+_ONLY_A_RUN = ("missing values", "negative values", "zeros", "truth values", "one record")  # weights can be made of them
 
 HUGE = "1_000_000_000_000"
 STUDY_EDITS = (
