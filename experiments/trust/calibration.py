@@ -85,7 +85,8 @@ class Case:
         """Fixed predictors, groups of unequal size, and a response that nothing depends on."""
         rng, n = np.random.default_rng(7), self.records
         groups = np.repeat(["a", "b", "c"], [n // 2, n // 3, n - n // 2 - n // 3])
-        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.resize(self.settings.get("levels", np.arange(1.0, n + 1)), n)})
+        values = self.settings.get("levels", self.settings.get("values", np.arange(1.0, n + 1)))
+        return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.resize(values, n)})
 
 
 _UNITS = {"location": 0.0, "scale": 1.0}  # otherwise the priors would be scaled by the data

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import errors, number, output, print_table, scenario_of, split
+from riskweighted.commands.terminal import Codes, codes_of, errors, number, output, print_table, scenario_of, split
 from riskweighted.common.folders import opened
 from riskweighted.common.progress import reporter_for
 
@@ -23,6 +23,7 @@ def assess(
     radius: Annotated[float, typer.Option("--radius", help="Half-width of the ball of a number, as a share of its value.")] = 0.2,
     absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
     categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
+    codes: Codes = None,
     min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
     allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
     boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
@@ -40,7 +41,9 @@ def assess(
             from riskweighted.data.io import read_table
             from riskweighted.evaluation.assess import assess as run_assessment
 
-        scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical))
+        scenario = scenario_of(
+            known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical), codes=codes_of(codes)
+        )
         with reporter.step("measuring") as advance:
             frames = [read_table(path) for path in synthetic]
             result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)

@@ -125,7 +125,7 @@ def _print_plan(study: "Study", out: Path) -> None:
         "predictor columns": f"{plan.predictors}",
         "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
         **({} if plan.models else {"weighted margin": "; ".join(_shift_line(*shift) for shift in weighted) or "-"}),
-        "levels with weight < 5": ", ".join(f"{scheme} {len(names)}" for scheme, names in plan.sparse_levels.items()) or "not known",
+        **({} if plan.models else {"levels with weight < 5": _sparse_line(plan.sparse_levels)}),
         **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
@@ -181,6 +181,10 @@ def _survey_line(study: "Study", ranges: dict[str, tuple[float, float]]) -> str:
     """Which column, where it acts, and the least and the largest power of a record's likelihood."""
     shown = "; ".join(f"{scheme} {least:.3g} to {most:.3g}" for scheme, (least, most) in ranges.items())
     return f"{study.weights.survey}, sum n, times alpha in the likelihood: {shown}"
+
+
+def _sparse_line(levels: dict[str, tuple[str, ...]]) -> str:
+    return ", ".join(f"{scheme} {len(names)}" for scheme, names in levels.items()) or "not known"
 
 
 def _proved(study: "Study") -> list[str]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from riskweighted.common.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,6 +50,26 @@ def scenario_of(
 
 def split(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+Codes = Annotated[
+    list[str] | None, typer.Option("--codes", metavar="VARIABLE=CODE", help="Special codes of a number, such as income=-8,-9; repeatable.")
+]
+
+
+def codes_of(pairs: list[str] | None) -> dict[str, tuple[float, ...]]:
+    """VARIABLE=CODE,CODE of a command line as a mapping."""
+    found: dict[str, tuple[float, ...]] = {}
+    for pair in pairs or []:
+        name, _, codes = pair.partition("=")
+        try:
+            numbers = tuple(float(code) for code in split(codes))
+        except ValueError:
+            numbers = ()
+        if not numbers or not name.strip():
+            raise InputError("special codes are given as VARIABLE=CODE, or VARIABLE=CODE,CODE with numbers")
+        found[name.strip()] = (*found.get(name.strip(), ()), *numbers)
+    return found
 
 
 def minutes(seconds: float) -> str:

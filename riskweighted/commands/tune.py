@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.terminal import UNFIT, Cores, Seed, errors, minutes, number, output, print_table
+from riskweighted.common.errors import InputError
 from riskweighted.common.progress import reporter_for
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def tune(
         from riskweighted.runs.study import load_study
         from riskweighted.runs.tuned import tune_study
     study, began = load_study(study_file), time.monotonic()
+    if study.synthesizer.of_several:
+        raise InputError("tune is for the model of one variable; of several, tune each variable in a study of its own and name its scheme")
     if out is None:
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
         _print(tuning, began)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import output, print_table, scenario_of
+from riskweighted.commands.terminal import Codes, codes_of, output, print_table, scenario_of, split
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
@@ -28,6 +28,10 @@ def weights(
     scheme: Annotated[
         str, typer.Option("--scheme", help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'delete(q=0.05)', ...")
     ] = "pairwise",
+    match: Annotated[
+        str, typer.Option("--match", help="Of several variables, whose ball makes a variable's weights: own, joint, or subsets 'a,b;c'.")
+    ] = "own",
+    codes: Codes = None,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="COLUMN", help="Records get the smallest weight of their cluster (a household)."),
@@ -48,30 +52,34 @@ def weights(
     if out.is_dir() or real_path(out) == real_path(data):
         raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
     refuse_inside_result(out)
-    from riskweighted.common.frames import require_columns
     from riskweighted.data.io import read_table, write_table
-    from riskweighted.weights.adjust import adjust_weights, cluster_weights
+    from riskweighted.weights.match import match_weights
     from riskweighted.weights.names import parse_scheme
-    from riskweighted.weights.schemes import scheme_weights
 
-    scenario = scenario_of(known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons)
+    scenario = scenario_of(
+        known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons, codes=codes_of(codes)
+    )
+    named = parse_scheme(scheme).text
     with whole_file(out, private=True, replace=force) as unfinished:
-        confidential = read_table(data)
-        alpha = adjust_weights(scheme_weights(scheme, confidential, scenario), scale, shift)
-        if cluster is not None:
-            require_columns(confidential, [cluster], "confidential data (--cluster)")
-            alpha = cluster_weights(alpha, confidential[cluster])
-        write_table(alpha.rename_axis("row").to_frame(), unfinished, index=True, private=True)
-        _print_distribution(alpha, parse_scheme(scheme).text)  # before the file is there: where nothing can be printed, nothing is left
+        alpha = match_weights(read_table(data), scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster)
+        if len(scenario.synthetic) == 1:
+            alpha = alpha.set_axis(["alpha"], axis=1)
+        write_table(alpha.rename_axis("row"), unfinished, index=True, private=True)
+        _print_distribution(alpha, named)  # before the file is there: where nothing can be printed, nothing is left
     output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")
 
 
-def _print_distribution(alpha: "pd.Series", scheme: str) -> None:
-    """Mean and quantiles; no weight of a record."""
+def _matched(text: str) -> "str | list[tuple[str, ...]]":
+    """The option ``--match``: a word, or subsets of variables."""
+    return text if text in ("own", "joint") else [split(subset) for subset in text.split(";")]
+
+
+def _print_distribution(alpha: "pd.DataFrame", scheme: str) -> None:
+    """Mean and quantiles of each column; no weight of a record."""
     import pandas as pd
 
-    shares = alpha.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
-    distribution = pd.DataFrame(
-        {"records": [len(alpha)], "mean": [alpha.mean()], **{f"{q:.0%}": [v] for q, v in shares.items()}}, index=[scheme]
-    )
+    shares = alpha.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).T
+    columns = {"records": len(alpha), "mean": alpha.mean(), **{f"{q:.0%}": shares[q] for q in shares}}
+    distribution = pd.DataFrame(columns)
+    distribution.index = pd.Index([scheme] if len(alpha.columns) == 1 else [f"{scheme}, {name}" for name in alpha])
     print_table(distribution.rename_axis("alpha"), "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)")

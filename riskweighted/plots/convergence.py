@@ -85,7 +85,7 @@ def plot_convergence(
     posterior, table = _posterior_and_table(fitted, diagnostics)
     directly = "engine" in table and bool((table["engine"] == DIRECT).all())
     by = {"by": "ess_bulk", "ascending": True} if directly else {"by": "r_hat", "ascending": False}
-    ordered = table.sort_values(**by, kind="stable", na_position="first" if directly else "last").head(most)
+    ordered = table.sort_values(**by, kind="stable", na_position="last").head(most)  # of a chain some blocks have no R-hat
     ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
     ax = new_axes(ax, figsize, (8.0, 1.4 + 0.95 * len(ordered)))
     highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])

@@ -29,18 +29,18 @@ def fit_cell_chain(study: Study, confidential: pd.DataFrame, scheme: str, sampli
     over a setting of one variable fits the blocks of that variable anew, and those whose predictors or weights it changes.
     """
     prepared, alpha = _prepared(study, confidential, scheme)
-    streams, tasks, keys = Streams(study.seed), [], dict[str, tuple[str, int]]()
+    streams, keys, tasks = Streams(study.seed), dict[str, tuple[str, int]](), list[BlockTask]()
     for block in prepared.blocks:
         weights = block_alpha(prepared, block, alpha)
         made_for = block_fingerprint(study.sampling, block, weights)
         key = keys[block.name] = (made_for, streams.seed_of(made_for))
         if key not in _kept:
             tasks.append(BlockTask(block, weights, key[1]))
-    for name, fitted in fit_tasks(tasks, sampling):
-        _kept[keys[name]] = fitted
-    for key in keys.values():
+    made = dict(fit_tasks(tasks, sampling))
+    fits = {name: made[name] if name in made else _kept[key] for name, key in keys.items()}
+    for name, key in keys.items():
+        _kept[key] = fits[name]
         _kept.move_to_end(key)
-    fits = {name: _kept[key] for name, key in keys.items()}
     while len(_kept) > _MOST:
         _kept.popitem(last=False)
     return ChainFit(prepared, alpha, fits)

@@ -49,6 +49,28 @@ resamples = 50
 [top_coding]
 quantile = 0.9
 """
+CHAIN = """
+seed = 3
+[data]
+path = "data.csv"
+[scenario]
+known = ["group"]
+synthetic = ["note", "income"]
+[synthesizer]
+name = "sequential"
+predictors = ["group"]
+[synthesizer.variables.income]
+model = "linear-regression"
+transform = "log"
+[weights]
+schemes = ["unweighted", "pairwise"]
+[sampling]
+draws = 40
+tune = 40
+[release]
+L = 3
+"""
+CHAIN_SWEEP = 'study = "chain.toml"\n[grid]\n"synthesizer.variables.income.transform" = ["log", "identity"]\n'
 SWEEP = 'study = "study.toml"\nrepetitions = 1\n[grid]\n"release.L" = [3, 2]\n'
 LINKING = """
 metrics = ["unicity", "taxicab", "adhoc"]
@@ -66,6 +88,9 @@ sex = "sex.csv"
 """
 RUN = ("run", "study.toml", "--out", "out")
 DRY = (*RUN, "--dry-run")
+CHAIN_RUN = ("run", "chain.toml", "--out", "out")
+CHAIN_SWEEPS = ("sweep", "chain_sweep.toml", "--out", "out", "--workers", "1")
+SEVERAL = ("--synthesized", "note,income")
 SWEEPS = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
 WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "w.csv")
 ASSESS = ("assess", "data.csv", "synthetic.csv", "--known", "group", "--synthesized", "income", "--out", "out")
@@ -105,6 +130,8 @@ def good_inputs(folder: Path, run: Path | None) -> None:
     for name, text in (
         ("study.toml", STUDY),
         ("sweep.toml", SWEEP),
+        ("chain.toml", CHAIN),
+        ("chain_sweep.toml", CHAIN_SWEEP),
         ("linking.toml", LINKING),
         ("age.csv", "up_to,score\n5,5\n,0\n"),
         ("sex.csv", "puf,eif,score\nm,f,1\n"),
@@ -230,7 +257,7 @@ def without(arguments: tuple[str, ...], *options: str) -> tuple[str, ...]:
 
 # -- the catalogue
 
-_ONLY_A_RUN = ("negative values", "zeros", "truth values", "one record")  # weights can be made of them
+_ONLY_A_RUN = ("missing values", "negative values", "zeros", "truth values", "one record")  # weights can be made of them
 
 HUGE = "1_000_000_000_000"
 STUDY_EDITS = (
@@ -684,6 +711,100 @@ SWEEP_EDITS = (
     ('"release.L" = [3, 2]', '"data.path" = [7]'),
     ('"release.L" = [3, 2]', 'seed = ["1"]'),
 )
+_MODEL = 'model = "linear-regression"'
+CHAIN_EDITS = (  # of a study of several variables: what is changed, and what must be said; nothing is fitted before
+    (_MODEL, 'when = "nope == 1"\notherwise = -8\n' + _MODEL, "'nope', no column of the data"),
+    (_MODEL, 'when = "income > 1"\notherwise = -8\n' + _MODEL, "'income'"),
+    (_MODEL, "when = \"group == 'c'\"\notherwise = -8\n" + _MODEL, "a value of no record"),
+    (_MODEL, "when = \"group == 'a'\"\notherwise = -8\n" + _MODEL, "of 60 confidential records, [0-9]+ break"),
+    (_MODEL, "when = \"group is 'a'\"\notherwise = -8\n" + _MODEL, "when"),
+    (_MODEL, "when = \"group == 'a'\"\n" + _MODEL, "otherwise"),
+    ("[weights]", '[synthesizer.variables.note]\nwhen = "income > 1"\notherwise = "okapi1"\n[weights]', "drawn after 'note'"),
+    ('predictors = ["group"]', 'predictors = ["group"]\norder = [["income", "income"]]', "order"),
+    ('predictors = ["group"]', 'predictors = ["group"]\norder = [["note", "income"], ["income", "note"]]', "circle"),
+    ('predictors = ["group"]', 'predictors = ["group"]\norder = [["person", "group"]]', "order"),
+    ('predictors = ["group"]', 'predictors = ["group"]\norder = 3', "order"),
+    (
+        'predictors = ["group"]',
+        'predictors = ["group"]\nforbidden = ["group == \'a\' and income > 0"]',
+        "of 60 confidential records, [0-9]+ break",
+    ),
+    ('predictors = ["group"]', 'predictors = ["group"]\nforbidden = ["__import__(\'os\')"]', "forbidden"),
+    ('predictors = ["group"]', 'predictors = ["group"]\non_broken = "ignore"', "on_broken"),
+    ('predictors = ["group"]', 'predictors = ["group", "income"]', "both a predictor and synthesized"),
+    ('predictors = ["group"]', 'predictors = ["nope"]', "'nope'"),
+    ('predictors = ["group"]', 'predictors = ["group", "group"]', "predictors"),
+    ('predictors = ["group"]', "predictors = 3", "predictors"),
+    ('predictors = ["group"]', 'predictors = ["group"]\nformula = "note ~ group"', "of several variables: leave out synthesizer.formula"),
+    ('predictors = ["group"]', 'predictors = ["group"]\ncomponents = 3', "no setting 'components'"),
+    ('name = "sequential"', 'name = "linear-regression"', "'synthesizer.formula' is missing"),
+    ('name = "sequential"', 'name = "auto"', "'auto'"),
+    ('name = "sequential"', 'name = "nope"', "'nope'"),
+    ('"note", "income"', '"note", "income", "group"', "both known and synthetic"),
+    ('"note", "income"', '"note", "note"', "synthetic"),
+    ('"note", "income"', '"person", "income"', "60 different values in 60 records"),
+    ('synthetic = ["note", "income"]', 'synthetic = ["person", "income"]\ncategorical = ["person"]', "'person'.* levels"),
+    ('synthetic = ["note", "income"]', 'synthetic = ["note", "income"]\ncodes = {note = 1}', "special codes are for numbers"),
+    ("[weights]", "[synthesizer.variables.note]\ncodes = [1]\n[weights]", "'note'"),
+    ("[weights]", "[synthesizer.variables.nope]\ncodes = [1]\n[weights]", "'nope', which is not synthesized"),
+    ("[weights]", "[synthesizer.variables.note]\nsupport = [0, 1]\n[weights]", "no setting 'support'"),
+    (_MODEL, "support = [0, 1]\n" + _MODEL, "60 of 60"),
+    (_MODEL, 'model = "sequential"', "of several variables"),
+    (_MODEL, 'model = "nope"', "'nope'"),
+    (_MODEL, "model = 3", "model"),
+    (_MODEL, 'model = "multinomial"', "'income'"),
+    (_MODEL, 'model = "logistic"', "'income'"),
+    (_MODEL, 'model = "top-coding"\nquantile = 0.9', "'income'"),
+    (_MODEL, 'formula = "income ~ nope"\n' + _MODEL, "'nope'"),
+    (_MODEL, 'formula = "note ~ group"\n' + _MODEL, "formula must have it on the left"),
+    (_MODEL, 'codes = "x"\n' + _MODEL, "codes must be different finite numbers"),
+    ("[weights]", '[weights]\nmatch = "nope"', "'own', 'joint' or"),
+    ("[weights]", '[weights]\nmatch = [["note"]]', "in no subset"),
+    ("[weights]", '[weights]\nmatch = [["note", "income"], ["note"]]', "in two subsets"),
+    ("[weights]", '[weights]\nmatch = [["note", "income"], ["person"]]', "not synthetic"),
+    ("[weights]", "[weights]\nmatch = 3", "match"),
+    ("[weights]", '[weights]\ntarget = "isolated-risk"\nat_most = 0.1', "one variable's model"),
+    ("[weights]", '[weights]\nsurvey = "income"', "which is synthesized"),
+    ("[weights]", '[weights]\ncluster = "note"', "which is synthesized"),
+    ('["unweighted", "pairwise"]', '["unweighted", "lipschitz"]', "made of the fit of one variable"),
+    ("[sampling]", "[guarantee]\nepsilon = 1\n[sampling]", "a chain looks at the data"),
+    ("[sampling]", "[top_coding]\nquantile = 0.9\n[sampling]", "one variable"),
+    ("L = 3", "L = 3\nprecision = {nope = 1}", "'nope'; valid are"),
+    ("L = 3", "L = 3\nprecision = {note = 1}", "drawn as levels"),
+    ("L = 3", "L = 3\nprecision = {income = 0}", "precision"),
+    ("L = 3", "L = 161", "release.L"),
+)
+CHAIN_DATA = {
+    "one value": (table("data.csv", note=lambda d: "okapi1"), "'note' has one value|'note'"),
+    "one number": (table("data.csv", income=lambda d: 7.0), "'income' has one value"),
+    "no value": (table("data.csv", note=lambda d: None), "missing in 60 of 60"),
+    "infinite": (table("data.csv", income=lambda d: d["income"].where(d.index != 5, np.inf)), "infinite"),
+    "losses under a log": (table("data.csv", income=lambda d: -d["income"]), "'income'"),
+    "no predictor": (table("data.csv", group=None), "'group'"),
+    "one record": (rows("data.csv", lambda d: d.head(1)), ""),
+    "no record": (rows("data.csv", lambda d: d.head(0)), ""),
+}
+CHAIN_SWEEP_EDITS = (
+    ("income.transform", "nope.transform", "unknown setting"),
+    ("income.transform", "income.nope", "no setting 'nope'"),
+    ("variables.income.transform", "formula", "unknown setting"),
+    ('["log", "identity"]', '["log", "sqrt"]', "unknown transform"),
+    ('"synthesizer.variables.income.transform" = ["log", "identity"]', '"weights.match" = ["own", "nope"]', "'own', 'joint' or"),
+    ('"synthesizer.variables.income.transform" = ["log", "identity"]', '"synthesizer.predictors" = [["nope"]]', "'nope'"),
+)
+CHAIN_OPTIONS = (
+    ((*WEIGHTS, *SEVERAL, "--match", "nope"), "which is not synthetic"),
+    ((*WEIGHTS, *SEVERAL, "--match", "note"), "in no subset"),
+    ((*WEIGHTS, *SEVERAL, "--match", "note;note,income"), "in two subsets"),
+    ((*WEIGHTS, *SEVERAL, "--match", ";"), "match"),
+    ((*WEIGHTS, *SEVERAL, "--codes", "income"), "VARIABLE=CODE"),
+    ((*WEIGHTS, *SEVERAL, "--codes", "income=x"), "VARIABLE=CODE"),
+    ((*WEIGHTS, *SEVERAL, "--codes", "note=1"), "special codes are for numbers"),
+    ((*WEIGHTS, *SEVERAL, "--codes", "nope=1"), "'nope'"),
+    ((*ASSESS, "--codes", "income=x"), "VARIABLE=CODE"),
+    ((*ASSESS, "--codes", "nope=1"), "'nope'"),
+    (("tune", "chain.toml", "--target", "isolated-risk", "--at-most", "0.1"), "one variable"),
+)
 LINKING_EDITS = (
     ('"unicity"', '"cosine"'),
     ('["unicity", "taxicab", "adhoc"]', "[]"),
@@ -787,6 +908,14 @@ def catalogue() -> Iterator[Case]:
         yield Case(f"model {number}: {name}, {settings[:80]}", DRY, model(name, settings, *changes), says)
     for old, new in SWEEP_EDITS:
         yield Case(f"sweep: {old} -> {new}", SWEEPS, edit("sweep.toml", old, new))
+    for number, (old, new, says) in enumerate(CHAIN_EDITS):
+        yield Case(f"chain {number}: {new[:80]}", CHAIN_RUN, edit("chain.toml", old, new), says)
+    for name, (change, says) in CHAIN_DATA.items():
+        yield Case(f"chain, data: {name}", CHAIN_RUN, change, says)
+    for old, new, says in CHAIN_SWEEP_EDITS:
+        yield Case(f"chain, sweep: {new}", CHAIN_SWEEPS, edit("chain_sweep.toml", old, new), says)
+    for options, says in CHAIN_OPTIONS:
+        yield Case(f"chain, options: {' '.join(options)[-80:]}", options, nothing, says)
     for old, new in LINKING_EDITS:
         yield Case(f"reidentify: {old} -> {new}", LINK, edit("linking.toml", old, new))
     for name, change in LINKING_FILES.items():

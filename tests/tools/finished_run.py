@@ -4,6 +4,7 @@ import atexit
 import functools
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -47,3 +48,49 @@ def copied_run(folder: Path) -> Path:
     """A copy of the run and its data in another folder."""
     shutil.copytree(finished_run().parent, folder, dirs_exist_ok=True)
     return folder / "results"
+
+
+CHAIN = {
+    "data": {"path": "data.csv"},
+    "scenario": {"known": ["region"], "synthetic": ["marital", "income", "smoke", "cigs"]},
+    "synthesizer": {
+        "name": "sequential",
+        "predictors": ["region", "age"],
+        "variables": {
+            "income": {"codes": [-8], "model": "linear-regression", "transform": "log"},
+            "cigs": {"model": "counts", "when": "smoke == 'YES'", "otherwise": -8},
+        },
+    },
+    "weights": {"schemes": ["unweighted", "pairwise"]},
+    "sampling": {"draws": 300, "tune": 200},
+    "release": {"L": 3},
+    "evaluation": {"resamples": 50},
+    "seed": 3,
+}
+
+
+def chain_data() -> pd.DataFrame:
+    """Four variables to synthesize: levels with gaps, amounts with gaps and a code, two levels, and a count that a rule leaves out."""
+    rng = np.random.default_rng(5)
+    n = 300
+    age, region = rng.integers(20, 80, n), rng.choice(["n", "s", "w"], n)
+    smoke = np.where(rng.random(n) < 1 / (1 + np.exp((age - 45) / 15)), "YES", "NO")
+    income = np.exp(rng.normal(7 + 0.01 * (age - 45), 0.6, n)).round(2)
+    income = np.where(rng.random(n) < 0.1, -8.0, income)
+    income[rng.random(n) < 0.06] = np.nan
+    marital = pd.Series(rng.choice(["married", "single", "widowed"], n, p=[0.55, 0.3, 0.15]))
+    marital[rng.choice(n, 5, replace=False)] = None
+    cigs = np.where(smoke == "YES", rng.poisson(4, n) + 1, -8)
+    return pd.DataFrame({"region": region, "age": age, "marital": marital, "income": income, "smoke": smoke, "cigs": cigs})
+
+
+@functools.cache
+def finished_chain() -> Path:
+    """The run folder ``results`` of a study of several variables, beside its ``data.csv``. Copy it before changing anything."""
+    root = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, root)
+    chain_data().to_csv(root / "data.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run_study(make_study(CHAIN, root), root / "results", entropy=ENTROPY)
+    return root / "results"

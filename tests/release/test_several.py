@@ -1,0 +1,170 @@
+"""A pack of several synthesized variables: what it says, and that a leak in any of them is found."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from finished_run import chain_data, finished_chain
+
+from riskweighted.common.errors import InputError
+from riskweighted.data.io import read_label, read_table, write_table
+from riskweighted.release.codebook import codebook
+from riskweighted.release.leak_check import check_pack, gather_secrets
+from riskweighted.release.leak_text import problems_in_text
+from riskweighted.release.pack import FORMATS, check_release, release_run
+from riskweighted.release.remade import check_made
+from riskweighted.runs.finished import load_run
+
+pytestmark = pytest.mark.slow
+VARIABLES = ("marital", "income", "smoke", "cigs")
+FILES = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return load_run(finished_chain())
+
+
+@pytest.fixture(scope="module")
+def data(run):
+    return read_table(run.folder.parent / "data.csv")
+
+
+@pytest.fixture(scope="module")
+def secrets(run, data):
+    return gather_secrets(run, data, ["pairwise"])
+
+
+@pytest.fixture(scope="module")
+def clean(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clean") / "pack"
+    return release_run(run, folder, schemes=["pairwise"], formats=FORMATS).folder
+
+
+@pytest.fixture
+def pack(clean, tmp_path):
+    return shutil.copytree(clean, tmp_path / "pack")
+
+
+def plant(pack, name, **columns):
+    table, label = read_table(pack / name), read_label(pack / name)
+    write_table(table.assign(**columns), pack / name, label=label)
+
+
+def assert_refused(pack, secrets, name, what):
+    with pytest.raises(InputError, match=what) as caught:
+        check_pack(pack, secrets)
+    assert str(caught.value).startswith(f"nothing was released: '{name}' is or holds ")
+    assert not any(str(value) in str(caught.value) for value in chain_data()["income"].dropna().unique() if value > 0)
+
+
+def test_the_clean_pack_passes_with_a_row_for_each_variable_of_each_file(clean, run, secrets):
+    found = check_pack(clean, secrets)
+    assert len(found) == len(VARIABLES) * 3 * len(FORMATS)
+    assert (found["equal to the confidential value"] <= found["at most"]).all()
+    assert set(found.groupby("file")["variable"].apply(tuple)) == {VARIABLES}
+    pd.testing.assert_frame_equal(check_release(clean, run), found)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_copied_column_is_found_in_every_variable_and_format(pack, secrets, data, name, variable):
+    plant(pack, name, **{variable: data[variable]})
+    assert_refused(pack, secrets, name, f"in the column '{variable}' ")
+
+
+@pytest.mark.parametrize("variable", ["income", "cigs"])
+def test_where_values_are_missing_or_codes_is_found_without_any_amount(pack, secrets, data, variable):
+    """The confidential statuses under amounts that are the model's own."""
+    name = FILES[0]
+    table = read_table(pack / name)
+    drawn = table[variable]
+    usual = drawn.where(drawn.notna() & (drawn > 0), drawn[drawn > 0].median())
+    apart = data[variable].isna() | (data[variable] == -8)
+    plant(pack, name, **{variable: data[variable].where(apart, usual)})
+    assert_refused(pack, secrets, name, f"in the column '{variable}' ")
+
+
+@pytest.mark.parametrize("variable", ["income", "cigs"])
+@pytest.mark.parametrize("of", ["weights pairwise: income", "weights pairwise: marital", "expected risks unweighted"])
+def test_weights_and_risks_of_records_are_found(pack, secrets, variable, of):
+    """Any column of the records in place of a variable's numbers."""
+    name = FILES[0]
+    plant(pack, name, **{variable: np.rint(1e4 * secrets.per_record[of]).to_numpy()})
+    assert_refused(pack, secrets, name, of)
+
+
+def test_weights_in_place_of_levels_are_no_levels(pack, secrets):
+    plant(pack, FILES[0], smoke=secrets.per_record["weights pairwise: smoke"].to_numpy())
+    assert_refused(pack, secrets, FILES[0], "missing or no levels")
+
+
+def test_a_value_may_be_missing_only_where_the_data_have_such(pack, secrets):
+    drawn = read_table(pack / FILES[0])["smoke"]
+    plant(pack, FILES[0], smoke=drawn.where(drawn.index != 7))
+    assert_refused(pack, secrets, FILES[0], "missing or no levels")
+
+
+def test_whole_records_are_found_where_no_column_alone_gives_them_away(pack, run, secrets, data):
+    """Twelve records whose income is missing or a code, so that no single value says anything."""
+    table, name = read_table(pack / FILES[0]), FILES[0]
+    rows = data.index[data["income"].isna() | (data["income"] == -8)][:12]
+    table.loc[rows, list(VARIABLES)] = data.loc[rows, list(VARIABLES)]
+    write_table(table, pack / name)
+    with pytest.raises(InputError, match="nothing was released"):
+        check_pack(pack, secrets)
+
+
+@pytest.mark.parametrize("row", [0, 17, 299])
+def test_one_planted_record_is_found_since_the_file_is_not_what_the_run_makes(pack, run, data, row):
+    table = read_table(pack / FILES[0])
+    table.loc[row, list(VARIABLES)] = data.loc[row, list(VARIABLES)]
+    write_table(table, pack / FILES[0])
+    with pytest.raises(InputError, match="not what the run makes"):
+        check_made(pack, run, None)
+
+
+def test_rows_put_in_or_left_out_and_another_order_of_columns_are_refused(pack, secrets, data):
+    name = FILES[0]
+    table = read_table(pack / name)
+    for leaked, what in (
+        (pd.concat([table, data[table.columns].head(1)]), "301 rows"),
+        (table.head(299), "299 rows"),
+        (table[table.columns[::-1]], "other columns"),
+    ):
+        write_table(leaked, pack / name)
+        assert_refused(pack, secrets, name, what)
+
+
+def test_no_text_may_list_a_variable_with_or_without_its_codes(secrets, data):
+    income = data["income"].dropna()
+    for listed in (income, income[income > 0]):
+        assert any(
+            "income" in found for found in problems_in_text("\n".join(f"{value:g}x" for value in listed).replace("x", ""), secrets.text)
+        )
+
+
+def test_the_pages_say_what_is_synthetic_and_what_differs(clean):
+    book = pd.read_csv(clean / "codebook.csv").set_index("variable")
+    assert book["status"].to_dict() == {"region": "unaltered", **dict.fromkeys(VARIABLES, "synthesized")}
+    assert "special codes, no amounts: -8" in book.loc["income", "values"]
+    assert "differs by dataset" in book.loc["income", "missing"]
+    assert book.loc["smoke", ["values", "missing"]].tolist() == ["NO; YES", "0"]
+    for page in ("README.md", "how_to_combine.md", "sign_off.md", "data/pairwise/README.txt"):
+        assert "marital, income, smoke, cigs" in (clean / page).read_text(), page
+    assert "No code is given here" in (clean / "how_to_combine.md").read_text()
+
+
+def test_a_codebook_of_codes_by_hand():
+    first = pd.DataFrame({"y": [1.0, 2.0, 3.0, -8.0, np.nan]})
+    second = pd.DataFrame({"y": [1.0, 2.0, 3.0, -8.0, 4.0]})
+    book = codebook([first, second], ["y"], None, {"y": (-8.0, -9.0)}).set_index("variable")
+    assert book.loc["y", "values"] == "90 % of the synthetic amounts lie between 1 and 3.7; special codes, no amounts: -8"
+    assert book.loc["y", "missing"] == "0 to 1, differs by dataset"
+    assert codebook([first, first], ["y"]).loc[0, "missing"] == 1
+
+
+def test_other_data_than_the_run_s_are_refused(run, data):
+    with pytest.raises(InputError):
+        gather_secrets(run, data.assign(income=data["income"] * 2), ["pairwise"])

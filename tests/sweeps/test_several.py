@@ -1,0 +1,95 @@
+"""A sweep over a study of several variables: its cells are those of a run, and blocks that cells share are fitted once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from finished_run import chain_data
+
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import make_study
+from riskweighted.sweeps import chains
+from riskweighted.sweeps.grid import Sweep, expand_grid
+from riskweighted.sweeps.sweep import sweep
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SETTINGS = {
+    "data": {"path": "data.csv"},
+    "scenario": {"known": ["region"], "synthetic": ["smoke", "cigs"], "codes": {"cigs": -8}},
+    "synthesizer": {
+        "name": "sequential",
+        "predictors": ["region", "age"],
+        "variables": {"cigs": {"model": "counts", "when": "smoke == 'YES'", "otherwise": -8}},
+    },
+    "weights": {"schemes": ["unweighted", "pairwise"]},
+    "sampling": {"chains": 2, "draws": 60, "tune": 50},
+    "release": {"L": 2},
+    "evaluation": {"resamples": 10},
+    "seed": 3,
+    "reproducible": True,
+}
+FORMULAS = {"synthesizer.variables.cigs.formula": ["cigs ~ age", "cigs ~ age + region"]}
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """The names of the blocks that are fitted."""
+    names, fit_tasks = [], chains.fit_tasks
+    chains._kept.clear()
+
+    def counted(tasks, *others):
+        names.extend(task.name for task in tasks)
+        return fit_tasks(tasks, *others)
+
+    monkeypatch.setattr(chains, "fit_tasks", counted)
+    return names
+
+
+def test_a_setting_of_one_variable_fits_its_blocks_alone_anew(fitted, tmp_path):
+    plan = Sweep(make_study(SETTINGS, tmp_path), FORMULAS)
+    found = sweep(plan, tmp_path / "out", confidential=chain_data(), workers=1)
+    assert len(found.failures) == 0
+    assert sorted(fitted) == ["cigs"] * 4 + ["smoke"] * 2  # two schemes; two formulas of cigs
+    assert set(found.results["label"]) == {"confidential", "unweighted", "pairwise"}
+
+
+def test_cells_are_what_a_run_gives(tmp_path):
+    changed = {**SETTINGS, "weights": {**SETTINGS["weights"], "match": "joint"}}
+    run = run_study(make_study(changed, tmp_path), tmp_path / "run", confidential=chain_data())
+    plan = Sweep(make_study(SETTINGS, tmp_path), {"weights.match": ["own", "joint"]})
+    results = sweep(plan, tmp_path / "out", confidential=chain_data(), workers=1).results
+    joint = results[results["weights.match"] == "joint"]
+    for key in ("mean-risk", "expected-mean-risk", "whack-a-mole", "two-way-mean"):
+        table = run.evaluation.utility if key == "two-way-mean" else run.evaluation.risk
+        statistic = next(
+            Statistic(key, None, parameter) for parameter in (None, 0.25) if len(by_label(table, Statistic(key, None, parameter)))
+        )
+        mine = joint[joint["key"] == key].set_index("label")["value"].dropna()
+        theirs = by_label(table, statistic).reindex(mine.index)
+        np.testing.assert_allclose(mine, theirs, err_msg=key)
+    own = results[(results["weights.match"] == "own") & (results["label"] == "pairwise")]
+    assert own["mean_weight"].iloc[0] != joint.loc[joint["label"] == "pairwise", "mean_weight"].iloc[0]
+
+
+def test_the_grid_names_settings_of_a_variable(tmp_path):
+    study = make_study(SETTINGS, tmp_path)
+    points = expand_grid(Sweep(study, FORMULAS))
+    formulas = [point.study.synthesizer.settings["variables"]["cigs"]["formula"] for point in points if point.label == "pairwise"]
+    assert formulas == FORMULAS["synthesizer.variables.cigs.formula"]
+    assert all(point.study.synthesizer.settings["variables"]["cigs"]["otherwise"] == -8 for point in points)
+    for name in ("synthesizer.variables.nope.formula", "synthesizer.formula", "synthesizer.settings", "guarantee.epsilon"):
+        with pytest.raises(InputError, match="unknown setting"):
+            Sweep(study, {name: ["x"]})
+    with pytest.raises(InputError, match="no setting 'nope'"):
+        expand_grid(Sweep(study, {"synthesizer.variables.cigs.nope": [1]}))
+
+
+def test_what_the_data_refuse_is_said_before_anything_is_fitted(fitted, tmp_path):
+    plan = Sweep(make_study(SETTINGS, tmp_path), {"synthesizer.predictors": [["age"], ["nope"]]})
+    with pytest.raises(InputError, match=r"at the grid point .*nope"):
+        sweep(plan, tmp_path / "out", confidential=chain_data(), workers=1)
+    assert (fitted, list(tmp_path.iterdir())) == ([], [])
+    one = chain_data().assign(smoke="YES", cigs=lambda d: pd.Series(range(len(d))) % 5)
+    with pytest.raises(InputError, match="'smoke' has one value"):
+        sweep(plan, tmp_path / "out", confidential=one, workers=1)
