@@ -105,7 +105,7 @@ def test_the_rules_hold_in_what_is_drawn():
     frame.loc[5, ["smoker", "cigarettes"]] = ["no", 10]  # breaks the rule
     names = ["marital", "smoker", "cigarettes", "first_job", "retired"]
     chain = rw.load_synthesizer("sequential")(names, predictors=["age"], settings=settings.pop("variables"), **settings)
-    for drawn in rw.fit(chain, frame, random_seed=1, **FEW, engine="direct").synthesize(3, random_seed=2):
+    for drawn in rw.fit(chain, frame, random_seed=1, draws=60, chains=2, engine="direct").synthesize(3, random_seed=2):
         assert ((drawn["cigarettes"] == -8) == (drawn["smoker"] != "yes")).all()
         assert (drawn["first_job"] <= drawn["retired"]).all()
         assert not ((drawn["marital"] == "married") & (drawn["age"] < 16)).any()
