@@ -131,10 +131,8 @@ from .synthesis.design import (
     build_design as build_design,
     response_values as response_values,
 )
-from .synthesis.fitting import (
-    compile_model as compile_model,
-    fit as fit,
-)
+from .synthesis.fit import fit as fit
+from .synthesis.fitting import compile_model as compile_model
 from .synthesis.formulas import response_name as response_name
 from .synthesis.guarantee import (
     Guarantee as Guarantee,

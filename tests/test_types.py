@@ -95,7 +95,7 @@ def test_the_project_passes_mypy_strict(checked):
 def test_documented_calls_are_typed_and_accepted(checked):
     revealed = [line for line in checked[1] if "Revealed type" in line]
     assert len(revealed) == 1
-    assert re.search(r'"def \(synthesizer: .*Synthesizer, .*random_seed: .*\) -> .*Fit"', revealed[0]), revealed
+    assert re.search(r"def \(synthesizer: .*Synthesizer, .*random_seed: .*\) -> .*Fit", revealed[0]), revealed
     assert checked[1] == revealed, "\n".join(checked[1])
 
 

@@ -62,9 +62,9 @@ def places_of(levels: int) -> np.ndarray:
 class Continuation:
     """Of continuation-ratio logits: K - 1 intercepts of going on, then p slopes, and where slopes drift p more.
 
-    The logit of going on from level k is g_k = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1. With R_k
-    the weight that reaches level k the log-likelihood is sum R_(k+1) g_k - R_k log(1 + exp g_k). Designs stand in the order of the
-    highest level that has weight, so that those which reach a level are the first ones.
+    The logit of going on from level k is g_k = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1. With R_k the
+    weight that reaches level k the log-likelihood is sum R_(k+1) g_k - R_k log(1 + exp g_k). Designs stand in the order of the highest
+    level that has weight, so that those which reach a level are the first ones.
 
     Parameters
     ----------

@@ -55,7 +55,8 @@ class Levelled(NamedTuple):
             code = _checked_codes(frame[name], self.levels, "frame", self.kind, "the confidential data lack")
         else:
             code = np.full(len(frame), -1)
-        return Levelled(code, *distinct_rows(raw.columns), self.levels, design, raw, self.kind)
+        # a draw or two are made of it: finding equal rows would take longer than these
+        return Levelled(code, raw.columns, np.arange(len(frame)), self.levels, design, raw, self.kind)
 
 
 def _checked_codes(column: pd.Series, levels: tuple[object, ...], what: str, kind: str, fault: str) -> np.ndarray:

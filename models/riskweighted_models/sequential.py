@@ -25,6 +25,8 @@ _MOST_COUNTS = 40  # different whole numbers that are modelled one by one
 _RECORDS_PER_COUNT = 20
 _FEWEST_AMOUNTS = 20  # different amounts that a model of a continuous variable needs
 _SEVERAL = ("sequential",)
+_ONE_BY_ONE = "continuation-ratio"  # levels one after the other, each with slopes of its own
+_MOST_SOFTMAX = 60  # coefficients that draws about the mode reach under weights, too
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,15 @@ class Sequential:
     """A chain: every variable given the predictors and the variables before it, each by a model that suits its type.
 
     Models, unless a variable names its own: two levels "logistic"; an ordered categorical dtype, or `levels` that are given, "ordinal";
-    other levels "multinomial"; whole numbers of at most 40 different values with 20 records each on average "counts"; numbers with zeros
-    or negative values "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own
-    that follows the predictors ("logistic", one after the other).
+    other levels "multinomial", or where that would have more than 60 coefficients "continuation-ratio": each level but the most frequent
+    one by a logistic model among the records that have none before it, the rarest first, so that the result depends on that order;
+    whole numbers of at most 40 different values with 20 records each on average "counts"; numbers with zeros or negative values
+    "two-part"; other numbers "transformation". A value that is missing, and every special code, has a share of its own that follows the
+    predictors ("logistic", one after the other).
 
     Predictors enter as they suit: levels as dummies, numbers by a natural cubic spline with five knots, or seven from 2,000 amounts (of
     the signed log where the largest hundredth exceeds three medians), missing values and codes by indicators. Where a part has fewer
-    than 10 events per slope, it has none.
+    than 10 events per slope, it has none (3 for a level that is modelled by itself).
 
     Parameters
     ----------
@@ -99,6 +103,11 @@ class Sequential:
         if "formula" in own and split_formula(own["formula"]).response != variable:
             raise InputError(f"{place} its formula must have it on the left, got {split_formula(own['formula']).response!r}")
         if own.get("model") is not None:
+            if own["model"] == _ONE_BY_ONE:
+                unknown = [name for name in own if name not in _OWN]
+                if unknown:
+                    raise InputError(f"{place} model {_ONE_BY_ONE!r} has no setting {listing(unknown)}; valid are {listing(_OWN)}")
+                return
             if own["model"] in _SEVERAL:
                 raise InputError(f"{place} model {own['model']!r} is of several variables; valid is one of a single variable")
             self._make(variable, own["model"], own.get("formula", f"`{variable}` ~ 1"))
@@ -125,6 +134,22 @@ class Sequential:
         """The user's formula for a variable, if any."""
         found: str | None = self._own(variable).get("formula")
         return found
+
+    def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
+        """Unordered levels, the rarest first, where a softmax would have more than 60 coefficients or the settings ask for it."""
+        model = self._own(variable).get("model")
+        if model not in (None, _ONE_BY_ONE):
+            return ()
+        number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        counts = values.value_counts()
+        counts = counts[counts > 0]
+        if number or len(counts) < 3:
+            if model == _ONE_BY_ONE:
+                raise InputError(f"variable {variable!r}: model {_ONE_BY_ONE!r} is of three levels or more, text or categories")
+            return ()
+        if model is None and (self._suited(variable, values) != "multinomial" or (len(counts) - 1) * (1 + predictors) <= _MOST_SOFTMAX):
+            return ()
+        return tuple(sorted(counts.index.tolist(), key=lambda level: (counts[level], str(level))))
 
     def status_model(self, formula: str) -> Synthesizer:
         """The model of a binary status."""

@@ -46,7 +46,7 @@ def group_kind(column: pd.Series, what: str) -> Kind:
     return "numbers"
 
 
-def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool) -> list[np.ndarray]:
+def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool, alone: Sequence[float] = ()) -> list[np.ndarray]:
     """The group of every value, alike in all columns: whole numbers from 1, and 0 where it is missing.
 
     Numbers: a value that at least one in `groups` of the first column's records holds (a spike) is a group of its own; the others are
@@ -60,13 +60,15 @@ def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool) -> 
         The same variable in several files; the first sets the groups of numbers.
     groups : int >= 2
     numeric : bool
+    alone : sequence of float
+        Numbers that are a group each however few hold them, such as special codes.
 
     Returns
     -------
     list of integer arrays, one per column
     """
     if numeric:
-        edges = _edges(_as_floats(columns[0]), groups)
+        edges = _edges(_as_floats(columns[0]), groups, alone)
         return [_between(_as_floats(column), edges) for column in columns]
     first = columns[0].dtype
     declared = list(first.categories) if isinstance(first, pd.CategoricalDtype) else []
@@ -82,10 +84,10 @@ def _as_floats(column: pd.Series) -> np.ndarray:
     return floats
 
 
-def _edges(values: np.ndarray, groups: int) -> np.ndarray:
+def _edges(values: np.ndarray, groups: int, codes: Sequence[float]) -> np.ndarray:
     """Upper ends of the groups but the last; a spike's group lies between the number just below it and itself."""
     present, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    spike = counts * groups >= counts.sum()
+    spike = (counts * groups >= counts.sum()) | np.isin(present, codes)
     if (~spike).sum() <= groups:
         spike[:] = True
     alone, rest = present[spike], np.repeat(present[~spike], counts[~spike])

@@ -41,7 +41,7 @@ from riskweighted.utility.regression import Regression, checked_regression, coef
 from riskweighted.utility.regressions import checked_analyses
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.risk.expected import AnyFit
 
 __all__ = ["Evaluation", "evaluate", "evaluate_world"]
 
@@ -97,7 +97,7 @@ def evaluate(
     level: float = EvaluationSettings.level,
     threshold: float = EvaluationSettings.threshold,
     increase: float = EvaluationSettings.increase,
-    fits: Mapping[str, "Fit"] | None = None,
+    fits: Mapping[str, "AnyFit"] | None = None,
     risk_draws: int | None = EvaluationSettings.risk_draws,
     cluster: str | None = EvaluationSettings.cluster,
     unaltered: Sequence[str] | None = None,
@@ -124,7 +124,7 @@ def evaluate(
     unaltered : sequence of str, optional
         Columns that are not synthesized, whose tables with the synthesized variables are compared where these are two or more; by default
         the known variables.
-    fits : mapping of label to Fit, optional
+    fits : mapping of label to Fit or ChainFit, optional
         The fits that labels of `synthetic` were drawn from.
     random_seed : int, optional
         For the bootstrap and the expected risk.

@@ -16,7 +16,7 @@ from riskweighted.risk.chance import expected_over, expected_whacked
 from riskweighted.risk.expected import ExpectedRisk, expected_risk, isolated_records, top_values
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.risk.expected import AnyFit, Precision
 
 __all__ = [
     "RISES",
@@ -50,7 +50,7 @@ class Mechanism:
 
 
 def find_mechanism(
-    label: str, fit: "Fit", world: World, settings: EvaluationSettings, random_seed: int | None, precision: float | None = None
+    label: str, fit: "AnyFit", world: World, settings: EvaluationSettings, random_seed: int | None, precision: "Precision" = None
 ) -> Mechanism:
     """Both of the fit under a label, in one walk over its draws; `precision`: of the released values."""
     seed = expected_seed(random_seed, label)
@@ -186,10 +186,10 @@ def influence_rows(label: str, mechanism: Mechanism, groups: Groups, cluster: st
         yield measured(label, Statistic(key), float(value), Statistic(key).define(draws=str(mechanism.risk.draws), cluster=str(cluster)))
 
 
-def check_fits(fits: Mapping[str, "Fit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:
+def check_fits(fits: Mapping[str, "AnyFit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:
     """Refuse fits of labels that the synthetic data does not have, or of other data."""
-    if not isinstance(fits, Mapping) or not all(hasattr(fit, "posterior") for fit in fits.values()):
-        raise InputError("fits must be a mapping of label to Fit")
+    if not isinstance(fits, Mapping) or not all(hasattr(fit, "contributions") for fit in fits.values()):
+        raise InputError("fits must be a mapping of label to Fit, or to ChainFit")
     unknown = [label for label in fits if label not in labels]
     if unknown:
         raise InputError(f"fits names {listing(unknown)}, which the synthetic data does not hold; valid are {listing(labels)}")

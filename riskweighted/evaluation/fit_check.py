@@ -15,6 +15,7 @@ from riskweighted.evaluation.fit_pit import pit_rows
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.synthesis.contract import refuse_chain
 from riskweighted.synthesis.drawing import draw_values, spread_draws
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import Fit
@@ -108,6 +109,7 @@ def check_fit(
     does. The row of the largest value is judged by its effect alone. The model fits if every row does; the effect of its row is the
     largest ratio of effect and threshold among the rows that misfit, or among all if none does.
     """
+    refuse_chain(fit.synthesizer, "check_fit")
     if fit.keeps_true_values:
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)

@@ -52,13 +52,14 @@ def several_utility_rows(label: str, world: World, frames: Sequence[pd.DataFrame
     if label == CONFIDENTIAL:
         return
     synthetic = list(world.scenario.synthetic)
+    special = {name: world.scenario.codes_of(name) for name in world.numeric}
     confidential, datasets = _files(world, frames, [*synthetic, *unaltered])
-    one = table_utility(confidential, datasets, synthetic, 1)["s_pmse"].to_numpy()
+    one = table_utility(confidential, datasets, synthetic, 1, special=special)["s_pmse"].to_numpy()
     names = [*synthetic, *unaltered]
-    two = table_utility(confidential, datasets, names, 2, synthesized=synthetic)["s_pmse"].to_numpy()
+    two = table_utility(confidential, datasets, names, 2, synthesized=synthetic, special=special)["s_pmse"].to_numpy()
     # The pairs stand in the order of table_utility: combinations of the names, those of unaltered columns alone left out.
     pairs = [(a, b) for place, a in enumerate(synthetic) for b in names[place + 1 :]]
-    ratios = np.array([found.ratio for found in file_propensity(confidential, datasets, names, synthetic)])
+    ratios = np.array([found.ratio for found in file_propensity(confidential, datasets, names, synthetic, special)])
     values = {Statistic("one-way-table", name): value for name, value in zip(synthetic, one, strict=True)}
     values |= {Statistic("two-way-table", a, term=b): value for (a, b), value in zip(pairs, two, strict=True)}
     values |= {

@@ -65,7 +65,7 @@ def plot_convergence(
         rows of one label of ``tables/convergence.csv``). The log pseudo-likelihood is not stored, so a Dataset gives it
         no ranks.
     most : int
-        Rows shown at most, those of largest R-hat.
+        Rows shown at most, those of largest R-hat; of a fit without chains, which has none, those of least bulk ESS.
     bins : int
         Bins of the ranks.
     ax : Axes, optional
@@ -83,7 +83,9 @@ def plot_convergence(
     """
     check_count(most, "most")
     posterior, table = _posterior_and_table(fitted, diagnostics)
-    ordered = table.sort_values("r_hat", ascending=False, kind="stable", na_position="first").head(most)
+    directly = "engine" in table and bool((table["engine"] == DIRECT).all())
+    by = {"by": "ess_bulk", "ascending": True} if directly else {"by": "r_hat", "ascending": False}
+    ordered = table.sort_values(**by, kind="stable", na_position="first" if directly else "last").head(most)
     ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
     ax = new_axes(ax, figsize, (8.0, 1.4 + 0.95 * len(ordered)))
     highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])
@@ -96,9 +98,13 @@ def plot_convergence(
     ax.set(xlim=(0, 1), ylim=(len(ordered) + 0.05, -0.1))
     ax.set_xticks([0, 0.5, 1], ["lowest", "", "highest"])
     chains = f"{posterior.sizes['chain']} chains of {draws} draws; {int(table['divergences'].max())} divergences."
-    if "engine" in table and (table["engine"] == DIRECT).all():
+    if directly:
         chains = f"{posterior.sizes['chain'] * draws} draws by importance, in {posterior.sizes['chain']} parts; no chains."
-    more = f"The {len(ordered)} of {len(table)} quantities of largest R-hat." if len(ordered) < len(table) else ""
+    more = (
+        f"The {len(ordered)} of {len(table)} quantities of {'least bulk ESS' if directly else 'largest R-hat'}."
+        if len(ordered) < len(table)
+        else ""
+    )
     add_note(
         ax,
         more,
@@ -133,13 +139,13 @@ def _posterior_and_table(fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame |
 
 def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bins: int) -> np.ndarray | None:
     """Rank histogram of a quantity, named as in the diagnostics: "mean", "slope[2]"; None where its draws are not stored."""
-    name, _, place = quantity.partition("[")
+    name, _, place = quantity.rpartition("[") if quantity.endswith("]") else (quantity, "", "")
     if name in posterior:
         indices: tuple[Any, ...] = tuple(int(number) for number in place.rstrip("]").split(",") if number)
         values = posterior[name].transpose("chain", "draw", ...).values
         if len(indices) == values.ndim - 2 and all(index < size for index, size in zip(indices, values.shape[2:], strict=True)):
             return rank_histogram(values[:, :, *indices], bins)
-    if quantity != _LIKELIHOOD:
+    if quantity.rpartition(": ")[2] != _LIKELIHOOD:  # that of a block of a chain stands after its name
         raise InputError(f"the posterior has no quantity {quantity!r}, which the diagnostics name")
     if isinstance(fitted, xr.Dataset):
         return None

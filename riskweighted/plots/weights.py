@@ -76,7 +76,8 @@ def plot_weights(
     ax.locator_params(axis="x", nbins=6)
     ax.set_ylim(-0.03, 1.03)
     bins = "" if minimum_count is None else f"Bins hold {minimum_count} records or more; the outer two are open-ended."
-    add_note(ax, f"{len(x):,} records; a lower weight protects more.", bins)
+    counted = f"{len(x):,} records; a" if minimum_count is None else "A"  # how many have an amount may be too few to tell from all
+    add_note(ax, f"{counted} lower weight protects more.", bins)
     add_legend(ax, "beside", markerscale=2.5 if minimum_count is None else 1)
     for handle in ax.get_legend().legend_handles:  # type: ignore[union-attr]
         handle.set_alpha(1)  # type: ignore[union-attr]

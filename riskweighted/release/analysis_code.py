@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from riskweighted.common.text import escape_markdown, plain
 from riskweighted.evaluation.tables import Statistic, rows_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.formulas import split_formula
+from riskweighted.synthesis.formulas import response_name, split_formula
 
 __all__ = ["Analysis", "Predictor", "combining_code", "find_analysis", "render"]
 
@@ -69,36 +69,51 @@ class Analysis:
 def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
     """The published interval that code can reproduce; none where there is one dataset, or neither a regression nor a mean.
 
-    That is the regression coefficient, by Reiter's rule, where the regression has main effects of released numbers and categories only;
-    else the mean, whose published interval is a bootstrap.
+    That is the regression coefficient, by Reiter's rule, where the regression has main effects of released numbers and categories only,
+    none of which is missing or a special code in any dataset; else, where one variable is synthesized, its mean, whose published interval
+    is a bootstrap.
     """
-    settings, target = run.study.evaluation, run.study.target
+    settings, variables = run.study.evaluation, run.study.variables
     if run.study.release.L < 2:
         return None
     table = run.tables["utility"]
     rows = table[table["label"] == scheme]
-    design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme][0])
+    design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme], _codes(run))
     if design is None:
-        means = rows_of(rows, Statistic("mean", target))
-        if means.empty:  # of levels
+        means = rows_of(rows, Statistic("mean", variables[0]))
+        if len(variables) > 1 or means.empty or not _complete(run.synthetic[scheme], variables, _codes(run)):  # of levels, or of some
             return None
         row = means.iloc[0]
-        return Analysis(f"mean of {target}", target, (), 0, settings.level, _published(row), False)
+        return Analysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False)
     names, predictors = design
     row = rows[(rows["key"] == "coefficient") & (rows["term"] == settings.coefficient)].iloc[0]
     what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
     return Analysis(plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True)
 
 
+def _codes(run: FinishedRun) -> Mapping[str, tuple[float, ...]]:
+    return {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
+
+
 def _published(row: pd.Series) -> tuple[float, float, float]:
     return float(row["value"]), float(row["lower"]), float(row["upper"])
 
 
-def _main_effects(formula: str, frame: pd.DataFrame) -> tuple[list[str | None], tuple[Predictor, ...]] | None:
+def _complete(frames: Sequence[pd.DataFrame], names: Iterable[str], codes: Mapping[str, tuple[float, ...]]) -> bool:
+    """Whether no value of these columns is missing or a special code in any dataset."""
+    return not any((frame[name].isna() | frame[name].isin(list(codes.get(name, ())))).any() for frame in frames for name in names)
+
+
+def _main_effects(
+    formula: str, frames: Sequence[pd.DataFrame], codes: Mapping[str, tuple[float, ...]]
+) -> tuple[list[str | None], tuple[Predictor, ...]] | None:
     """Names of the design's columns and what each is; None where one is not released, or is no number and no level of a category."""
-    if not set(split_formula(formula).names) <= set(frame.columns):
+    used, frame = {response_name(formula), *split_formula(formula).names}, frames[0]
+    if not used <= set(frame.columns) or not _complete(frames, used, codes):
         return None
-    names = [str(name) for name in build_design(formula, frame).spec.column_names if name != "Intercept"]
+    names, *others = ([str(name) for name in build_design(formula, one).spec.column_names if name != "Intercept"] for one in frames)
+    if any(other != names for other in others):  # a level that a dataset lacks
+        return None
     predictors = [_predictor(name, frame) for name in names]
     found = tuple(predictor for predictor in predictors if predictor is not None)
     return (list(names), found) if len(found) == len(names) else None

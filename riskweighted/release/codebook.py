@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_markdown, for_spreadsheet
+from riskweighted.intruder.statuses import MISSING, find_statuses, status_name
 
 __all__ = ["codebook", "codebook_markdown", "own_value_for_each", "parse_units"]
 
@@ -22,7 +24,12 @@ def parse_units(pairs: Sequence[str]) -> dict[str, str]:
     return {name.strip(): unit.strip() for name, unit in (pair.split("=", 1) for pair in pairs)}
 
 
-def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units: Mapping[str, str] | None = None) -> pd.DataFrame:
+def codebook(
+    datasets: Sequence[pd.DataFrame],
+    synthesized: Sequence[str],
+    units: Mapping[str, str] | None = None,
+    codes: Mapping[str, Sequence[float]] | None = None,
+) -> pd.DataFrame:
     """Describe every variable of the released datasets.
 
     Parameters
@@ -32,10 +39,13 @@ def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units
     synthesized : sequence of str
         Variables that differ between the datasets. Of numbers the middle 90 % of the synthetic values is given, and no extreme.
     units : mapping of variable to unit, optional
+    codes : mapping of variable to its special codes, optional
+        Numbers that are no amounts.
 
     Returns
     -------
-    DataFrame: variable, type, status (synthesized or unaltered), values, missing (records), unit. An apostrophe stands before text
+    DataFrame: variable, type, status (synthesized or unaltered), values, missing (records; from the least to
+    the most where datasets differ), unit. An apostrophe stands before text
     that a spreadsheet would run as a formula.
     """
     units = dict(units or {})
@@ -50,8 +60,8 @@ def codebook(datasets: Sequence[pd.DataFrame], synthesized: Sequence[str], units
                 "variable": str(name),
                 "type": _type(pooled),
                 "status": "synthesized" if name in synthesized else "unaltered",
-                "values": _middle(pooled) if name in synthesized else _values(pooled),
-                "missing": int(datasets[0][name].isna().sum()),
+                "values": _middle(pooled, (codes or {}).get(str(name), ())) if name in synthesized else _values(pooled),
+                "missing": _missing([frame[name] for frame in (datasets if name in synthesized else datasets[:1])]),
                 "unit": units.get(str(name), ""),
             }
         )
@@ -70,11 +80,21 @@ def _type(column: pd.Series) -> str:
     return "date" if pd.api.types.is_datetime64_any_dtype(column.dtype) else "text"
 
 
-def _middle(column: pd.Series) -> str:
+def _missing(columns: Sequence[pd.Series]) -> int | str:
+    """How many records have no value; from the least to the most where datasets differ."""
+    counts = [int(column.isna().sum()) for column in columns]
+    return counts[0] if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}, differs by dataset"
+
+
+def _middle(column: pd.Series, codes: Sequence[float]) -> str:
+    """Of numbers the middle of the amounts, and the special codes among them."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return _values(column)
-    low, high = column.quantile([0.05, 0.95])
-    return f"90 % of the synthetic values lie between {low:.3g} and {high:.3g}"
+    found = find_statuses(column, codes)
+    low, high = np.quantile(found.amounts, [0.05, 0.95]) if found.is_amount.any() else (np.nan, np.nan)
+    held = [status_name(status, codes) for status in found.present if status != MISSING]
+    special = f"; special codes, no amounts: {', '.join(held)}" if held else ""
+    return f"90 % of the synthetic {'amounts' if held else 'values'} lie between {low:.3g} and {high:.3g}{special}"
 
 
 def _values(column: pd.Series) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,13 +39,14 @@ class Contents:
             raise InputError(f"the unit of {listing(long)} is longer than {_LONGEST_UNIT} characters")
 
     @property
-    def target(self) -> str:
-        return self.run.study.target
+    def variables(self) -> tuple[str, ...]:
+        """The synthesized ones."""
+        return self.run.study.variables
 
     def facts(self) -> dict[str, object]:
         """What several pages say."""
         return {
-            "target": self.target,
+            "variables": self.variables,
             "schemes": self.schemes,
             "count": self.run.study.release.L,
             "records": self.run.manifest["input"]["records"],
@@ -58,14 +59,14 @@ def write_pack(contents: Contents, folder: Path) -> None:
     files = {scheme: _write_datasets(contents, scheme, folder) for scheme in contents.schemes}
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
-    book = codebook(datasets, [contents.target], contents.units).assign(precision=lambda table: _precisions(table, run))
+    book = codebook(datasets, contents.variables, contents.units, _codes(run)).assign(precision=lambda table: _precisions(table, run))
     write_table(book, folder / "codebook.csv")
     write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
-    unaltered = [str(name) for name in datasets[0] if name != contents.target]
-    own = [str(name) for name in datasets[0] if name != contents.target and own_value_for_each(datasets[0][name])]
+    unaltered = [str(name) for name in datasets[0] if name not in contents.variables]
+    own = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
     source = file_hash(run.folder / "manifest.json")
     facts |= _exposure(run) | {"unaltered": unaltered}
     made_by = run.manifest["versions"]["riskweighted"]
@@ -96,6 +97,12 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path) -> dict[str, 
             write_table(frame, folder / paths[-1], label=f"{_LABEL} {number} of {len(frames)}")
     write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
     return files
+
+
+def _codes(run: FinishedRun) -> dict[str, tuple[float, ...]]:
+    """The special codes of each synthesized variable."""
+    scenario = run.study.evaluating_scenario()
+    return {name: scenario.codes_of(name) for name in scenario.codes}
 
 
 def _precisions(table: pd.DataFrame, run: FinishedRun) -> list[str]:
@@ -130,6 +137,11 @@ def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]
     return bool(codes)
 
 
+def _columns(names: Sequence[str]) -> str:
+    """The subject of a sentence."""
+    return f"the column {names[0]} is" if len(names) == 1 else f"the columns {', '.join(names)} are"
+
+
 def _write_manifest(contents: Contents, source: str, folder: Path) -> None:
     """SHA-256 of every other file, versions and settings; of the confidential data the file's name only."""
     settings = json.loads(json.dumps(contents.run.manifest["settings"]))
@@ -137,12 +149,12 @@ def _write_manifest(contents: Contents, source: str, folder: Path) -> None:
         settings["data"]["path"] = re.split(r"[/\\]", settings["data"]["path"])[-1]
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     manifest = {
-        "what": f"{_LABEL}: the column {contents.target} is drawn from a model",
+        "what": f"{_LABEL}: {_columns(contents.variables)} drawn from a model",
         "schemes": list(contents.schemes),
         "formats": list(contents.formats),
         "units": dict(contents.units),
         "precision": contents.run.manifest["precision"],
-        "synthesized": [contents.target],
+        "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,
         "records": contents.run.manifest["input"]["records"],
         "settings": settings,

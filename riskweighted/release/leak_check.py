@@ -5,8 +5,9 @@ Refused is
 - a file that no pattern of `ALLOWED` names, a link, and a file whose content is not what its name says; a file of
   parquet, Stata, SPSS or SAS must be, byte for byte, what its table and its label make, so that nothing else hides in it;
 - a dataset with other columns than the released ones, other rows than the data, or unaltered columns that are not the data's own;
-- a synthesized column that is nearer to the confidential one than chance allows (`riskweighted.release.nearness`), that has more digits
-  than the stated precision, or that equals weights or risks of records, or orders the records as they do;
+- a synthesized column that is nearer to the confidential one than chance allows (`riskweighted.release.nearness`), in its amounts or
+  levels, or in where it is missing or holds a special code; that has more digits than the stated precision, or that equals weights or
+  risks of records, or orders the records as they do; whole records that are repeated;
 - in every other file and in column names, what `riskweighted.release.leak_text` finds;
 - any file that is not, byte for byte, what the run makes (`riskweighted.release.remade`).
 
@@ -16,8 +17,8 @@ that draws meet them anyway, and what the posterior itself gives away; risk meas
 
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +27,12 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.data.io import read_label, read_table, write_table
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
-from riskweighted.release.nearness import Chance, chance_of, equal_rows, find_nearness
+from riskweighted.release.nearness import Chance, equal_rows, find_nearness
 from riskweighted.release.remade import check_made, refusal
+from riskweighted.release.sensitive import Sensitive, find_sensitive, same_records
 from riskweighted.risk.copies import order_alike
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.categories import categories_of, codes_in, target_numbers
-from riskweighted.synthesis.posterior import prepare_model
-from riskweighted.synthesis.precision import find_precision, round_to
+from riskweighted.synthesis.precision import round_to
 
 __all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secrets"]
 
@@ -49,7 +49,6 @@ ALLOWED = (
     rf"data/(?P<scheme>{_SCHEME})/synthetic_(?P=scheme)_\d+\.(csv|parquet|dta|sav|xpt)",
 )
 _SAME_ORDER = 0.999
-_FRESH = 20  # datasets drawn to see what chance gives
 
 
 @dataclass(frozen=True)
@@ -59,32 +58,26 @@ class Secrets:
     Attributes
     ----------
     confidential : DataFrame (n, columns)
-    target : str
-        The synthesized variable.
+    variables : tuple of Sensitive
+        The synthesized ones, each with what chance gives.
+    most_records : mapping of scheme to float
+        How many rows may repeat the confidential values of all variables; of the schemes that may be in the pack.
     per_record : DataFrame (n, columns)
         Weights and risks that differ between records.
-    chance : dict of str to Chance
-        By scheme.
     text : TextSecrets
-    precision : float or None
-        Of the released values; None: 7 significant digits.
     run : FinishedRun
         What the files of a pack must have been made from.
     report : callable or None
         What makes its report; None: unknown, so the report need only be the one that the manifest names.
-    levels : tuple or None
-        Of a categorical target, whose values are compared by their codes.
     """
 
     confidential: pd.DataFrame
-    target: str
+    variables: tuple[Sensitive, ...]
+    most_records: Mapping[str, float]
     per_record: pd.DataFrame
-    chance: Mapping[str, Chance]
     text: TextSecrets
-    precision: float | None
     run: FinishedRun = field(repr=False)
     report: Callable[[FinishedRun], str] | None = field(default=None, repr=False)
-    levels: tuple[object, ...] | None = None
 
 
 def gather_secrets(
@@ -97,27 +90,18 @@ def gather_secrets(
     InputError
         If the data is not the one that the run was made from.
     """
-    model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
-    target, posteriors = run.study.target, run.posteriors
+    schemes = tuple(schemes)
+    variables, most_records = find_sensitive(run, confidential, schemes)
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
     tables |= {f"expected risks {name}": column for name, column in run.expected.items()}
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
-    levels, values = categories_of(model.synthesizer, model.prepared), target_numbers(model.synthesizer, model.prepared, confidential)
-    given, precision, chance = run.study.guarantee, run.study.release.precision_of(target), {}
-    if levels is None and precision is None:
-        precision = find_precision(confidential[target]) if given is None else 1.0  # of whole numbers, which alone need not state one
-    for scheme in schemes:
-        alpha = pd.Series(run.weights[scheme].to_numpy(dtype=float), confidential.index)
-        fitted = model.load(run.posterior_path(scheme), alpha, guarantee=given, L=run.study.release.L)
-        fitted = replace(fitted, censoring=None)  # these datasets do not leave, so that no guarantee limits their number
-        fresh = fitted.synthesize(_FRESH, random_seed=run.streams.seed_for("leak check", scheme), precision=precision)
-        chance[scheme] = chance_of([fitted.numbers(frame) for frame in fresh], values, 1.0 if levels is not None else precision)
-    draws = [variable.to_numpy().ravel() for fit in posteriors.values() for variable in fit.values() if "draw" in variable.dims]
+    draws = [variable.to_numpy().ravel() for fit in run.posteriors.values() for variable in fit.values() if "draw" in variable.dims]
     published = [table.select_dtypes("number").to_numpy(dtype=float).ravel() for table in run.tables.values()]
-    text = make_text_secrets({target: values}, varying, np.concatenate(draws), np.concatenate(published))
+    sensitive = {name: column for one in variables for name, column in one.texts().items()}
+    text = make_text_secrets(sensitive, varying, np.concatenate(draws), np.concatenate(published))
     released = confidential[run.study.released(confidential)]
-    return Secrets(released, target, pd.DataFrame(varying), chance, text, 1.0 if levels is not None else precision, run, report, levels)
+    return Secrets(released, variables, most_records, pd.DataFrame(varying), text, run, report)
 
 
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
@@ -131,8 +115,8 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame: one row per dataset file, with the rows that equal the confidential value, the number expected by chance
-    and the most allowed. For the agency; not part of the pack.
+    DataFrame: one row per dataset file and synthesized variable, with the rows that equal the confidential value, the number expected
+    by chance and the most allowed. For the agency; not part of the pack.
 
     Raises
     ------
@@ -150,10 +134,10 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
         scheme = match.groupdict().get("scheme")
         if scheme is None or path.name == "README.txt":
             _check_text(path, name, secrets)
-        elif scheme not in secrets.chance:
+        elif scheme not in secrets.most_records:
             raise refusal(name, "a dataset of a scheme that is not released")
         else:
-            rows.append({"file": name, **_check_dataset(path, name, secrets, secrets.chance[scheme])})
+            rows += [{"file": name, **found} for found in _check_dataset(path, name, secrets, scheme)]
     check_made(folder, secrets.run, secrets.report)
     return pd.DataFrame(rows)
 
@@ -170,8 +154,8 @@ def _check_text(path: Path, name: str, secrets: Secrets) -> None:
         raise refusal(name, "; ".join(found))
 
 
-def _check_dataset(path: Path, name: str, secrets: Secrets, chance: Chance) -> dict[str, float]:
-    """One dataset: that it is only a table, that of the data, and how near its synthesized column is."""
+def _check_dataset(path: Path, name: str, secrets: Secrets, scheme: str) -> list[dict[str, object]]:
+    """One dataset: that it is only a table, that of the data, and how near its synthesized columns are."""
     try:
         table = read_table(path)
     except InputError as error:
@@ -186,26 +170,31 @@ def _check_dataset(path: Path, name: str, secrets: Secrets, chance: Chance) -> d
     found = problems_in_text("\n".join([*table.columns, read_label(path)]), secrets.text)
     if found:
         raise refusal(name, "; ".join(found))
-    differing = [column for column in own if column != secrets.target and not _same_column(table[str(column)], own[column])]
+    synthesized = [one.name for one in secrets.variables]
+    differing = [column for column in own if column not in synthesized and not _same_column(table[str(column)], own[column])]
     if differing:
         raise refusal(name, f"unaltered columns that are not those of the data: {listing(differing)}")
-    return _check_synthesized(table[secrets.target], name, secrets, chance)
+    rows = [_check_variable(table[one.name], name, secrets, one, scheme) for one in secrets.variables]
+    whole = same_records(secrets.variables, table)
+    if whole > secrets.most_records[scheme]:
+        raise refusal(name, f"the confidential values of all synthesized columns in {whole} rows; chance gives fewer")
+    return rows
 
 
-def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: Chance) -> dict[str, float]:
-    if secrets.levels is not None:
-        drawn = _codes(column, secrets.levels)
-        if (drawn < 0).any():
-            raise refusal(name, f"values of {secrets.target!r} that are missing or no levels of it")
-    elif not pd.api.types.is_numeric_dtype(column.dtype) or (column.isna().any() and not secrets.confidential[secrets.target].isna().any()):
-        raise refusal(name, f"values of {secrets.target!r} that are missing or no numbers")
-    else:
-        drawn = column.to_numpy(dtype=float, na_value=np.nan)
-    half = secrets.confidential[secrets.target].dtype == np.float32
-    found = check_synthesized(drawn, chance, secrets.precision, secrets.per_record, resolution=1e-6 if half else 1e-12)
+def _check_variable(column: pd.Series, name: str, secrets: Secrets, variable: Sensitive, scheme: str) -> dict[str, object]:
+    """Hold one synthesized column of a file to what chance gives: amounts or levels, then statuses."""
+    try:
+        drawn = variable.numbers(column)
+    except InputError as error:
+        raise refusal(name, str(error)) from None
+    chance, half = variable.chance[scheme], variable.confidential.dtype == np.float32
+    found = check_synthesized(drawn, chance, variable.unit, secrets.per_record, resolution=1e-6 if half else 1e-12)
+    if variable.levels is None and not found:
+        found = [f"as missing values and special codes {what}" for what in _status_found(variable.status(column), variable, scheme)]
     if found:
-        raise refusal(name, f"in the column {secrets.target!r} {'; '.join(found)}")
+        raise refusal(name, f"in the column {variable.name!r} {'; '.join(found)}")
     return {
+        "variable": variable.name,
         "rows": len(drawn),
         "equal to the confidential value": int(equal_rows(drawn, chance.values).sum()),
         "expected by chance": chance.equal,
@@ -213,10 +202,11 @@ def _check_synthesized(column: pd.Series, name: str, secrets: Secrets, chance: C
     }
 
 
-def _codes(column: pd.Series, levels: Sequence[object]) -> np.ndarray:
-    """Codes (n,) of a column read from a file, where levels may have become text or numbers; -1 for what is no level."""
-    code = codes_in(column, levels)
-    return (codes_in(column.astype(str), [str(level) for level in levels]) if (code < 0).any() else code).astype(float)
+def _status_found(status: np.ndarray, variable: Sensitive, scheme: str) -> list[str]:
+    """What the statuses (n,) of a number give away; where neither the data nor fresh draws have any, there must be none."""
+    if scheme in variable.statuses:
+        return list(find_nearness(status, variable.statuses[scheme]))
+    return ["that neither the data nor the model have"] if status.any() else []
 
 
 def check_synthesized(
@@ -229,7 +219,9 @@ def check_synthesized(
         found.append(f"more digits than its precision in {int(finer.sum())} rows")
     for other, numbers in per_record.items():
         theirs = numbers.to_numpy(dtype=float)
-        alike = equal_rows(drawn, theirs).mean() > 0.5 and len(np.unique(theirs)) >= 5
+        levels, counts = np.unique(theirs, return_counts=True)
+        usual = theirs == levels[counts.argmax()]  # such as a risk of 0, which any zero equals
+        alike = len(levels) >= 5 and equal_rows(drawn, theirs)[~usual].mean() > 0.5
         if alike or order_alike(drawn, theirs) >= _SAME_ORDER:
             found.append(f"{other} of the records")
     return found

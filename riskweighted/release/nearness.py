@@ -23,7 +23,7 @@ from scipy import stats
 
 from riskweighted.risk.copies import order_alike
 
-__all__ = ["Chance", "chance_of", "equal_rows", "find_nearness"]
+__all__ = ["Chance", "chance_of", "equal_rows", "find_nearness", "most_by_chance"]
 
 FACTORS = (1, -1, 10, 0.1, 100, 0.01, 1000, 0.001, 12, 1 / 12, 52, 1 / 52)
 _FINE, _WIDE = (1e-6, 1e-5, 1e-4), (1e-3, 1e-2, 3e-2)
@@ -105,7 +105,7 @@ class Chance:
             for tolerance in (*_FINE, *_WIDE):
                 fresh = self.near(self.fresh, factor, tolerance)
                 compared, expected = (~self.rare, self.probability(factor, tolerance)) if tolerance in _FINE else (every, None)
-                most = _most(fresh[:, compared].sum(axis=1))
+                most = most_by_chance(fresh[:, compared].sum(axis=1), int(compared.sum()))
                 found.append(_Rung(factor, tolerance, compared, most, float(fresh.sum(axis=1).mean()), expected))
         return found
 
@@ -163,7 +163,7 @@ class Chance:
 
     @cached_property
     def most_equal(self) -> float:
-        return _most(np.array([equal_rows(drawn, self.values).sum() for drawn in self.fresh]))
+        return most_by_chance(np.array([equal_rows(drawn, self.values).sum() for drawn in self.fresh]), len(self.values))
 
 
 def chance_of(fresh: Sequence[np.ndarray], values: np.ndarray, unit: float | None = None) -> Chance:
@@ -188,9 +188,10 @@ def equal_rows(drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
     return equal
 
 
-def _most(counts: np.ndarray) -> float:
-    """The largest count that fresh ones explain."""
-    return float(counts.mean() + _SPREADS * max(counts.std(ddof=1), np.sqrt(counts.mean())) + 3)
+def most_by_chance(counts: np.ndarray, records: float = np.inf) -> float:
+    """The largest count, of so many records, that fresh ones explain; a share of them spreads as a binomial."""
+    mean = float(counts.mean())
+    return float(mean + _SPREADS * max(counts.std(ddof=1), np.sqrt(mean * max(1 - mean / max(records, 1), 0.0))) + 3)
 
 
 def find_nearness(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
@@ -213,7 +214,7 @@ def find_nearness(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
 def _same_gaps(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Values that are missing in the very rows where the confidential ones are."""
     both = int((np.isnan(drawn) & np.isnan(chance.values)).sum())
-    if both > _most(chance.gaps):
+    if both > most_by_chance(chance.gaps, int(np.isnan(chance.values).sum())):
         yield f"values missing where the confidential ones are in {both} rows; chance gives {chance.gaps.mean():.1f}"
 
 
@@ -268,7 +269,7 @@ def _other_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Confidential values in other rows."""
     for factor, fresh in chance.in_common:
         found = _in_common(drawn, factor * chance.values)
-        if found > _most(fresh):
+        if found > most_by_chance(fresh):
             times = "" if factor == 1 else f" times {factor:g}"
             yield f"{found} confidential values{times}, in other rows; chance gives {fresh.mean():.1f}"
             return
@@ -302,6 +303,6 @@ def _too_alike(found: float, fresh: np.ndarray, n: int) -> bool:
 def _low_digits(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Digits below a power of ten that order the records, or are those of the confidential values."""
     for modulus, alike, same in chance.digits:
-        if _too_alike(chance.digits_alike(drawn, modulus), alike, len(drawn)) or chance.digits_same(drawn, modulus) > _most(same):
+        if _too_alike(chance.digits_alike(drawn, modulus), alike, len(drawn)) or chance.digits_same(drawn, modulus) > most_by_chance(same):
             yield f"digits below {modulus:g} that tell the confidential values"
             return

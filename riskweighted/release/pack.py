@@ -31,8 +31,8 @@ class ReleasePack:
     ----------
     folder : Path
     check : DataFrame
-        One row per dataset file: rows that equal the confidential value, the number expected by chance, the most allowed.
-        For the agency; it is not in the pack.
+        One row per dataset file and synthesized variable: rows that equal the confidential value, the number expected by chance, the
+        most allowed. For the agency; it is not in the pack.
     """
 
     folder: Path
@@ -85,7 +85,8 @@ def release_run(
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         contents = Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), report)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        refuse_copies(data, contents.target, finished.study.unaltered(data))
+        for variable in contents.variables:
+            refuse_copies(data, variable, finished.study.unaltered(data))
         secrets = gather_secrets(finished, data, contents.schemes, report)
         write_pack(contents, working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets))

@@ -27,8 +27,8 @@ def about_section(source: Source) -> Section:
     known = ", ".join(scenario.known) or "nothing"
     unaltered = ", ".join(dict.fromkeys([*scenario.known, *study.release.columns])) or "no variable"
     paragraphs = [
-        f"{view.records} records. The variable {source.target} was replaced by draws from a model ({study.synthesizer.name}), "
-        f"{study.release.L} synthetic datasets for each weighting scheme. Beside it leave unaltered: {unaltered}; nothing else does.",
+        f"{view.records} records. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each weighting "
+        f"scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
         f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. {ball_rule(scenario)}",
         "A scheme with weights below 1 tells the model less about records that stand out. What it gains is lower risk of these "
         "records; what it costs is utility.",
@@ -58,6 +58,16 @@ def about_section(source: Source) -> Section:
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )
     return Section("about", "What this is", tuple(map(plain, paragraphs)), blocks)
+
+
+def _replaced(source: Source) -> str:
+    """Which variables were replaced, and how."""
+    first, *others = source.variables
+    if not others:
+        return f"The variable {first} was replaced by draws from a model"
+    codes = ", ".join(f"{code:g} of {name}" for name in source.variables for code in source.codes(name))
+    apart = f"Missing values and special codes ({codes}) are no amounts; they are drawn too, and shown apart. " if codes else ""
+    return f"{apart}The variables {', '.join(source.variables)} were replaced by draws from models, one after the other"
 
 
 def _survey(source: Source) -> list[str]:

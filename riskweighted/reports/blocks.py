@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.text import plain
 
-__all__ = ["Column", "DataTable", "Figure", "Section", "Term", "make_table", "picture"]
+__all__ = ["Column", "DataTable", "Figure", "Group", "Section", "Term", "make_table", "picture"]
 
 _DOTS_PER_INCH = 150
 _NUMBER = re.compile(r"-?\d[\d.]*(e[-+]\d+)?|n/a")
@@ -66,11 +66,20 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Blocks of one variable of several, which the reader opens."""
+
+    key: str
+    title: str
+    blocks: tuple["DataTable | Figure", ...]
+
+
+@dataclass(frozen=True)
 class Section:
     key: str
     title: str
     paragraphs: tuple[str, ...]
-    blocks: tuple[DataTable | Figure, ...]
+    blocks: tuple[DataTable | Figure | Group, ...]
 
 
 def make_table(key: str, caption: str, cells: pd.DataFrame, terms: dict[str, Term] | None = None, note: str = "") -> DataTable:

@@ -26,7 +26,7 @@ def convergence_section(source: Source) -> Section:
     rows = [
         {
             "Scheme": scheme,
-            "Engine": fit["engine"].iloc[0],
+            "Engine": ", ".join(dict.fromkeys(fit["engine"])),
             "Quantities": len(fit),
             "Largest R-hat": _decimals(fit["r_hat"].max(), 3),
             "Least bulk ESS": f"{fit['ess_bulk'].min():.0f}",

@@ -9,7 +9,7 @@ no rule there, is counted and left out, and so are extremes (the largest risk, t
 - overlaps and quantiles of risk have 2 decimals, since intervals could be computed back from finer ones.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.evaluation.measures import MEASURES, Disclosure
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
+from riskweighted.intruder.statuses import find_statuses
 
 __all__ = ["MISSING", "View", "check_single", "number", "quantile_digits", "releasable", "withheld_note"]
 
@@ -190,12 +191,14 @@ class View:
         return self.digits.get(statistic, 0) if rule is Disclosure.SHARED_DIGITS else _SIGNIFICANT.get(rule, 0)  # type: ignore[arg-type]
 
 
-def quantile_digits(utility: pd.DataFrame, confidential: pd.DataFrame, minimum_count: int) -> dict[Statistic, int]:
-    """How many digits of a quantile, and of its interval, at least `minimum_count` confidential records share."""
+def quantile_digits(
+    utility: pd.DataFrame, confidential: pd.DataFrame, minimum_count: int, codes: Mapping[str, Sequence[float]] | None = None
+) -> dict[Statistic, int]:
+    """How many digits of a quantile, and of its interval, at least `minimum_count` confidential amounts share; special `codes` are none."""
     digits = {}
     own = utility[(utility["key"] == "quantile") & (utility["label"] == CONFIDENTIAL)]
     for statistic, (_, row) in zip(statistics_of(own), own.iterrows(), strict=True):
-        values = confidential[row["variable"]].to_numpy(dtype=float, na_value=np.nan)
+        values = find_statuses(confidential[row["variable"]], (codes or {}).get(row["variable"], ())).amounts
         ends = row[["value", "lower", "upper"]].to_numpy(dtype=float)
         digits[statistic] = min(_shared_digits(end, values, minimum_count) for end in ends)
     return digits

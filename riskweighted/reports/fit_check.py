@@ -27,8 +27,10 @@ def _table(source: Source, place: int, label: str) -> DataTable:
     table = source.run.tables["fit_check"]
     rows = table[(table["label"] == label) & (table["check"] != MODEL)]
     parameters = rows["parameter"].fillna("").astype(str)
+    variables = {"Variable": list(rows["variable"].fillna(""))} if "variable" in rows else {}
     cells = pd.DataFrame(
         {
+            **variables,
             "Check": [f"{MEASURES[key].label} {parameter}".strip() for key, parameter in zip(rows["check"], parameters, strict=True)],
             "Confidential": [number(value) for value in rows["confidential"]],
             "Synthetic": [number(value) for value in rows["synthetic"]],

@@ -75,7 +75,7 @@ def render_report(
     )
     return environment.get_template("report.html.j2").render(
         internal=internal,
-        title=plain(f"Risk and utility of synthetic {source.target}"),
+        title=plain(f"Risk and utility of synthetic {', '.join(source.variables)}"),
         sections=sections,
         terms=source.glossary.terms,
         minimum_count=minimum_count,

@@ -21,7 +21,7 @@ _UNIT = (0.0, 1.0)
 _RISK_AXIS = "Expected risk"  # of isolated records, or of all where these are few
 _RISKIEST = 20  # records listed per label
 _RISES = 50  # records listed per whack-a-mole figure
-_TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "weight"}
+_TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "weight", "Least weight": "weight"}
 
 
 def risk_section(source: Source) -> Section:
@@ -129,13 +129,15 @@ def _rises(source: Source, key: str, label: str, rise: pd.Series) -> DataTable:
 def _riskiest(source: Source) -> DataTable:
     """The riskiest records of each label, by row identifier."""
     records, rows = source.records, []
+    heading = "Weight" if len(source.variables) == 1 else "Least weight"
     for label in source.labels:
+        least = source.least_weight(label) if label in source.run.schemes else None
         for row in records[label].sort_values(ascending=False, kind="stable").head(_RISKIEST).index:
-            weight = source.run.weights.loc[row, label] if label in source.run.weights else None
+            weight = None if least is None else least.loc[row]
             rise = None if source.baseline is None else records.loc[row, label] - records.loc[row, source.baseline]
             cells = {"Label": label, "Row": str(row), "Risk": number(records.loc[row, label])}
             rows.append(
-                {**cells, "Confidential risk": number(records.loc[row, CONFIDENTIAL]), "Rise": number(rise), "Weight": number(weight)}
+                {**cells, "Confidential risk": number(records.loc[row, CONFIDENTIAL]), "Rise": number(rise), heading: number(weight)}
             )
     table = pd.DataFrame(rows)
     terms = source.glossary.columns(table, {**_TERMS, "Confidential risk": "risk"})
@@ -147,7 +149,7 @@ def _riskiest(source: Source) -> DataTable:
 def map_section(source: Source) -> Section:
     """Risk against utility of the labels, in two measures of utility."""
     values, columns = main_table(source.run).drop(index=CONFIDENTIAL), main_columns(source.run)
-    distances = [column for column in columns if column.statistic.key == "ecdf-maximum"]
+    distances = [column for column in columns if column.statistic.key == ("ecdf-maximum" if len(source.variables) == 1 else "two-way-mean")]
     overlaps = [column for column in columns if column.overlap]
     chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
     text = "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one."

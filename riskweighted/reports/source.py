@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL, distinct
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
@@ -35,8 +35,17 @@ class Source:
     withheld: Mapping[str, int]
 
     @cached_property
-    def target(self) -> str:
-        return self.run.study.target
+    def variables(self) -> tuple[str, ...]:
+        """The synthesized ones."""
+        return self.run.study.variables
+
+    def codes(self, variable: str) -> tuple[float, ...]:
+        """Its special codes."""
+        return self.run.study.evaluating_scenario().codes_of(variable)
+
+    def is_numeric(self, variable: str) -> bool:
+        """Whether it has amounts, rather than levels."""
+        return self.run.study.scenario.is_numeric(self.confidential[variable])
 
     @cached_property
     def labels(self) -> list[str]:
@@ -54,8 +63,18 @@ class Source:
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        """On the index of the confidential data."""
+        """On the index of the confidential data; of several variables a column for each."""
         return self.run.weights.set_index(self.confidential.index)
+
+    def weights_of(self, variable: str) -> pd.DataFrame:
+        """Those of one variable, (n, schemes)."""
+        found = {scheme: self.run.alpha(scheme) for scheme in self.run.schemes}
+        own = {scheme: alpha[variable] if isinstance(alpha, pd.DataFrame) else alpha for scheme, alpha in found.items()}
+        return pd.DataFrame(own).set_index(self.confidential.index)
+
+    def least_weight(self, scheme: str) -> pd.Series:
+        """Of each record the least of its weights, (n,)."""
+        return pd.DataFrame(self.run.alpha(scheme)).min(axis=1)
 
 
 def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | Path | None, minimum_count: int) -> Source:
@@ -74,13 +93,26 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
         tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)
-        run = replace(run, tables=tables)
-    digits = quantile_digits(run.tables["utility"], data, minimum_count)
+        few = _of_few_amounts(run, data, minimum_count)
+        hidden = tables["utility"]["variable"].isin(few)
+        withheld = {**withheld, "utility": withheld["utility"] + len(distinct(tables["utility"][hidden]))}
+        run = replace(run, tables={**tables, "utility": tables["utility"][~hidden].reset_index(drop=True)})
+    codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
+    digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
     return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run), withheld)
+
+
+def _of_few_amounts(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> list[str]:
+    """The numeric variables of fewer than m amounts, none of whose estimates is shown."""
+    scenario = run.study.evaluating_scenario()
+    numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
+    return [name for name in numeric if scenario.statuses(data[name]).is_amount.sum() < minimum_count]
 
 
 def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> FinishedRun:
     """Without a baseline that altered fewer than m records: its mean tells what these few have."""
+    if not run.study.baselines:
+        return run
     values = data[run.study.target].to_numpy()
     few = [name for name in run.study.baselines if (run.baseline(name)[run.study.target].to_numpy() != values).sum() < minimum_count]
     tables = {name: table[~table["label"].isin(few)].reset_index(drop=True) for name, table in run.tables.items()}

@@ -1,21 +1,24 @@
 """Probability that a synthesizer's value lands in a record's ball, as released values lie: rounded, codes apart (METHODS section 2)."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
+from riskweighted.intruder.world import World
 from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["DrawnBalls", "drawn_balls", "has_mass", "mass_inside"]
+__all__ = ["REPEATS", "DrawnBalls", "Masses", "drawn_balls", "has_mass", "mass_inside", "masses_of_one"]
 
+REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 _ROUND_OFF = 1e-9
+Masses: TypeAlias = Callable[[Any, np.random.Generator, pd.DataFrame], np.ndarray]
 
 
 class DrawnBalls(NamedTuple):
@@ -55,7 +58,7 @@ def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: b
     return DrawnBalls(lower, upper, precision, drawn_as, status)
 
 
-def has_mass(synthesizer: Synthesizer) -> bool:
+def has_mass(synthesizer: object) -> bool:
     """Whether it gives probabilities of intervals."""
     return callable(getattr(synthesizer, "mass", None))
 
@@ -71,6 +74,23 @@ def mass_inside(fit: "Fit", theta: Draw, prepared: Any, balls: DrawnBalls) -> np
             at_code = _checked(mass(theta, prepared, np.full(n, low), np.full(n, high)), fit.synthesizer, n)
             found = np.where(among, np.maximum(found - at_code, 0.0), found)
     return found
+
+
+def masses_of_one(fit: "Fit", world: World, precision: float | None) -> Masses:
+    """By ``mass``; without it a share of more draws, where nothing is estimated of the one that each turn makes."""
+    precision = precision or fit.precision
+    balls = drawn_balls(world.scenario, fit.synthesizer.target, fit.numbers(world.confidential), bool(world.numeric), precision)
+    if has_mass(fit.synthesizer):
+        return lambda theta, rng, frame: mass_inside(fit, theta, fit.prepared, balls)
+    repeats = REPEATS if fit.estimates else 1
+
+    def counted(theta: Any, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
+        inside = np.zeros(len(frame))
+        for _ in range(repeats):
+            inside += balls.hold(fit.numbers(fit.released(theta, rng, precision)))
+        return inside / repeats
+
+    return counted
 
 
 def _checked(mass: object, synthesizer: Synthesizer, n: int) -> np.ndarray:

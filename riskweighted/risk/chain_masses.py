@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
+from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.risk.balls import DrawnBalls, drawn_balls, has_mass, mass_inside
+from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, has_mass, mass_inside
+from riskweighted.risk.inside import Counted, Inside
 from riskweighted.synthesis.categories import target_numbers
 from riskweighted.synthesis.chain import Block, Link
 from riskweighted.synthesis.chain_fit import (
@@ -28,16 +29,12 @@ from riskweighted.synthesis.chain_fit import (
     plain_values,
     precision_of,
 )
-from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.recoding import as_floats
 from riskweighted.synthesis.rules import Structure
 
 __all__ = ["chain_masses"]
 
 Precision = float | Mapping[str, float] | None
-_REPEATS = 20  # draws that stand for the mass of a model without one
-_MOST_HALVINGS = 20
-_AGAIN = 10  # rounds for amounts that fell on a special code
 
 
 def chain_masses(
@@ -100,7 +97,7 @@ def _holds(world: World, link: Link, value: object) -> np.ndarray:
     status = find_statuses(pd.Series([given], dtype=float), codes).status[0]
     lower, upper = world.scenario.balls(link.variable, own.values)
     near = np.asarray(own.status == status)
-    return near & (lower <= given) & (upper >= given) if status == AMOUNT else near  # type: ignore[operator]
+    return near & (lower <= given) & (upper >= given) if status == AMOUNT else near
 
 
 class _Piece(NamedTuple):
@@ -223,7 +220,7 @@ class _Walk:
         """P(the status | those before it), (m,)."""
         own, ends = self.fit.fits[block.name], np.ones(len(rows))
         if not has_mass(own.synthesizer):
-            draw = (self.fit.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(_REPEATS))
+            draw = (self.fit.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.at(block, self.frame, self.encoded, rows)
         return mass_inside(own, self.thetas[block.name], prepared, DrawnBalls(ends - 0.5, ends + 0.5, 1.0, {}, np.zeros(len(rows))))
@@ -234,79 +231,20 @@ class _Walk:
         mass, values = np.zeros(len(rows)), empty_values(link, len(rows))
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
-        inside = (_Inside if has_mass(self.fit.fits[block.name].synthesizer) else _Counted)(
-            self, block, balls.values.at(rows[reach]), rows[reach]
-        )
+        own, inside = self.fit.fits[block.name], self._inside(block, balls.values.at(rows[reach]), rows[reach])
         mass[reach] = left[reach] * inside.mass()
 
         def filled() -> np.ndarray:
-            own, numbers = self.fit.fits[block.name], inside.values()
+            numbers = inside.values()
             values[reach] = named(own, numbers) if own.categories is not None else numbers
             return values
 
         return _Piece(mass, filled)
 
-
-class _Inside:
-    """A model with ``mass``, cut to the balls of m records."""
-
-    def __init__(self, walk: _Walk, block: Block, balls: DrawnBalls, rows: np.ndarray) -> None:
-        self.fit: Fit = walk.fit.fits[block.name]
-        self.theta, self.rng, self.balls = walk.thetas[block.name], walk.rng, balls
-        self.prepared = walk.fit.at(block, walk.frame, walk.encoded, rows)
-
-    def mass(self) -> np.ndarray:
-        """Of the balls, (m,)."""
-        return mass_inside(self.fit, self.theta, self.prepared, self.balls)
-
-    def values(self) -> np.ndarray:
-        """Released values inside them, (m,): drawn by inverting the mass."""
-        values = self._drawn()
-        for _ in range(_AGAIN):
-            strange = self._strange(values)
-            if not strange.any():
-                return values
-            values = np.where(strange, self._drawn(), values)
-        return values
-
-    def _strange(self, values: np.ndarray) -> np.ndarray:
-        """Amounts that fell on a special code of the scenario inside the ball."""
-        status = find_statuses(pd.Series(values), tuple(self.balls.codes)).status
-        return np.asarray((status > MISSING) & (self.balls.status == AMOUNT))
-
-    def _drawn(self) -> np.ndarray:
-        low, high, precision = self.balls.lower.copy(), self.balls.upper.copy(), self.balls.precision
-        width = high - low
-        wide = width > 0 if precision is None else width > 1.5 * precision
-        if wide.any():
-            aim = self.rng.random(len(low)) * self._below(high)
-            most = _MOST_HALVINGS if precision is None else int(np.ceil(np.log2(width.max() / precision))) + 2
-            for _ in range(min(most, _MOST_HALVINGS)):
-                middle = (low + high) / 2
-                beyond = self._below(middle) >= aim
-                low, high = np.where(wide & ~beyond, middle, low), np.where(wide & beyond, middle, high)
-        middle = (low + high) / 2
-        return np.rint(middle) if self.fit.categories is not None else self.fit.rounded(middle, precision)
-
-    def _below(self, ends: np.ndarray) -> np.ndarray:
-        """Mass from the lower ends of the balls to these, (m,)."""
-        only = self.balls._replace(upper=ends, codes={})
-        return mass_inside(self.fit, self.theta, self.prepared, only)
-
-
-class _Counted:
-    """A model without ``mass``: of twenty draws the share in the ball, and the first one there."""
-
-    def __init__(self, walk: _Walk, block: Block, balls: DrawnBalls, rows: np.ndarray) -> None:
-        own = walk.fit.fits[block.name]
-        drawn = [walk.fit.numbers_at(block, walk.frame, walk.encoded, walk.thetas, walk.rng, rows) for _ in range(_REPEATS)]
-        self._values = np.array([own.rounded(values, balls.precision) for values in drawn], dtype=float)
-        self._near = np.array([balls.hold(values) for values in self._values])
-
-    def mass(self) -> np.ndarray:
-        """Of the balls, (m,)."""
-        return np.asarray(self._near.mean(axis=0))
-
-    def values(self) -> np.ndarray:
-        """Released values inside them, (m,)."""
-        return np.asarray(np.take_along_axis(self._values, self._near.argmax(axis=0)[None], axis=0)[0])
+    def _inside(self, block: Block, balls: DrawnBalls, rows: np.ndarray) -> Inside | Counted:
+        """The model of the amounts or levels, cut to the balls of some records."""
+        own, theta = self.fit.fits[block.name], self.thetas[block.name]
+        if has_mass(own.synthesizer):
+            return Inside(own, theta, self.fit.at(block, self.frame, self.encoded, rows), balls, self.rng)
+        drawn = (self.fit.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(REPEATS))
+        return Counted(own, drawn, balls)

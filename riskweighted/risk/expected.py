@@ -6,10 +6,10 @@ posterior draws leaves out the chance that dominates a maximum, or a count of ri
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.balls import drawn_balls, has_mass, mass_inside
+from riskweighted.risk.balls import Masses, has_mass, masses_of_one
 from riskweighted.synthesis.contract import is_chain
 from riskweighted.synthesis.drawing import spread_draws
 
@@ -40,11 +40,9 @@ __all__ = [
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
 _ISOLATED, _TOP = 0.05, 0.01  # shares of the records
-_REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 
 AnyFit: TypeAlias = Union["Fit", "ChainFit"]
 Precision: TypeAlias = float | Mapping[str, float] | None
-_Masses: TypeAlias = Callable[[Any, np.random.Generator, pd.DataFrame], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +153,8 @@ def expected_risk(
     in_pattern = world.patterns.in_pattern
     protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
     found, share, own = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
-    terms, kept = ([], []) if influence and fit.estimates else (None, None)
+    terms: list[np.ndarray] = []
+    kept: list[np.ndarray] = []
     rng = np.random.default_rng(random_seed)
     for place, block in enumerate(blocks):
         for chain, draw in block:
@@ -167,22 +166,27 @@ def expected_risk(
             found[place] += mass * outside
             share += outside
             own += mass
-            if terms is not None and kept is not None:
+            if influence and fit.estimates:
                 terms.append(variable_terms(fit, theta))
                 kept.append(mass)
         found[place] /= len(block)
     sizes = np.array([len(block) for block in blocks])
-    stacked = None if terms is None else np.stack(terms, axis=-1)
-    exactly = kept is not None and (is_chain(fit.synthesizer) or has_mass(fit.synthesizer))
-    # an estimate along a path that rules cut may exceed 1
-    return ExpectedRisk(found, sizes, np.minimum(own / count, 1.0), share / count, stacked, np.stack(kept, axis=-1) if exactly else None)
+    by_draw = np.stack(kept, axis=-1) if kept and (_chain(fit) or has_mass(fit.synthesizer)) else None
+    own = np.minimum(own / count, 1.0)  # an estimate along a path that rules cut may exceed 1
+    return ExpectedRisk(found, sizes, own, share / count, np.stack(terms, axis=-1) if terms else None, by_draw)
 
 
 def variable_terms(fit: AnyFit, theta: Any) -> np.ndarray:
     """What each record adds to the log posterior of each variable, (V, n)."""
-    if not is_chain(fit.synthesizer):
+    chain = _chain(fit)
+    if chain is None:
         return fit.contributions(theta)[None]
-    return np.array([fit.contributions(theta, variable) for variable in fit.variables])  # type: ignore[union-attr, call-arg]
+    return np.array([chain.contributions(theta, variable) for variable in chain.variables])
+
+
+def _chain(fit: AnyFit) -> "ChainFit | None":
+    """A fit of several variables as such; told by its synthesizer, since its class would load xarray."""
+    return cast("ChainFit", fit) if is_chain(fit.synthesizer) else None
 
 
 def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
@@ -202,15 +206,18 @@ def _largest(values: np.ndarray, share: float) -> np.ndarray:
 
 
 def own_masses(fit: AnyFit, world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> np.ndarray:
-    """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S); of a chain an estimate, drawn by seed."""
+    """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S).
+
+    Of a chain an estimate along one path, drawn by the seed.
+    """
     _check_target(fit, world)
-    rng, found = np.random.default_rng(random_seed), []
-    if not (is_chain(fit.synthesizer) or has_mass(fit.synthesizer)):
+    rng, found, chain = np.random.default_rng(random_seed), [], _chain(fit)
+    if chain is None and not has_mass(fit.synthesizer):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
     masses = _masses(fit, world, None)
     for place in places:
         theta: Any = fit.draw(*place)
-        frame = fit.released(theta, rng) if is_chain(fit.synthesizer) else fit.confidential
+        frame = fit.confidential if chain is None else chain.released(theta, rng)
         found.append(masses(theta, rng, frame))
     return np.array(found).T
 
@@ -229,16 +236,20 @@ def require_equality(world: World, target: str, levels: tuple[object, ...] | Non
 
 
 def _check_target(fit: AnyFit, world: World) -> None:
-    asked = world.scenario.synthetic
-    if is_chain(fit.synthesizer):
-        strange = [name for name in asked if name not in fit.variables]  # type: ignore[union-attr]
-        if strange:
-            raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(fit.variables)}")  # type: ignore[union-attr]
-        for link in fit.prepared.links:
-            if link.values is not None and link.variable in asked:
-                require_equality(world, link.variable, fit.fits[link.values.name].categories)  # type: ignore[union-attr]
+    chain, asked = _chain(fit), world.scenario.synthetic
+    if chain is None:
+        _check_one(cast("Fit", fit), world)
         return
-    target = fit.synthesizer.target
+    strange = [name for name in asked if name not in chain.variables]
+    if strange:
+        raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(chain.variables)}")
+    for link in chain.prepared.links:
+        if link.values is not None and link.variable in asked:
+            require_equality(world, link.variable, chain.fits[link.values.name].categories)
+
+
+def _check_one(fit: "Fit", world: World) -> None:
+    target, asked = fit.synthesizer.target, world.scenario.synthetic
     missing = int(fit.confidential[target].isna().sum())
     if missing:
         raise InputError(
@@ -266,27 +277,11 @@ def _blocks(fit: AnyFit, draws: int | None) -> list[list[tuple[int, int]]]:
     return blocks
 
 
-def _masses(fit: AnyFit, world: World, precision: Precision) -> _Masses:
+def _masses(fit: AnyFit, world: World, precision: Precision) -> Masses:
     """From parameters, a generator and a dataset drawn with them to P(y*_i in B_i | theta), (n,)."""
-    if not is_chain(fit.synthesizer):
-        return _masses_of_one(fit, world, precision)
+    chain = _chain(fit)
+    if chain is None:
+        return masses_of_one(cast("Fit", fit), world, cast("float | None", precision))
     from riskweighted.risk.chain_masses import chain_masses  # loads xarray, which a fit did
 
-    return chain_masses(fit, world, precision)
-
-
-def _masses_of_one(fit: "Fit", world: World, precision: float | None) -> _Masses:
-    """By ``mass``; without it a share of more draws, where nothing is estimated of the one that each turn makes."""
-    precision = precision or fit.precision
-    balls = drawn_balls(world.scenario, fit.synthesizer.target, fit.numbers(world.confidential), bool(world.numeric), precision)
-    if has_mass(fit.synthesizer):
-        return lambda theta, rng, frame: mass_inside(fit, theta, fit.prepared, balls)
-    repeats = _REPEATS if fit.estimates else 1
-
-    def counted(theta: Any, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-        inside = np.zeros(len(frame))
-        for _ in range(repeats):
-            inside += balls.hold(fit.numbers(fit.released(theta, rng, precision)))
-        return inside / repeats
-
-    return counted
+    return chain_masses(chain, world, precision)

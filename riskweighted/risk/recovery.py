@@ -11,6 +11,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
+from riskweighted.synthesis.contract import refuse_chain
 from riskweighted.synthesis.drawing import spread_draws
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def recovery_probability(
     InputError
         If frames do not pair, a record or setting is not valid, or the synthesizer has no likelihood.
     """
+    refuse_chain(fit.synthesizer, "recovery_probability")
     released = _released(fit, frames, scenario)
     places = _places(fit.confidential.index, records)
     truth = fit.confidential[fit.synthesizer.target].to_numpy(dtype=float)

@@ -172,6 +172,10 @@ def _check_several(study: Study, world: World, chain: Chain, analysis: Regressio
         if link.values is not None:
             require_equality(world, link.variable, categories_of(link.values.model.synthesizer, link.values.model.prepared))
     weighting = world.under(study.weighting_scenario())
+    given = study.release.precision if isinstance(study.release.precision, Mapping) else {}
+    of_levels = [link.variable for link in prepared.links if link.levels and link.variable in given]
+    if of_levels:
+        raise InputError(f"release.precision is that of numbers, and {listing(of_levels)} is drawn as levels; leave it out")
     own = study.weights
     weights = {
         scheme: world_weights(weighting, scheme, own.match, scale=own.scale, shift=own.shift, cluster=own.cluster) for scheme in own.schemes

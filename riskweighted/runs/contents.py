@@ -82,15 +82,21 @@ def posterior_name(scheme: str, several: bool) -> str:
     return f"{scheme}.zip" if several else f"{scheme}.nc"
 
 
-def read_chain_posterior(path: Path) -> "xr.Dataset":
-    """The draws of the fits of a chain, each variable under the number of its block; for reading, not for drawing."""
+def read_chain_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
+    """The draws of the fits of a chain, each variable under the name of its block, as its rows of `convergence` give them in order.
+
+    For reading, not for drawing.
+    """
     import xarray as xr
 
     try:
         with zipfile.ZipFile(path) as archive:
             stored = {name: archive.read(name) for name in archive.namelist()}
+        blocks = list(dict.fromkeys(str(quantity).rpartition(": ")[0] for quantity in convergence["quantity"]))
+        if len(blocks) != len(stored):
+            raise ValueError
         merged = {}
-        for name, content in stored.items():
+        for name, content in zip(blocks, stored.values(), strict=True):
             with xr.open_dataset(io.BytesIO(content), engine="scipy") as opened:
                 for variable, values in opened.load().items():
                     dims = {dim: f"{name}: {dim}" for dim in values.dims if dim not in ("chain", "draw")}

@@ -123,8 +123,10 @@ class FinishedRun:
 
     @cached_property
     def posteriors(self) -> "dict[str, xr.Dataset]":
-        read = read_chain_posterior if self.study.synthesizer.of_several else read_posterior
-        return {scheme: read(self.posterior_path(scheme)) for scheme in self.schemes}
+        if not self.study.synthesizer.of_several:
+            return {scheme: read_posterior(self.posterior_path(scheme)) for scheme in self.schemes}
+        rows = self.tables["convergence"]
+        return {scheme: read_chain_posterior(self.posterior_path(scheme), rows[rows["label"] == scheme]) for scheme in self.schemes}
 
     def posterior_path(self, scheme: str) -> Path:
         """Where the fit of a scheme is stored, for `load_fit` (of several variables for `load_chain_fit`)."""

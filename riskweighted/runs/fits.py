@@ -16,9 +16,10 @@ from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import keep_entropy
 from riskweighted.synthesis.chain import Block, PreparedChain
 from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.chain_fitting import block_alpha, fit_block, share_of
+from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.posterior import Fit, PreparedModel
+from riskweighted.synthesis.sampling import Sampling
 from riskweighted.weights.schemes import in_order
 
 __all__ = ["Fits", "block_fingerprint", "fit_fingerprint"]
@@ -74,22 +75,20 @@ class Fits:
 
         The seed of a block follows from what it is made for, so that it stays what it is when another variable's settings change.
         """
-        study, fits = self.checked.study, dict[str, Fit]()
+        sampling, made_for, tasks = self.checked.study.sampling, dict[str, str](), list[BlockTask]()
+        for block in prepared.blocks:
+            weights = block_alpha(prepared, block, alpha)
+            key = made_for[block.name] = block_fingerprint(sampling, block, weights)
+            if key not in self._made and recall(self._path(key), key) is not None:
+                self._made[key] = block.model.load(self._path(key), weights)
+            if key not in self._made:
+                tasks.append(BlockTask(block, weights, self.streams.seed_of(key)))
         with self.reporter.step(f"fitting {scheme}{which}") as advance:
-            for place, block in enumerate(prepared.blocks):
-                weights = block_alpha(prepared, block, alpha)
-                made_for = block_fingerprint(self.checked, block, weights)
-                path = self._path(made_for)
-                if made_for not in self._made and recall(path, made_for) is not None:
-                    self._made[made_for] = block.model.load(path, weights)
-                if made_for not in self._made:
-                    report = share_of(advance, place, len(prepared.blocks))
-                    fitted = fit_block(block, weights, study.sampling, self.streams.seed_of(made_for), report)
-                    keep_entropy(self.streams, self.partial)
-                    keep(path, fitted.to_bytes(), made_for)
-                    self._made[made_for] = fitted
-                fits[block.name] = self._made[made_for]
-                advance(place + 1, len(prepared.blocks))
+            for name, fitted in fit_tasks(tasks, sampling, advance):
+                keep_entropy(self.streams, self.partial)
+                keep(self._path(made_for[name]), fitted.to_bytes(), made_for[name])
+                self._made[made_for[name]] = fitted
+        fits = {name: self._made[key] for name, key in made_for.items()}
         return ChainFit(prepared, alpha, fits)
 
     def keep(self, fitted: Fit, seed: int) -> None:
@@ -103,9 +102,9 @@ class Fits:
         return self.partial / f"{made_for}.nc"
 
 
-def block_fingerprint(checked: CheckedStudy, block: Block, alpha: pd.Series) -> str:
+def block_fingerprint(sampling: Sampling, block: Block, alpha: pd.Series) -> str:
     """Of everything that decides the posterior of one block of a chain: its model, records, predictors, weights, sampling, versions."""
-    parts: list[object] = [repr(block.model.synthesizer), to_table(checked.study.sampling), versions(), block.model.fingerprint]
+    parts: list[object] = [repr(block.model.synthesizer), to_table(sampling), versions(), block.model.fingerprint]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(block.model.weights(alpha).to_numpy().tobytes())
     return digest.hexdigest()[:24]

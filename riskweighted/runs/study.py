@@ -316,6 +316,12 @@ class Study:
             if self.weights.target is not None:
                 raise InputError("weights.target is sought for one variable's model; of several leave it out, or tune each by itself")
             match_subsets(self.weights.match, self.variables)
+            given = self.release.precision if isinstance(self.release.precision, Mapping) else {}
+            strange = [name for name in given if name not in self.variables]
+            if strange:
+                raise InputError(
+                    f"release.precision names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}"
+                )
         elif self.weights.match != "own":
             raise InputError(f"weights.match {self.weights.match!r} is for several variables; a synthesizer with a formula has one")
         elif isinstance(self.release.precision, Mapping):
@@ -449,6 +455,9 @@ def names_of_settings(synthesizer: str) -> list[str]:
         raise InputError(_UNNAMED)
     names = [name for name in setting_names(Study) if name not in ("seed", "reproducible", "synthesizer.settings")]
     own = [f"synthesizer.{name}" for name in _own_settings(synthesizer)]
+    if "synthesizer.variables" in own:  # of a chain, whose variables are the scenario's and have a table of settings each
+        names = [name for name in names if name != "synthesizer.formula" and not name.startswith("guarantee")]
+        own.remove("synthesizer.settings")
     others = [f"{_section(name)}.{setting}" for name in baseline_names() for setting in _own_settings(name)]
     return [*names, *own, *others, "seed"]
 

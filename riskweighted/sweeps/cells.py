@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -33,13 +33,17 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import DataSettings, Study
+from riskweighted.sweeps.chains import fit_cell_chain, read_cell_chain
 from riskweighted.sweeps.grid import Point
+from riskweighted.synthesis.chain_fit import AnyFit, ChainFit
 from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.posterior import Fit, prepare_model
 from riskweighted.utility.regression import checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
+
+Stored: TypeAlias = xr.Dataset | bytes  # a posterior; of a chain as its archive
 
 __all__ = ["Cell", "Group", "Outcome", "Result", "describe", "group_cells", "identify", "run_group"]
 
@@ -106,7 +110,7 @@ class Outcome(NamedTuple):
 
     results: dict[str, Result]
     errors: dict[str, str]
-    posterior: xr.Dataset | None = None
+    posterior: Stored | None = None
     failure: str | None = None
 
     @classmethod
@@ -123,7 +127,7 @@ def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mo
     """The cell of a point: keys from the settings that decide its fit and its evaluation."""
     label, study = point.label, point.study
     common: dict[str, Any] = {"data": data, "versions": dict(versions)}
-    model = common | {"synthesizer": to_table(study.synthesizer)}
+    model = common | {"synthesizer": to_table(study.synthesizer)} | ({"variables": study.variables} if study.synthesizer.of_several else {})
     source = None
     if label == CONFIDENTIAL:
         fit = common | {"label": label, "seed": study.seed}
@@ -150,6 +154,8 @@ def _fit_of(study: Study, scheme: str, model: Mapping[str, Any]) -> dict[str, An
         return sampled
     weights = {"scenario": asdict(study.weighting_scenario()), "scale": study.weights.scale, "shift": study.weights.shift}
     weights |= {"cluster": study.weights.cluster}
+    if study.synthesizer.of_several:
+        weights |= {"match": study.weights.match}
     return sampled | {"weights": weights}
 
 
@@ -180,7 +186,7 @@ def describe(error: BaseException) -> str:
 _one_at_a_time = threading.Lock()  # compiled models, warnings and thread limits belong to the process
 
 
-def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, xr.Dataset | None]) -> Outcome:
+def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, Stored | None]) -> Outcome:
     """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a worker raises.
 
     Parameters
@@ -189,7 +195,7 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
         The confidential data; None: read from the path in the study.
     group : Group
     posteriors : mapping of key to Dataset
-        Of the fits that the group needs.
+        Of the fits that the group needs; of a chain what `ChainFit.to_bytes` gives.
     """
     with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
@@ -210,7 +216,11 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
                 results[cell.key] = work.evaluate(cell)
             except Exception as error:
                 errors[cell.key] = describe(error)
-    return Outcome(results, errors, work.fit.posterior if work.fit is not None and group.posterior else None)
+    return Outcome(results, errors, _stored(work.fit) if work.fit is not None and group.posterior else None)
+
+
+def _stored(fit: AnyFit) -> Stored:
+    return fit.to_bytes() if isinstance(fit, ChainFit) else fit.posterior
 
 
 @lru_cache(maxsize=2)
@@ -222,15 +232,19 @@ def _read(source: DataSettings, expected: str) -> pd.DataFrame:
     return data
 
 
-def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, xr.Dataset | None]) -> tuple[Fit | None, float]:
+def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, Stored | None]) -> "tuple[AnyFit | None, float]":
     """The group's fit and the mean of its weights; none for the confidential data."""
     label, study = group.first.label, group.first.study
     if label == CONFIDENTIAL:
         return None, np.nan
     if label in study.baselines:
         return compile_prepared(prepare_model(study.make_baseline(label), confidential)).sample(None), np.nan
+    if study.synthesizer.of_several:
+        chain = fit_cell_chain(study, confidential, label, replace(study.sampling, cores=group.cores))
+        return chain, float(chain.alpha.to_numpy().mean())
     source = scheme_source(label)
     made_of = None if source is None else _again(group, source, confidential, posteriors[str(group.first.source)])
+    assert not isinstance(made_of, ChainFit)
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), label, made_of)
     sampling = replace(study.sampling, cores=group.cores)
     compiled = compile_prepared(prepare_model(study.make_synthesizer(), confidential, study.weights.survey), study.guarantee is not None)
@@ -239,26 +253,28 @@ def _fit(group: Group, confidential: pd.DataFrame, posteriors: Mapping[str, xr.D
     return fitted, float(alpha.mean())
 
 
-def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: xr.Dataset | None) -> Fit | None:
+def _again(group: Group, scheme: str, confidential: pd.DataFrame, posterior: Stored | None) -> "AnyFit | None":
     """A fit of the group's study under a scheme again, from its posterior."""
     if posterior is None:
         return None
     study = group.first.study
+    if study.synthesizer.of_several:
+        return read_cell_chain(study, confidential, scheme, cast(bytes, posterior))
     model = prepare_model(study.make_synthesizer(), confidential, study.weights.survey)
     alpha = study_alpha(study, make_world(confidential, study.weighting_scenario()), scheme)
     censoring = model.censor(study.guarantee, alpha, study.release.L)
-    made = (model.synthesizer, alpha, posterior, no_diagnostics(), confidential, model.prepared)
+    made = (model.synthesizer, alpha, cast(xr.Dataset, posterior), no_diagnostics(), confidential, model.prepared)
     return Fit(*made, censoring=censoring, survey=model.survey)
 
 
 class _Work:
     """Evaluates the cells of one group; what several cells need is made once."""
 
-    def __init__(self, label: str, confidential: pd.DataFrame, fit: Fit | None, mean_weight: float, baseline: Fit | None) -> None:
+    def __init__(self, label: str, confidential: pd.DataFrame, fit: "AnyFit | None", mean_weight: float, baseline: "AnyFit | None") -> None:
         self.label, self.confidential, self.fit, self.mean_weight, self.baseline = label, confidential, fit, mean_weight, baseline
         self._checked: World | None = None
-        self._found: dict[tuple[str, int | None, str | None, int, float | None], dict[str, Mechanism]] = {}
-        self._datasets: dict[tuple[str, int, int, float | None], list[pd.DataFrame]] = {}
+        self._found: dict[tuple[str, int | None, str | None, int, str], dict[str, Mechanism]] = {}
+        self._datasets: dict[tuple[str, int, int, str], list[pd.DataFrame]] = {}
 
     def evaluate(self, cell: Cell) -> Result:
         """Risk and utility of the cell's label alone; its bootstrap has the seed of `run_study`."""
@@ -272,7 +288,7 @@ class _Work:
         if self.baseline is not None:
             unweighted = identification_risks(world.pair(self._synthesize(self.baseline, UNWEIGHTED, study))).mean(axis=0)
             against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(unweighted, self.confidential.index)}
-        found = self._mechanisms(world, settings, seed, study.release.precision_of(study.target))
+        found = self._mechanisms(world, settings, seed, study.release.precision)
         shown = study.unaltered(self.confidential)
         result = evaluate_world(world, {name: frames}, settings, analysis, mechanisms=found, unaltered=shown, random_seed=seed, **against)
         rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
@@ -284,20 +300,27 @@ class _Work:
         self._checked = make_world(self.confidential, scenario) if self._checked is None else self._checked.under(scenario)
         return self._checked
 
-    def _mechanisms(self, world: World, settings: EvaluationSettings, seed: int, precision: float | None) -> dict[str, Mechanism]:
+    def _mechanisms(self, world: World, settings: EvaluationSettings, seed: int, precision: Any) -> dict[str, Mechanism]:
         """Expected risk and influence of the fit and of its baseline, once for all cells of the same scenario."""
         if self.fit is None:
             return {}
-        key = (json.dumps(asdict(world.scenario), sort_keys=True, default=str), settings.risk_draws, settings.cluster, seed, precision)
+        key = (
+            json.dumps(asdict(world.scenario), sort_keys=True, default=str),
+            settings.risk_draws,
+            settings.cluster,
+            seed,
+            repr(precision),
+        )
         if key not in self._found:
             fits = {self.label: self.fit} | ({UNWEIGHTED: self.baseline} if self.baseline is not None else {})
-            self._found[key] = {label: find_mechanism(label, fit, world, settings, seed, precision) for label, fit in fits.items()}
+            found = {label: find_mechanism(label, cast(Any, fit), world, settings, seed, precision) for label, fit in fits.items()}
+            self._found[key] = found
         return self._found[key]
 
-    def _synthesize(self, fit: Fit, label: str, study: Study) -> list[pd.DataFrame]:
+    def _synthesize(self, fit: AnyFit, label: str, study: Study) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study, once for all cells of the same L and precision."""
-        count, precision = study.release.L, study.release.precision_of(study.target)
-        key = (label, study.seed, count, precision)
+        count, precision = study.release.L, cast(Any, study.release.precision)  # a number of one variable, a table of several
+        key = (label, study.seed, count, repr(precision))
         if key not in self._datasets:
             seed = seed_for(study.seed, "synthesize", label)
             self._datasets[key] = fit.synthesize(count, random_seed=seed, precision=precision)
@@ -308,5 +331,5 @@ class _Work:
         if len(table) == 0:
             return {"mean_weight": self.mean_weight}
         worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
-        verdict = {"divergences": int(table["divergences"].iloc[0]), "converged": bool(table["converged"].all())}
+        verdict = {"divergences": int(table["divergences"].max()), "converged": bool(table["converged"].all())}
         return {"mean_weight": self.mean_weight, **worst, **verdict}

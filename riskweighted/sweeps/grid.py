@@ -19,6 +19,7 @@ __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text
 
 SCHEMES = "weights.schemes"
 _TUNING = tuple(f"weights.{name}" for name in ("target", "at_most", "family", "loss"))
+_OF_VARIABLES = "synthesizer.variables"
 _MOST_REPETITIONS, _MOST_CELLS = 10_000, 1_000_000
 
 
@@ -32,6 +33,7 @@ class Sweep:
         The settings that stay as they are.
     grid : mapping of setting to list of values
         Settings by dotted name: ``{"scenario.radius": [0.3, 0.2], "release.L": [20, 5]}``. Every combination is run.
+        ``synthesizer.variables.NAME.setting`` is that of one variable of a chain, and its blocks alone are fitted anew.
         ``scenario.radius`` is the radius of both the weights and the evaluation, ``weights.radius`` and
         ``evaluation.radius`` are that of one. A value of ``weights.schemes`` is the name of one scheme; without it
         the study's schemes are run.
@@ -79,9 +81,18 @@ def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:
     kinds = grid.get("synthesizer.name", [study.synthesizer.name])
     kinds = kinds if isinstance(kinds, (list, tuple)) else [kinds]
     valid = list(dict.fromkeys(name for kind in kinds for name in names_of_settings(kind)))
-    unknown = [name for name in grid if name not in valid]
+    nested = _OF_VARIABLES in valid
+    unknown = [name for name in grid if name not in valid and not (nested and _of_variable(study, name))]
     if unknown:
         raise InputError(f"unknown setting {listing(unknown)} in the grid; valid are {listing(valid, limit=len(valid))}")
+
+
+def _of_variable(study: Study, name: str) -> tuple[str, str] | None:
+    """The variable of a chain and its setting that a name of the grid is: "synthesizer.variables.income.support"."""
+    rest = name.removeprefix(f"{_OF_VARIABLES}.")
+    if rest == name:
+        return None
+    return next(((one, rest.removeprefix(f"{one}.")) for one in study.variables if rest.startswith(f"{one}.")), None)
 
 
 def _check_values(name: str, values: Any) -> None:
@@ -163,7 +174,7 @@ def expand_grid(sweep: Sweep) -> list[Point]:
     points = []
     for values in itertools.product(*axes.values()):
         settings = dict(zip(axes, values, strict=True))
-        study = _study_at(base, settings)
+        study = _study_at(sweep.study, base, settings)
         labels = [CONFIDENTIAL, *sweep.schemes, *study.baselines]
         for repetition in range(1, sweep.repetitions + 1):
             seeded = replace(study, seed=study.seed + repetition - 1)
@@ -173,9 +184,16 @@ def expand_grid(sweep: Sweep) -> list[Point]:
     return points
 
 
-def _study_at(base: dict[str, Any], settings: Mapping[str, Any]) -> Study:
+def _study_at(study: Study, base: dict[str, Any], settings: Mapping[str, Any]) -> Study:
     changed = dict(base)
     for name, value in settings.items():
+        place = _of_variable(study, name)
+        if place is not None:
+            variable, setting = place
+            synthesizer = changed["synthesizer"]
+            own = synthesizer.get("variables") or {}
+            changed["synthesizer"] = {**synthesizer, "variables": {**own, variable: {**own.get(variable, {}), setting: value}}}
+            continue
         section, _, key = name.partition(".")
         changed[section] = {**(changed.get(section) or {}), key: value} if key else value
     try:

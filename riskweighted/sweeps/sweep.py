@@ -161,6 +161,10 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
         )
     else:
         scenario = study.weighting_scenario()
+        if study.synthesizer.of_several:
+            alone = replace(study, weights=replace(study.weights, schemes=(label,)))
+            yield f"weights {label} {common} {study.weights!r}", lambda: check_study(alone, data)
+            return
         if study.guarantee is not None:
             alone = replace(study, weights=replace(study.weights, schemes=(label,)))
             proved = f"guarantee {label} {common} {study.release.precision}"

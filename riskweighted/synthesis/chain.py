@@ -17,6 +17,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
+from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
@@ -26,18 +27,21 @@ from riskweighted.synthesis.rules import Structure
 __all__ = ["Block", "Link", "PreparedChain", "Status", "prepare_chain"]
 
 _EVENTS_PER_SLOPE = 10
+_LEVEL_EVENTS_PER_SLOPE = 3  # of a level that is modelled by itself: its slopes are what is known of it, and their priors hold them
 _MISSING = "missing"
 
 
 class Status(NamedTuple):
-    """A status beside the value: ``outcome`` is a code, or None where the value is missing."""
+    """A status beside the value: ``outcome`` is a code, a level, or None where the value is missing."""
 
-    outcome: float | None
+    outcome: object
+    of_level: bool = False
 
     @property
     def text(self) -> str:
         """For names."""
-        return _MISSING if self.outcome is None else f"{self.outcome:g}"
+        number = isinstance(self.outcome, float) and not isinstance(self.outcome, bool)
+        return _MISSING if self.outcome is None else f"{self.outcome:g}" if number else str(self.outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +170,15 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
     recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes)
     encoded = {name: recipe.columns(confidential[name]) for name, recipe in recipes.items()}
     prepared = PreparedChain(chain, confidential, (), recipes, aside, weights)
-    links = tuple(_Linking(prepared, encoded, variable).link() for variable in chain.variables)
-    return replace(prepared, links=links)
+    links = []
+    for variable in chain.variables:
+        link = _Linking(prepared, encoded, variable).link()
+        links.append(link)
+        if variable in recipes and link.values is not None:  # a model may draw levels that no record has
+            own = link.values.model
+            recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or ())
+            encoded[variable] = recipes[variable].columns(confidential[variable])
+    return replace(prepared, links=tuple(links))
 
 
 def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
@@ -206,7 +217,7 @@ class _Linking:
             raise InputError(f"variable {self.variable!r}: its rule 'when' holds for no record; there is nothing to synthesize")
         left = left & ~self.prepared.aside[self.variable]
         statuses: list[Block] = []
-        for status, having in self._statuses(column):
+        for status, having in self._statuses(column, left):
             hit = having & left
             if not hit.any():
                 continue
@@ -223,8 +234,8 @@ class _Linking:
             return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not is_number(column))
         return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not is_number(column))
 
-    def _statuses(self, column: pd.Series) -> Iterator[tuple[Status, np.ndarray]]:
-        """Every status and which records have it, (n,)."""
+    def _statuses(self, column: pd.Series, reached: np.ndarray) -> Iterator[tuple[Status, np.ndarray]]:
+        """Every status and which records have it, (n,): codes, missing, and the levels but the last where the chain asks for that."""
         codes = self.prepared.chain.codes.get(self.variable, ())
         if codes and not is_number(column):
             raise InputError(f"variable {self.variable!r} is no number, so it has no special codes: they are levels like others")
@@ -232,6 +243,17 @@ class _Linking:
         for code in codes:
             yield Status(code), numbers == code
         yield Status(None), column.isna().to_numpy()
+        if is_number(column) or self.prepared.chain.formula_of(self.variable) is not None:
+            width = 0
+        else:
+            width = sum(self.encoded[source].shape[1] for source in self._sources())
+        for level in self.prepared.chain.one_by_one(self.variable, column[reached].dropna(), width)[:-1]:
+            yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool)
+
+    def _sources(self) -> tuple[str, ...]:
+        """The predictors and the variables before this one."""
+        chain = self.prepared.chain
+        return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
 
     def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray) -> Block:
         name = f"{self.variable} is {status.text}"
@@ -256,10 +278,11 @@ class _Linking:
             sources, keep = split_formula(own).names, None
             formula = f"`{name}` ~ {split_formula(own).right}"
         else:
-            sources = (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
+            sources = self._sources()
             stacked = np.column_stack([self.encoded[source] for source in sources]) if sources else np.empty((len(member), 0))
             keep = independent(stacked[rows])
-            if events < _EVENTS_PER_SLOPE * keep.sum():
+            of_level = status is not None and status.of_level
+            if events < (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE) * keep.sum():
                 keep = np.zeros(len(keep), dtype=bool)
             names = [column for column, kept in zip(_names(prepared.recipes, sources), keep, strict=True) if kept]
             formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")

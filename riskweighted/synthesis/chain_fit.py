@@ -196,7 +196,7 @@ class ChainFit:
     ) -> pd.Series:
         """A variable of a frame whose earlier variables are synthetic, (n,); what breaks a rule is drawn again.
 
-        `rows`: for these alone, the others keep the value of the frame. ``encoded``: the numeric columns of predictors and earlier variables.
+        `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns of predictors and earlier variables.
         """
         original, rules = self.confidential[link.variable], self.prepared.chain.rules
         values = empty_values(link, len(frame)) if rows is None else plain_values(frame[link.variable], link)

@@ -1,10 +1,12 @@
 """Fitting a chain: every block on the records that reach it, with the weights of its variable (METHODS section 12)."""
 
+import os
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,7 @@ from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.sampling import Sampling
 
-__all__ = ["block_alpha", "chain_alpha", "fit_block", "fit_blocks", "fit_chain", "fit_prepared_chain", "load_chain_fit", "share_of"]
+__all__ = ["BlockTask", "block_alpha", "chain_alpha", "fit_chain", "fit_prepared_chain", "fit_tasks", "load_chain_fit"]
 
 Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
 
@@ -103,7 +105,7 @@ def fit_prepared_chain(
     """
     check_seed(random_seed)
     checked = chain_alpha(tuple(prepared.chain.variables), alpha, prepared.confidential.index)
-    fits = dict(fit_blocks(prepared, checked, sampling, random_seed, progress, {} if before is None else before.fits))
+    fits = fit_blocks(prepared, checked, sampling, random_seed, progress, {} if before is None else before.fits)
     return ChainFit(prepared, checked, fits, random_seed)
 
 
@@ -114,31 +116,64 @@ def fit_blocks(
     random_seed: int | None,
     progress: Progress | None = None,
     before: Mapping[str, Fit] | None = None,
-) -> Iterator[tuple[str, Fit]]:
-    """The fit of every block, by name."""
-    blocks = prepared.blocks
-    weights = {block.name: block_alpha(prepared, block, alpha) for block in blocks}
-    for place, block in enumerate(blocks):
-        seed = None if random_seed is None else seed_for(random_seed, "block", block.name)
-        kept = (before or {}).get(block.name)
-        if kept is not None and is_fit_of(kept, block, weights[block.name], seed, sampling):
-            yield block.name, kept
-            continue
-        report = None if progress is None else share_of(progress, place, len(blocks))
-        yield block.name, fit_block(block, weights[block.name], sampling, seed, report)
+) -> dict[str, Fit]:
+    """The fit of every block, by name in the order of the chain."""
+    wanted = [
+        BlockTask(block, block_alpha(prepared, block, alpha), None if random_seed is None else seed_for(random_seed, "block", block.name))
+        for block in prepared.blocks
+    ]
+    earlier = before or {}
+    kept = {task.name: earlier[task.name] for task in wanted if task.name in earlier and task.is_done_by(earlier[task.name], sampling)}
+    made = dict(fit_tasks([task for task in wanted if task.name not in kept], sampling, progress))
+    return {task.name: kept[task.name] if task.name in kept else made[task.name] for task in wanted}
 
 
-def fit_block(block: Block, alpha: pd.Series, sampling: Sampling, random_seed: int | None, progress: Progress | None = None) -> Fit:
-    """The fit of one block with weights alpha (m,) of the records that reach it; a warning names the block."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = compile_prepared(block.model).sample(alpha, random_seed=random_seed, sampling=sampling, progress=progress)
-    for one in caught:
-        warnings.warn(f"block {block.name!r}: {one.message}", one.category, stacklevel=2)
-    return found
+class BlockTask(NamedTuple):
+    """A block to be fitted with weights alpha (m,) of the records that reach it."""
+
+    block: Block
+    alpha: pd.Series
+    seed: int | None
+
+    @property
+    def name(self) -> str:
+        """The block's."""
+        return self.block.name
+
+    def is_done_by(self, fit: Fit, sampling: Sampling) -> bool:
+        """Whether a fit is what would be sampled again."""
+        model, sizes = self.block.model, fit.posterior.sizes
+        return (
+            self.seed is not None
+            and fit.random_seed == self.seed
+            and fit.synthesizer == model.synthesizer
+            and fit.data == model.fingerprint
+            and fit.alpha.equals(self.alpha)
+            and fit.weights.equals(model.weights(self.alpha))
+            and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
+        )
 
 
-def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
+def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None) -> Iterator[tuple[str, Fit]]:
+    """The fits of blocks, each as soon as it is there; a warning names its block.
+
+    The direct engine draws for as many blocks at once as there are cores; chains, which use the cores themselves, run block by block.
+    No result depends on the number of cores.
+    """
+    models = [compile_prepared(task.block.model) for task in tasks]
+    with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
+        attempts = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in zip(models, tasks, strict=True)]
+        for place, (task, model, attempt) in enumerate(zip(tasks, models, attempts, strict=True)):
+            report, drawn = None if progress is None else _share_of(progress, place, len(tasks)), attempt.result()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = model.sample(task.alpha, random_seed=task.seed, sampling=sampling, progress=report, attempt=drawn)
+            for one in caught:
+                warnings.warn(f"block {task.name!r}: {one.message}", one.category, stacklevel=2)
+            yield task.name, found
+
+
+def load_chain_fit(path: str | Path | BinaryIO, prepared: PreparedChain, alpha: Alpha) -> ChainFit:
     """Read back what `ChainFit.save` wrote, for the same chain, data and weights.
 
     Raises
@@ -161,20 +196,6 @@ def load_chain_fit(path: str | Path, prepared: PreparedChain, alpha: Alpha) -> C
     return ChainFit(prepared, checked, fits)
 
 
-def is_fit_of(fit: Fit, block: Block, alpha: pd.Series, seed: int | None, sampling: Sampling) -> bool:
-    """Whether a fit is what would be sampled again."""
-    sizes = fit.posterior.sizes
-    return (
-        seed is not None
-        and fit.random_seed == seed
-        and fit.synthesizer == block.model.synthesizer
-        and fit.data == block.model.fingerprint
-        and fit.alpha.equals(alpha)
-        and fit.weights.equals(block.model.weights(alpha))
-        and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
-    )
-
-
-def share_of(progress: Progress, number: int, parts: int) -> Progress:
+def _share_of(progress: Progress, number: int, parts: int) -> Progress:
     """Progress of one block as a share of all."""
     return lambda done, total: progress(number * total + done, parts * total)

@@ -18,10 +18,11 @@ from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draw
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, refuse_dependence
 from riskweighted.synthesis.chains import Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
-from riskweighted.synthesis.convergence import failure, judge, no_diagnostics
-from riskweighted.synthesis.direct_fit import draw_or_refuse
+from riskweighted.synthesis.convergence import failure, no_diagnostics
+from riskweighted.synthesis.direct_fit import DirectFit, draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
+from riskweighted.synthesis.judging import judge
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.posterior import Fit, refuse_survey
 from riskweighted.synthesis.sampling import Sampling
@@ -29,7 +30,7 @@ from riskweighted.synthesis.sampling import Sampling
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Censored", "CompiledModel", "Sampler", "check_alpha"]
+__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "check_alpha"]
 
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
 
@@ -39,6 +40,12 @@ class Censored(NamedTuple):
 
     records: Records
     clipped: Callable[..., float]
+
+
+class Attempt(NamedTuple):
+    """What the direct engine gave: draws, or None where chains are to be run."""
+
+    draws: DirectFit | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +92,32 @@ class CompiledModel:
         progress: Progress | None = None,
         guarantee: Guarantee | None = None,
         L: int = 20,  # noqa: N803
+        attempt: "Attempt | None" = None,
     ) -> Fit:
-        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
+        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one.
+
+        `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not made again.
+        """
         check_seed(random_seed)
         checked = check_alpha(alpha, self.confidential.index, self.survey)
         refuse_survey(self.survey, guarantee)
         if (guarantee is None) != (self.censored is None):
             raise InputError(f"guarantee: this model was compiled {'without' if self.censored is None else 'for'} one; compile it again")
         censoring = censor(self.synthesizer, self.prepared, self.confidential, checked, guarantee, L) if guarantee is not None else None
-        return self._sample(checked, random_seed, sampling or Sampling(), progress, censoring)
+        return self._sample(checked, random_seed, sampling or Sampling(), progress, censoring, attempt)
+
+    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling) -> "Attempt":
+        """What the direct engine gives without a guarantee, for `sample`; it looks at nothing that changes, so threads may call it."""
+        checked = check_alpha(alpha, self.confidential.index, self.survey)
+        return Attempt(self._directly(checked, random_seed, sampling))
+
+    def _directly(self, checked: pd.Series, random_seed: int | None, sampling: Sampling, censored: bool = False) -> DirectFit | None:
+        """Draws of the direct engine, where the model has a density for it and they may be used."""
+        if self.blueprint is None:
+            return None
+        weights = (checked if self.survey is None else checked * self.survey).to_numpy()
+        possible = not censored and self.blueprint.direct is not None
+        return draw_or_refuse(self.synthesizer, self.blueprint, weights, possible, sampling, random_seed)
 
     def _sample(
         self,
@@ -102,6 +126,7 @@ class CompiledModel:
         sampling: Sampling,
         progress: Progress | None,
         censoring: Censoring | None = None,
+        attempt: "Attempt | None" = None,
     ) -> Fit:
         """Sample with checked weights; a warning points to the caller's caller."""
         if self.blueprint is None:
@@ -111,8 +136,8 @@ class CompiledModel:
             _check_contract(fitted, self)
             return fitted
         weights = (checked if self.survey is None else checked * self.survey).to_numpy()
-        directly, divergences = censoring is None and self.blueprint.direct is not None, 0
-        direct = draw_or_refuse(self.synthesizer, self.blueprint, weights, directly, sampling, random_seed)
+        direct = self._directly(checked, random_seed, sampling, censoring is not None) if attempt is None else attempt.draws
+        divergences = 0
         if direct is None:
             posterior, divergences = self._chains(weights, censoring, sampling, random_seed, progress)
         else:

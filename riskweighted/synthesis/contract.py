@@ -30,6 +30,7 @@ __all__ = [
     "keeps_true_values",
     "load_synthesizer",
     "probability_mass",
+    "refuse_chain",
     "synthesizer_names",
 ]
 
@@ -163,6 +164,12 @@ class Chain(Protocol):
     def formula_of(self, variable: str) -> str | None:
         """The user's formula for a variable; None: all predictors and all earlier variables."""
 
+    def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
+        """The levels of a variable in the order in which each is modelled by itself, by continuation ratios; () for one model of all.
+
+        `values`: without gaps; `predictors`: the numeric columns that there are for it.
+        """
+
     def status_model(self, formula: str) -> Synthesizer:
         """The model of a binary status."""
 
@@ -173,6 +180,18 @@ class Chain(Protocol):
 def is_chain(synthesizer: object) -> bool:
     """Whether it synthesizes several variables, one after the other."""
     return isinstance(synthesizer, Chain)
+
+
+def refuse_chain(synthesizer: object, what: str) -> None:
+    """Refuse a fit of several variables where one is asked for.
+
+    Raises
+    ------
+    InputError
+    """
+    if is_chain(synthesizer):
+        variables = tuple(synthesizer.variables)  # type: ignore[attr-defined]
+        raise InputError(f"{what} is of a fit of one variable, got one of {listing(variables)}, each by models of its own")
 
 
 def keeps_true_values(synthesizer: Synthesizer) -> bool:

@@ -13,7 +13,7 @@ from riskweighted.synthesis.direct import draw_directly, heights_of
 from riskweighted.synthesis.loo import K_LIMIT
 from riskweighted.synthesis.sampling import AUTO, DIRECT, NUTS, Sampling
 
-__all__ = ["DirectFit", "draw_or_refuse"]
+__all__ = ["DirectFit", "draw_or_refuse", "not_possible"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,7 @@ def draw_or_refuse(
     """
     name = type(synthesizer).__name__
     if sampling.engine == DIRECT and not possible:
-        why = f"{name} has no density to draw from directly" if blueprint.direct is None else "a guarantee censors the model"
-        raise InputError(f"engine = {DIRECT!r} is not possible: {why}; valid are {AUTO!r} and {NUTS!r}")
+        raise not_possible(synthesizer, blueprint)
     if not possible or sampling.engine == NUTS:
         return None
     assert blueprint.direct is not None
@@ -76,6 +75,13 @@ def draw_or_refuse(
             f"effective of {direct.proposals} proposals (at least {direct.needed}); {AUTO!r} and {NUTS!r} run chains"
         )
     return None
+
+
+def not_possible(synthesizer: Synthesizer, blueprint: Blueprint | None) -> InputError:
+    """Why the direct engine cannot be asked for: there is no density, or a guarantee samples another one."""
+    lacking = blueprint is None or blueprint.direct is None
+    why = f"{type(synthesizer).__name__} has no density to draw from directly" if lacking else "a guarantee censors the model"
+    return InputError(f"engine = {DIRECT!r} is not possible: {why}; valid are {AUTO!r} and {NUTS!r}")
 
 
 def _posterior(vectors: np.ndarray, shapes: Mapping[str, tuple[int, ...]], sampling: Sampling) -> xr.Dataset:

@@ -5,6 +5,7 @@ import keyword
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
@@ -57,6 +58,11 @@ def split_formula(formula: str) -> Parts:
     """
     if not isinstance(formula, str) or formula.count("~") != 1:
         raise InputError(f"formula must read 'response ~ predictors', got {formula!r}")
+    return _taken_apart(formula)
+
+
+@lru_cache(maxsize=512)  # a chain asks for the same ones at every draw
+def _taken_apart(formula: str) -> Parts:
     left, right = (side.strip() for side in formula.split("~"))
     quoted = re.fullmatch(r"`([^`]+)`", left)
     if not right:

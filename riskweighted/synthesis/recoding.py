@@ -6,7 +6,7 @@ becomes a few numeric columns by a recipe that the confidential data set once, s
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -78,6 +78,14 @@ class Recipe:
             If a value is a level, or missing, that the confidential data lack.
         """
         return self._of_levels(values) if self.levels is not None else self._of_numbers(values)
+
+    def with_levels(self, levels: Sequence[object]) -> "Recipe":
+        """The same with further levels, which no confidential record has; of numbers unchanged."""
+        if self.levels is None:
+            return self
+        new = [level for level in levels if level not in self.levels]
+        names = _names([f"{self.source}_{_text(level)}" for level in new], set(self.names))
+        return replace(self, levels=(*self.levels, *new), names=(*self.names, *names))
 
     def filled(self, values: pd.Series) -> pd.Series:
         """The source without gaps, for a formula of the user's own: a missing level is "missing"; what is no amount is the amounts' mean.

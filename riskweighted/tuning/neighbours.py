@@ -7,6 +7,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import check_weights
+from riskweighted.synthesis.contract import refuse_chain
 from riskweighted.synthesis.loo import K_LIMIT, importance_weights
 from riskweighted.synthesis.posterior import Fit
 
@@ -58,6 +59,7 @@ def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
         If the fit estimates nothing, has fewer than 100 draws, or the weights are not valid. Weights that are too far are no error:
         ``accepted`` says so, and the fit under them has to be sampled.
     """
+    refuse_chain(fit.synthesizer, "reweighted_draws")
     if not fit.estimates:
         raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it")
     chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]

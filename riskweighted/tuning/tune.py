@@ -19,7 +19,7 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.synthesis.contract import Synthesizer
+from riskweighted.synthesis.contract import Synthesizer, refuse_chain
 from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
 from riskweighted.synthesis.modes import modes_of
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
@@ -205,6 +205,8 @@ def tune_model(
     reporter = reporter or Quiet()
     check_measurable(settings.target, settings.loss, world)
     loss = loss_of(settings.loss, world, analysis)
+    if unweighted is not None:
+        refuse_chain(unweighted.synthesizer, "tune")
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
     if unweighted is not None:
         _check_unweighted(unweighted, model)

@@ -94,7 +94,11 @@ def _variables_of(spec: object, place: int) -> set[str]:
 
 
 def file_propensity(
-    confidential: pd.DataFrame, synthetic: Sequence[pd.DataFrame], variables: Sequence[str], synthesized: Sequence[str]
+    confidential: pd.DataFrame,
+    synthetic: Sequence[pd.DataFrame],
+    variables: Sequence[str],
+    synthesized: Sequence[str],
+    special: Mapping[str, Sequence[float]] | None = None,
 ) -> list[PropensityDistance]:
     """pMSE of all variables of the file at once, of any type, for each of L synthetic datasets (METHODS section 6).
 
@@ -111,6 +115,8 @@ def file_propensity(
     variables : sequence of str
     synthesized : sequence of str
         Those of `variables` that were replaced.
+    special : mapping of str to sequence of float, optional
+        Special codes of numeric variables: a group each.
 
     Raises
     ------
@@ -122,7 +128,10 @@ def file_propensity(
         raise InputError(f"synthesized must name some of the variables {listing(names)}, got {listing(sorted(free))}")
     for number, frame in enumerate((confidential, *synthetic)):
         require_columns(frame, names, f"synthetic dataset {number}" if number else "confidential data")
-    codes = {name: file_codes([confidential[name], *(frame[name] for frame in synthetic)], _GROUPS) for name in names}
+    special = special or {}
+    codes = {
+        name: file_codes([confidential[name], *(frame[name] for frame in synthetic)], _GROUPS, special.get(name, ())) for name in names
+    }
     ordered = [name for name in names if _is_ordered(confidential[name], codes[name])]
     found = []
     for place in range(1, len(synthetic) + 1):

@@ -1,6 +1,6 @@
 """One-way and two-way tables: do the synthetic counts differ from the confidential ones by more than chance? (Raab, Nowok & Dibben 2021)"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -54,6 +54,7 @@ def table_utility(
     ways: int = 2,
     groups: int = 5,
     synthesized: Sequence[str] | None = None,
+    special: Mapping[str, Sequence[float]] | None = None,
 ) -> pd.DataFrame:
     """Standardised pMSE of every variable, or of every pair, by cross-tabulation (METHODS section 6).
 
@@ -79,6 +80,8 @@ def table_utility(
     synthesized : sequence of str, optional
         The replaced ones among the variables; all by default, as in synthpop. Tables of the others alone are left out, and those
         of one of each have as many fixed totals as the other one has groups, so that df is their filled cells less these.
+    special : mapping of str to sequence of float, optional
+        Special codes of numeric variables, such as -8: a group each, and not among those that are cut at quantiles.
 
     Returns
     -------
@@ -104,7 +107,8 @@ def table_utility(
     chosen = [table for table in combinations(names, ways) if free.intersection(table)]
     if not chosen:
         raise InputError(f"no table of ways={ways} is left of the variables {listing(names)}, synthesized {listing(sorted(free))}")
-    codes = {name: file_codes([confidential[name], *(frame[name] for frame in frames)], groups) for name in names}
+    special = special or {}
+    codes = {name: file_codes([confidential[name], *(frame[name] for frame in frames)], groups, special.get(name, ())) for name in names}
     for name in names:
         if name not in free:
             _require_unaltered(name, codes[name])
@@ -128,8 +132,11 @@ def _checked_variables(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame
     return names
 
 
-def file_codes(columns: Sequence[pd.Series], groups: int) -> list[np.ndarray]:
-    """The groups of one variable in the confidential data and each synthetic dataset, alike in all of them; 0 where it is missing."""
+def file_codes(columns: Sequence[pd.Series], groups: int, special: Sequence[float] = ()) -> list[np.ndarray]:
+    """The groups of one variable in the confidential data and each synthetic dataset, alike in all of them; 0 where it is missing.
+
+    `special`: codes of a numeric variable, which are a group each.
+    """
     name = columns[0].name
     whose = ["confidential data", *(f"synthetic dataset {number}" for number in range(1, len(columns)))]
     kinds = {what: group_kind(column, what) for column, what in zip(columns, whose, strict=True)}
@@ -137,7 +144,7 @@ def file_codes(columns: Sequence[pd.Series], groups: int) -> list[np.ndarray]:
     if len(present) > 1:
         numbers, others = (next(what for what, kind in kinds.items() if kind == wanted) for wanted in ("numbers", "categories"))
         raise InputError(f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; convert one of them")
-    codes = group_codes(columns, groups, numeric=present == {"numbers"})
+    codes = group_codes(columns, groups, numeric=present == {"numbers"}, alone=special)
     for own, what in zip(codes[1:], whose[1:], strict=True):
         if present == {"categories"} and codes[0].any() and own.any() and not np.intersect1d(codes[0], own).any():  # 0 is missing
             raise InputError(f"{name!r} has no level in common in the confidential data and {what}: their categories are spelled otherwise")

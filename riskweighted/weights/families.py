@@ -10,6 +10,7 @@ from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import World
 from riskweighted.risk.confidential import confidential_risk
+from riskweighted.synthesis.contract import refuse_chain
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.posterior import Fit
@@ -119,6 +120,7 @@ def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[s
 def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
     if fit is None:
         raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit, or name it in the schemes of a study")
+    refuse_chain(fit.synthesizer, f"scheme {name!r}")
     if fit.confidential is not world.confidential and not fit.confidential.equals(world.confidential):
         raise InputError(f"scheme {name!r}: the fit is of other data than the confidential ones")
     if world.scenario.synthetic != (fit.synthesizer.target,):

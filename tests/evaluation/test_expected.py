@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from handmade import given_fit
+from handmade import given_chain_fit, given_fit
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.expected import RISES
+from riskweighted.evaluation.expected import RISES, expected_seed
 from riskweighted.risk.expected import isolated_records, top_values
 
 N = 90
@@ -146,3 +146,25 @@ def test_one_draw_has_a_risk_and_no_error(confidential, fits):
     assert np.isfinite(value(result, "weighted", "expected-mean-risk"))
     assert np.isnan(value(result, "weighted", "expected-mean-risk", "error"))
     assert np.isnan(value(result, "weighted", "attributable-mean"))
+
+
+def test_a_chain_is_measured_as_one_release(confidential):
+    rng = np.random.default_rng(4)
+    data = confidential.assign(edu=rng.choice(list("abc"), N), smoke=rng.random(N) < 0.4)
+    chain = rw.load_synthesizer("sequential")(["edu", "smoke"], predictors=["area"])
+    fits = {"unweighted": given_chain_fit(chain, data), "weighted": given_chain_fit(chain, data, 0.5, seed=5)}
+    scenario = rw.Scenario(known=["area"], synthetic=["edu", "smoke"])
+    synthetic = {label: [fit.released(fit.draw(0, k), np.random.default_rng(k)) for k in range(4)] for label, fit in fits.items()}
+    found = rw.evaluate(
+        data, synthetic, scenario, baseline="unweighted", fits=fits, resamples=10, increase=0.1, random_seed=0, cluster="house"
+    )
+    table = rw.expected_identification_risk(fits["weighted"], scenario, draws=100, random_seed=expected_seed(0, "weighted"))
+    np.testing.assert_allclose(found.expected["weighted"], table["risk"])
+    assert value(found, "weighted", "expected-mean-risk") == pytest.approx(table["risk"].mean())
+    influence = rw.influence(fits["weighted"], draws=100)
+    assert value(found, "weighted", "influence-range") == pytest.approx(influence["range"].max())
+    assert value(found, "weighted", "influence-information") == pytest.approx(influence["information"].sum())
+    clusters = rw.influence(fits["weighted"], draws=100, cluster="house")
+    assert value(found, "weighted", "cluster-lipschitz") == pytest.approx(clusters["lipschitz"].max())
+    with pytest.raises(InputError, match="other data"):
+        rw.evaluate(data.assign(edu="a"), {"weighted": [data]}, scenario, fits={"weighted": fits["weighted"]})

@@ -17,7 +17,7 @@ from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
-from riskweighted.synthesis.convergence import diagnose
+from riskweighted.synthesis.convergence import diagnose, diagnose_direct
 from riskweighted.synthesis.posterior import Fit
 
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
@@ -275,6 +275,18 @@ def test_convergence_card_names_what_failed_first():
     ax = plots.plot_convergence(draws, diagnostics, most=1)
     assert len(ax.get_yticklabels()) == 1
     assert "The 1 of 3 quantities" in ax.get_title(loc="left")
+
+
+def test_convergence_card_of_draws_without_chains_shows_k_hat():
+    draws, _ = posterior()
+    values = draws["slope"].values
+    quantities = {"slope[0]": values[..., 0], "slope[1]": values[..., 1], "mean": draws["mean"].values}
+    few = np.arange(800) // 2 * 2
+    ax = plots.plot_convergence(draws, diagnose_direct(quantities, few, 0.256), most=2)
+    verdicts = [label.get_text() for label in ax.child_axes[0].get_yticklabels()]
+    assert all(verdict.startswith("passed: k-hat 0.26\nESS bulk ") for verdict in verdicts)
+    assert "The 2 of 3 quantities of least bulk ESS." in ax.get_title(loc="left")
+    assert "800 draws by importance, in 4 parts;" in ax.get_title(loc="left")
 
 
 def test_convergence_card_of_a_fit_computes_the_log_pseudo_likelihood():

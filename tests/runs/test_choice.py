@@ -17,7 +17,7 @@ from riskweighted.runs import choice
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study, names_of_settings, read_study
-from riskweighted.synthesis.fitting import fit
+from riskweighted.synthesis.fit import fit
 from riskweighted.synthesis.sampling import Sampling
 
 N = 150

@@ -92,9 +92,23 @@ def test_a_run_goes_from_levels_to_tables(folder):
     assert set(checks.loc[checks["label"] == "unweighted", "verdict"]) == {"fits"}
 
 
+def test_the_tables_say_which_engine_drew(folder):
+    run = load_run(folder / "results")
+    table = run.tables["convergence"]
+    assert set(table["engine"]) == {"direct"}
+    assert table["r_hat"].isna().all()
+    assert table["pareto_k"].le(0.7).all()
+    report = rw.render_report(run)
+    assert "Pareto k-hat" in report
+    assert "nan" not in report.split("Convergence by scheme")[1].split("</table>")[0]
+    with pytest.raises(InputError) as caught:
+        study(sampling={"engine": "gibbs"})
+    assert_clear(caught, "sampling.engine", "'auto'", "'nuts'", "'direct'")
+
+
 def test_the_report_and_the_pack_hold_levels(folder, tmp_path):
     run = load_run(folder / "results")
-    assert "share of smith of job" in rw.render_report(run, internal=True)
+    assert "share of smith" in rw.render_report(run, internal=True)
     outside = rw.render_report(run)
     assert "share of smith of job" not in outside  # a share of one level has no rule for outside
     assert "Levels of job" in outside

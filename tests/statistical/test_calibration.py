@@ -14,7 +14,7 @@ from scipy import integrate, stats
 from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.synthesis.chains import run_density
 from riskweighted.synthesis.contract import load_synthesizer, synthesizer_names
-from riskweighted.synthesis.fitting import fit
+from riskweighted.synthesis.fit import fit
 from riskweighted.synthesis.sampling import Sampling
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package

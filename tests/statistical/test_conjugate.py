@@ -9,7 +9,7 @@ from scipy import stats
 
 from riskweighted.synthesis.contract import load_synthesizer
 from riskweighted.synthesis.convergence import az
-from riskweighted.synthesis.fitting import fit
+from riskweighted.synthesis.fit import fit
 
 pytestmark = pytest.mark.slow
 

@@ -246,7 +246,8 @@ def test_few_draws_do_not_pass_as_many(binary):
     assert (fitted.diagnostics["engine"] == "direct").all()
 
 
-def test_the_engine_is_checked_and_refused_where_it_is_not_possible(binary):
+def test_the_engine_is_checked_and_refused_where_it_is_not_possible(binary, monkeypatch):
+    monkeypatch.setattr(fitting, "_compile", lambda graph: pytest.fail("compiled"))
     frame, model, _ = binary
     for wrong in ("gibbs", None, 3):
         with pytest.raises(InputError) as caught:
@@ -259,6 +260,9 @@ def test_the_engine_is_checked_and_refused_where_it_is_not_possible(binary):
     with pytest.raises(InputError) as caught:
         rw.fit(rw.load_synthesizer("linear-regression")("y ~ 1"), counts, engine="direct")
     assert_clear(caught, "LinearRegression", "no density", "'auto'")
+    with pytest.raises(InputError) as caught:
+        rw.fit(rw.load_synthesizer("top-coding")("y ~ 1", quantile=0.9), counts, engine="direct")
+    assert_clear(caught, "TopCoding", "no density")
 
 
 def test_the_mode_is_that_of_the_direct_density(binary, monkeypatch):

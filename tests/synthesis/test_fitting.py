@@ -20,8 +20,10 @@ from scipy import stats
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.synthesis import fitting
 from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT, judge
-from riskweighted.synthesis.fitting import compile_model, fit
+from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
+from riskweighted.synthesis.fit import fit
+from riskweighted.synthesis.fitting import compile_model
+from riskweighted.synthesis.judging import judge
 from riskweighted.synthesis.posterior import Fit, load_fit
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.synthesis.saving import read_sealed

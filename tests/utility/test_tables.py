@@ -237,3 +237,14 @@ def test_refuses(synthetic, options, message):
 def test_refuses_an_empty_confidential_file():
     with pytest.raises(InputError, match="confidential data has no records"):
         table_utility(GOOD.iloc[:0], GOOD)
+
+
+def test_special_codes_and_missing_values_are_groups_of_their_own():
+    """100 amounts in fifths, 3 codes, 2 missing: seven groups, six where the code counts as an amount."""
+    own = pd.DataFrame({"y": [*np.arange(1.0, 101.0), -8, -8, -8, np.nan, np.nan]})
+    released = own.assign(y=[*np.arange(1.0, 101.0), -7, -7, -7, np.nan, np.nan])  # amounts now, of the lowest fifth
+    plain, told = (table_utility(own, released, ways=1, special=special).iloc[0] for special in (None, {"y": [-8]}))
+    assert (plain["df"], told["df"]) == (5, 6)
+    assert plain["pmse"] == 0
+    # Cells (20, 23) and (3, 0), in equal halves of 210 records: (1.5^2 / 43 + 1.5^2 / 3) / 210.
+    assert told["pmse"] == pytest.approx((1.5**2 / 43 + 1.5**2 / 3) / 210)

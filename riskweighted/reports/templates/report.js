@@ -82,6 +82,7 @@
     tip.addEventListener("blur", hide);
     tip.addEventListener("mouseleave", () => { if (document.activeElement !== owner) hide(); });
   }
+  window.addEventListener("beforeprint", () => { for (const group of document.querySelectorAll("details.group")) group.open = true; });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   window.addEventListener("scroll", () => { if (document.activeElement !== owner) hide(); }, { passive: true });
 })();

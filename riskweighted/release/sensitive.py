@@ -1,0 +1,209 @@
+"""A synthesized variable as the last look at a pack compares it: amounts or levels, and statuses, against fresh draws of its posterior.
+
+A number is compared as an amount; whether it is missing or a special code is compared apart, as a level is. Of a categorical variable a
+missing value is a level of its own.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.statuses import find_statuses
+from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
+from riskweighted.runs.finished import FinishedRun
+from riskweighted.synthesis.categories import categories_of, codes_in
+from riskweighted.synthesis.chain import Link, PreparedChain, prepare_chain
+from riskweighted.synthesis.chain_fit import AnyFit
+from riskweighted.synthesis.chain_fitting import load_chain_fit
+from riskweighted.synthesis.posterior import PreparedModel, prepare_model
+from riskweighted.synthesis.precision import find_precision
+
+__all__ = ["Sensitive", "find_sensitive", "same_records"]
+
+_FRESH = 20  # datasets drawn to see what chance gives
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """One synthesized variable. Confidential; made by `find_sensitive`.
+
+    Attributes
+    ----------
+    name : str
+    confidential : Series (n,)
+    levels : tuple or None
+        Of a categorical variable, whose values are compared by their codes; a missing one has the code after the last.
+    codes : tuple of float
+        Special codes of a numeric one.
+    gaps : bool
+        Whether a value may be missing.
+    precision : float or None
+        Of the released amounts; None: 7 significant digits.
+    chance, statuses : mapping of scheme to Chance
+        Of amounts or levels; of the statuses of a number, where the confidential data or the fresh draws have any beside amounts.
+    """
+
+    name: str
+    confidential: pd.Series = field(repr=False)
+    levels: tuple[object, ...] | None
+    codes: tuple[float, ...]
+    gaps: bool
+    precision: float | None
+    chance: Mapping[str, Chance] = field(default_factory=dict, repr=False)
+    statuses: Mapping[str, Chance] = field(default_factory=dict, repr=False)
+
+    @property
+    def unit(self) -> float | None:
+        """What released values are multiples of: codes of levels are whole."""
+        return self.precision if self.levels is None else 1.0
+
+    def numbers(self, column: pd.Series) -> np.ndarray:
+        """A column (n,) as the data, or a file that was read, hold it: amounts, NaN where there is none; or codes of levels.
+
+        Raises
+        ------
+        InputError
+            If a value is no number, or no level; or is missing, where none may be.
+        """
+        if self.levels is None:
+            if not pd.api.types.is_numeric_dtype(column.dtype) or (column.isna().any() and not self.gaps):
+                raise InputError(f"values of {self.name!r} that are missing or no numbers")
+            found = find_statuses(column, self.codes)
+            return np.where(found.is_amount, found.values, np.nan)
+        codes = self._level_codes(column)
+        if (codes < 0).any() or (not self.gaps and (codes == len(self.levels)).any()):
+            raise InputError(f"values of {self.name!r} that are missing or no levels of it")
+        return codes
+
+    def _level_codes(self, column: pd.Series) -> np.ndarray:
+        """Codes (n,) of a column, where a file may have made text or numbers of levels; -1 for what is no level."""
+        assert self.levels is not None
+        missing = column.isna().to_numpy()
+        if "" not in self.levels:  # as a file keeps a text that is missing
+            missing = missing | (column.astype(object) == "").to_numpy()
+        found, there = np.full(len(column), float(len(self.levels))), column[~missing]
+        code = codes_in(there, self.levels)
+        found[~missing] = codes_in(there.astype(str), [str(level) for level in self.levels]) if (code < 0).any() else code
+        return found
+
+    def status(self, column: pd.Series) -> np.ndarray:
+        """Whether each value of a number is an amount, missing or which special code, (n,) from 0."""
+        return find_statuses(column, self.codes).status.astype(float)
+
+    def same(self, column: pd.Series) -> np.ndarray:
+        """Which rows hold the confidential value, or miss it or hold a special code alike, (n,)."""
+        drawn, own = self.numbers(column), self.numbers(self.confidential)
+        if self.levels is not None:
+            return np.asarray(drawn == own)
+        return np.asarray((equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == self.status(self.confidential)))
+
+    def against(self, fresh: Mapping[str, Sequence[pd.DataFrame]]) -> "Sensitive":
+        """With what chance gives in fresh datasets of each scheme."""
+        own = self.numbers(self.confidential)
+        chance = {
+            scheme: chance_of([self.numbers(frame[self.name]) for frame in frames], own, self.unit) for scheme, frames in fresh.items()
+        }
+        statuses = {}
+        for scheme, frames in fresh.items() if self.levels is None else ():
+            found = [self.status(frame[self.name]) for frame in frames]
+            if any(one.any() for one in (*found, self.status(self.confidential))):
+                statuses[scheme] = chance_of(found, self.status(self.confidential), 1.0)
+        return replace(self, chance=chance, statuses=statuses)
+
+    def texts(self) -> dict[str, np.ndarray]:
+        """What no text may list, in the order of the records: amounts or codes of levels, and amounts between special codes."""
+        own = self.numbers(self.confidential)
+        found = {self.name: own[np.isfinite(own)]}
+        if self.codes:
+            numbers = self.confidential.to_numpy(dtype=float, na_value=np.nan)
+            found[f"{self.name} with its codes"] = numbers[np.isfinite(numbers)]
+        return found
+
+
+def same_records(variables: Sequence[Sensitive], frame: pd.DataFrame) -> int:
+    """How many rows hold the confidential values of all variables."""
+    return int(np.logical_and.reduce([one.same(frame[one.name]) for one in variables]).sum())
+
+
+def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]) -> tuple[tuple[Sensitive, ...], dict[str, float]]:
+    """Every synthesized variable of a run, with fresh datasets of each scheme to see what chance gives.
+
+    Also by scheme how many whole records, at most, chance repeats.
+
+    Raises
+    ------
+    InputError
+        If the data is not the one that the run was made from.
+    """
+    if run.study.synthesizer.of_several:
+        prepared = prepare_chain(run.study.make_chain(), confidential, run.study.weights.survey)
+        variables, load = _of_chain(run, prepared), _loader_of_chain(run, prepared)
+    else:
+        model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
+        variables, load = (_of_model(run, model),), _loader_of_model(run, model)
+    precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
+    given: Any = precisions if run.study.synthesizer.of_several else variables[0].unit  # what the fit at hand takes
+    fresh = {}
+    for scheme in schemes:
+        seed = run.streams.seed_for("leak check", scheme)
+        fresh[scheme] = load(scheme).synthesize(_FRESH, random_seed=seed, precision=given)
+    whole = {scheme: np.array([same_records(variables, frame) for frame in frames]) for scheme, frames in fresh.items()}
+    most = {scheme: most_by_chance(counts, len(confidential)) for scheme, counts in whole.items()}
+    return tuple(one.against(fresh) for one in variables), most
+
+
+def _of_model(run: FinishedRun, model: PreparedModel) -> Sensitive:
+    """The variable of a model of one."""
+    name, codes = run.study.target, run.study.evaluating_scenario().codes_of(run.study.target)
+    column, levels, precision = (
+        model.confidential[name],
+        categories_of(model.synthesizer, model.prepared),
+        run.study.release.precision_of(name),
+    )
+    if levels is None and precision is None:
+        precision = find_precision(column) if run.study.guarantee is None else 1.0  # of whole numbers, which alone need not state one
+    return Sensitive(name, column, levels, codes, bool(column.isna().any()), precision)
+
+
+def _loader_of_model(run: FinishedRun, model: PreparedModel) -> Callable[[str], AnyFit]:
+    index = model.confidential.index
+
+    def load(scheme: str) -> AnyFit:
+        alpha = pd.Series(run.alpha(scheme).to_numpy(dtype=float), index)
+        found = model.load(run.posterior_path(scheme), alpha, guarantee=run.study.guarantee, L=run.study.release.L)
+        return replace(found, censoring=None)  # these datasets do not leave, so that no guarantee limits their number
+
+    return load
+
+
+def _of_chain(run: FinishedRun, prepared: PreparedChain) -> tuple[Sensitive, ...]:
+    """The variables of a chain."""
+    return tuple(_of_link(run, prepared, link) for link in prepared.links)
+
+
+def _of_link(run: FinishedRun, prepared: PreparedChain, link: Link) -> Sensitive:
+    column, block = prepared.confidential[link.variable], None if link.values is None else link.values.model
+    categories = None if block is None else categories_of(block.synthesizer, block.prepared)
+    otherwise = () if link.structure is None else (link.structure.value(column),)
+    gaps = bool(column.isna().any()) or any(pd.isna(value) for value in otherwise)
+    if link.levels:
+        named = [*(categories or ()), link.constant, *otherwise, *column.dropna().unique()]
+        return Sensitive(link.variable, column, tuple(dict.fromkeys(one for one in named if not pd.isna(one))), (), gaps, None)
+    codes = run.study.evaluating_scenario().codes_of(link.variable)
+    precision = run.study.release.precision_of(link.variable)
+    if categories is not None:  # whole numbers that are drawn as they are
+        precision = find_precision(pd.Series(categories, dtype=float))
+    elif precision is None:
+        amounts = column[find_statuses(column, codes).is_amount]
+        precision = find_precision(amounts if block is None else block.confidential[block.synthesizer.target])
+    return Sensitive(link.variable, column, None, codes, gaps, precision)
+
+
+def _loader_of_chain(run: FinishedRun, prepared: PreparedChain) -> Callable[[str], AnyFit]:
+    return lambda scheme: load_chain_fit(
+        run.posterior_path(scheme), prepared, pd.DataFrame(run.alpha(scheme)).set_axis(prepared.confidential.index)
+    )

@@ -1,0 +1,227 @@
+"""How each synthesized variable is distributed: amounts, levels, what is neither, and the weights of the records."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.text import plain
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
+from riskweighted.intruder.statuses import find_statuses, status_name
+from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
+from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
+from riskweighted.plots.utility import plot_density, plot_ecdf
+from riskweighted.plots.weights import plot_weights
+from riskweighted.reports.blocks import DataTable, Figure, Term, make_table, picture
+from riskweighted.reports.disclosure import number
+from riskweighted.reports.source import Source
+
+__all__ = ["drawn", "variable_blocks"]
+
+
+def variable_blocks(source: Source, place: int, variable: str) -> list[DataTable | Figure]:
+    """The figures of one variable, the `place`-th."""
+    shown = _Shown(source, place, variable)
+    if not source.is_numeric(variable):
+        return [shown.levels(source.confidential[variable], "levels", f"Levels of {variable}")]
+    apart = [shown.levels(shown.statuses, "statuses", f"Amounts, missing values and codes of {variable}")] if shown.has_statuses else []
+    return [*apart, shown.density(), shown.ecdf(), shown.weights()]
+
+
+def drawn(
+    key: str,
+    title: str,
+    draw: Callable[[], Axes],
+    alternative: str,
+    tables: tuple[DataTable, ...],
+    terms: tuple[Term, ...] = (),
+) -> Figure:
+    """A figure, or in words why there is none."""
+    try:
+        image = picture(draw())
+    except InputError as error:
+        image, alternative = "", f"No figure: {error}."
+    return Figure(key, plain(title), image, plain(alternative), tables, terms)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """One variable of a report; its amounts are those records that neither miss the value nor hold a special code."""
+
+    source: Source
+    place: int
+    variable: str
+
+    def _key(self, name: str) -> str:
+        """That of a block: of the first variable the name alone."""
+        return name if self.place == 1 else f"{name}-{self.place}"
+
+    def _status_names(self, column: pd.Series) -> pd.Series:
+        codes = self.source.codes(self.variable)
+        status = find_statuses(column, codes).status
+        names = {int(one): status_name(int(one), codes) for one in np.unique(status)}
+        return pd.Series([names[int(one)] for one in status], column.index, dtype=object, name=column.name)
+
+    @cached_property
+    def statuses(self) -> pd.Series:
+        """What each confidential value is, in words, (n,)."""
+        return self._status_names(self.source.confidential[self.variable])
+
+    @property
+    def has_statuses(self) -> bool:
+        """Whether a value is no amount, in the confidential data or in a synthetic dataset."""
+        frames = [frame for frames in self.source.run.synthetic.values() for frame in frames]
+        return self.statuses.nunique() > 1 or any(self._status_names(frame[self.variable]).nunique() > 1 for frame in frames)
+
+    def _amounts_in(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return frame[[self.variable]][find_statuses(frame[self.variable], self.source.codes(self.variable)).is_amount]
+
+    @cached_property
+    def own(self) -> pd.DataFrame:
+        """The confidential amounts, a frame of one column."""
+        return self._amounts_in(self.source.confidential)
+
+    @cached_property
+    def synthetic(self) -> dict[str, list[pd.DataFrame]]:
+        """The amounts of every scheme's datasets."""
+        return {scheme: [self._amounts_in(frame) for frame in frames] for scheme, frames in self.source.run.synthetic.items()}
+
+    @property
+    def coarse(self) -> bool:
+        """Whether exact counts of the amounts would tell how many records, fewer than may be counted, have none."""
+        view, others = self.source.view, len(self.source.confidential) - len(self.own)
+        return not view.internal and 0 < others < view.minimum_count
+
+    def _counts(self, counts: Sequence[int] | np.ndarray) -> list[str]:
+        return [self.source.view.count(count) if self.coarse else str(int(count)) for count in counts]
+
+    @cached_property
+    def histogram(self) -> Histogram | None:
+        """Bins of the amounts; none where too few records differ."""
+        try:
+            return merged_histogram(self.own[self.variable], self.source.view.binned or 1)
+        except InputError:
+            return None
+
+    def _bounds(self, histogram: Histogram) -> dict[str, list[str]]:
+        edges = ["open" if np.isinf(edge) else number(edge) for edge in histogram.edges]
+        return {"From": edges[:-1], "Below": edges[1:], "Records": self._counts(histogram.counts)}
+
+    @cached_property
+    def shares(self) -> dict[str, np.ndarray]:
+        """Share of the amounts by bin in the confidential data and each scheme; none where there are no bins."""
+        if self.histogram is None:
+            return {}
+        found = {CONFIDENTIAL: self.histogram.counts / self.histogram.counts.sum()}
+        for scheme, frames in self.synthetic.items():
+            held = [shares_in_bins(frame[self.variable], self.histogram) for frame in frames if len(frame)]
+            found[scheme] = np.mean(held, axis=0) if held else np.zeros(len(self.histogram.counts))
+        return found
+
+    def _share_tables(self, key: str, cumulative: bool) -> tuple[DataTable, ...]:
+        """Shares by bin, or up to the upper edge of each."""
+        if self.histogram is None:
+            return ()
+        digits = 2 if self.coarse else 4
+        columns = {name: [f"{share:.{digits}f}" for share in (np.cumsum(one) if cumulative else one)] for name, one in self.shares.items()}
+        cells = pd.DataFrame({**self._bounds(self.histogram), **columns})
+        terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(self.shares, "bin-share")})
+        what = "below the upper edge" if cumulative else "in the bin"
+        return (make_table(f"{key}-table", f"Share of records {what}, {self.variable}", cells, terms),)
+
+    def _listed(self, statistic: Statistic) -> str:
+        """A statistic by label, in words."""
+        values = by_label(self.source.run.tables["utility"], statistic)
+        return ", ".join(f"{label} {self.source.view.show(statistic, value)}" for label, value in values.items())
+
+    def density(self) -> Figure:
+        """How the amounts are distributed."""
+        key, means = self._key("density"), self._listed(Statistic("mean", self.variable))
+        alternative = f"Distribution of {self.variable} in the confidential data and, laid over it, in the synthetic data. Means: {means}."
+        return drawn(
+            key,
+            f"Density of {self.variable}",
+            lambda: plot_density(self.own, self.synthetic, self.variable, minimum_count=self.source.view.binned),
+            alternative,
+            self._share_tables(key, False),
+        )
+
+    def ecdf(self) -> Figure:
+        """The distribution functions of the amounts."""
+        key, gaps = self._key("ecdf"), self._listed(Statistic("ecdf-maximum", self.variable))
+        alternative = f"Empirical distribution functions of {self.variable}, confidential and synthetic. Largest differences: {gaps}."
+        return drawn(
+            key,
+            f"Distribution function of {self.variable}",
+            lambda: plot_ecdf(self.own, self.synthetic, self.variable, minimum_count=self.source.view.binned),
+            alternative,
+            self._share_tables(key, True),
+        )
+
+    def levels(self, values: pd.Series, name: str, title: str) -> Figure:
+        """Shares of the levels of a categorical variable, or of the statuses of a number, and the mean weight of their records."""
+        schemes, m, key = self.source.run.synthetic, self.source.view.binned, self._key(name)
+        if name == "statuses":
+            schemes = {label: [self._status_names(one[self.variable]).to_frame() for one in frames] for label, frames in schemes.items()}
+        alternative = f"Shares of the levels of {self.variable}: a bar for the confidential data, a marker for each label."
+        if name == "statuses":
+            alternative = f"Shares of the records whose {self.variable} is an amount, missing or a special code, by label."
+        return drawn(
+            key,
+            title,
+            lambda: plot_levels(values.to_frame(), schemes, self.variable, minimum_count=m),
+            alternative,
+            self._level_tables(values, schemes, key),
+        )
+
+    def _level_tables(self, values: pd.Series, schemes: dict[str, list[pd.DataFrame]], key: str) -> tuple[DataTable, ...]:
+        """Shares by level, and mean weights; none where too few records are of another level."""
+        try:
+            names = merged_levels(values, self.source.view.binned or 1)
+        except InputError:
+            return ()
+        shown, own = list(dict.fromkeys(names.values())), named_levels(values, names)
+        found = {CONFIDENTIAL: level_shares(values, names)}
+        for label, frames in schemes.items():
+            found[label] = np.mean([level_shares(frame[self.variable], names) for frame in frames], axis=0)
+        counts = {"Level": [plain(name) for name in shown], "Records": [str(int((own == name).sum())) for name in shown]}
+        cells = pd.DataFrame({**counts, **{label: [f"{share:.4f}" for share in one] for label, one in found.items()}})
+        means = {label: [f"{alpha[own == name].mean():.2f}" for name in shown] for label, alpha in self._alpha.items()}
+        weights = pd.DataFrame({**counts, **means})
+        terms = self.source.glossary.columns(weights, dict.fromkeys(means, "weight"))
+        stem = key.replace("levels", "level")
+        return (
+            make_table(f"{key}-table", f"Share of records by level, {self.variable}", cells),
+            make_table(f"{stem}-weights-table", f"Mean weight by level, {self.variable}", weights, terms),
+        )
+
+    @cached_property
+    def _alpha(self) -> pd.DataFrame:
+        """The weights of the variable, (n, schemes)."""
+        return self.source.weights_of(self.variable)
+
+    def weights(self) -> Figure:
+        """Weights against the amount: a point per record inside the agency, means by bin outside."""
+        values, m, key = self.own[self.variable], self.source.view.binned, self._key("weights")
+        weights = self._alpha[find_statuses(self.source.confidential[self.variable], self.source.codes(self.variable)).is_amount]
+        tables: tuple[DataTable, ...] = ()
+        if self.histogram is not None:
+            means = {scheme: [f"{mean:.2f}" for mean in binned_means(values, alpha, m or 1).means] for scheme, alpha in weights.items()}
+            cells = pd.DataFrame({**self._bounds(self.histogram), **means})
+            terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(map(str, means), "weight")})
+            tables = (make_table(f"{key}-table", f"Mean weight by {self.variable}", cells, terms),)
+        listed = ", ".join(f"{scheme} {alpha.mean():.2f}" for scheme, alpha in weights.items())
+        alternative = f"Weight of the likelihood against {self.variable}, by scheme; a lower weight protects more. Mean weights: {listed}."
+        term = (self.source.glossary.fixed("weight"),)
+        return drawn(
+            key, f"Weights against {self.variable}", lambda: plot_weights(values, weights, minimum_count=m), alternative, tables, term
+        )
+
+
+def named_levels(values: pd.Series, names: dict[object, str]) -> pd.Series:
+    """The name under which each value is shown, (n,); a missing one is a level."""
+    return values.astype(object).where(values.notna(), "missing").map(names)

@@ -1,0 +1,40 @@
+"""The diagnostics of a fit, from its draws."""
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.synthesis.convergence import diagnose, diagnose_direct
+from riskweighted.synthesis.direct_fit import DirectFit
+from riskweighted.synthesis.posterior import Fit
+
+__all__ = ["judge"]
+
+
+def judge(fitted: Fit, monitored: tuple[str, ...], divergences: int, direct: DirectFit | None) -> pd.DataFrame:
+    """The diagnostics of a fit: of its log pseudo-likelihood and every scalar of its monitored parameters.
+
+    `direct`: the draws as the direct engine left them, where it made them.
+    """
+    likelihood = _log_likelihoods(fitted) if direct is None else direct.log_likelihood
+    quantities = {"log_pseudo_likelihood": likelihood} | _scalars(fitted, monitored)
+    return diagnose(quantities, divergences) if direct is None else diagnose_direct(quantities, direct.which, direct.pareto_k)
+
+
+def _log_likelihoods(fitted: Fit) -> np.ndarray:
+    """The log pseudo-likelihood of every draw, (chains, draws)."""
+    found = np.empty((fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]))
+    for place in np.ndindex(found.shape):
+        found[place] = fitted.contributions(fitted.draw(*place)).sum()
+    return found
+
+
+def _scalars(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Every scalar of the monitored parameters, each (chains, draws)."""
+    quantities = {}
+    for name in monitored:
+        values = fitted.posterior[name].values
+        for place in np.ndindex(values.shape[2:]):
+            label = name.replace("::::", ".")  # PyMC's name of what a model within the model holds
+            label += f"[{', '.join(map(str, place))}]" if place else ""
+            quantities[label] = values[(slice(None), slice(None), *place)]
+    return quantities

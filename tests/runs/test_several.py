@@ -1,0 +1,137 @@
+"""Runs of several variables: the folder, what a resumed run samples again, what a study file says."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.runs import fits as fitting, run as running
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import Study, make_study
+from riskweighted.synthesis.chain import prepare_chain
+from riskweighted.synthesis.chain_fitting import load_chain_fit
+
+N = 300
+
+
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(9)
+    region = rng.choice(["north", "south"], N)
+    smoke = rng.choice(["YES", "NO"], N, p=[0.4, 0.6])
+    cigarettes = np.where(smoke == "YES", rng.choice([5, 10, 20], N), -8)
+    health = pd.Series(rng.choice(["bad", "fair", "good"], N))
+    health[rng.random(N) < 0.1] = None
+    return pd.DataFrame({"region": region, "age": rng.integers(18, 80, N), "smoke": smoke, "cigarettes": cigarettes, "health": health})
+
+
+def study(health=None, **more) -> Study:
+    table = {
+        "data": {"path": "people.csv"},
+        "scenario": {"known": ["region"], "synthetic": ["smoke", "cigarettes", "health"]},
+        "synthesizer": {
+            "name": "sequential",
+            "predictors": ["region", "age"],
+            "variables": {"cigarettes": {"when": "smoke == 'YES'", "otherwise": -8}, "health": health or {}},
+        },
+        "weights": {"schemes": ["unweighted", "pairwise"]},
+        "sampling": {"chains": 2, "draws": 100, "tune": 100},
+        "release": {"L": 3},
+    }
+    return make_study({**table, **more})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("several") / "out"
+    return run_study(study(), out, confidential=people())
+
+
+def test_the_folder_is_read_back_with_weights_and_fits_of_each_variable(run):
+    finished, data = load_run(run.folder), people()
+    assert finished.study.variables == ("smoke", "cigarettes", "health")
+    alpha = finished.alpha("pairwise")
+    pd.testing.assert_frame_equal(
+        alpha.reset_index(drop=True), rw.match_weights(data, finished.study.weighting_scenario(), "pairwise"), check_names=False
+    )
+    chain = prepare_chain(finished.study.make_chain(), data)
+    fit = load_chain_fit(finished.posterior_path("pairwise"), chain, alpha)
+    assert list(fit.fits) == ["smoke", "cigarettes", "health is missing", "health"]
+    assert {name.split(": ")[0] for name in finished.posteriors["pairwise"].data_vars} == set(fit.fits)
+    frame = finished.synthetic["pairwise"][0]
+    assert (frame.loc[frame["smoke"] == "NO", "cigarettes"] == -8).all()
+    assert frame["health"].isna().any()
+    assert finished.manifest["precision"] == {"smoke": "levels", "cigarettes": "multiples of 1", "health": "levels"}
+
+
+def test_every_variable_has_its_rows(run):
+    risk, utility = run.evaluation.risk, run.evaluation.utility
+    assert set(risk.loc[risk["key"] == "own-mean-risk", "variable"]) == {"smoke", "cigarettes", "health"}
+    assert set(utility.loc[utility["key"] == "one-way-table", "variable"]) == {"smoke", "cigarettes", "health"}
+    assert ((utility["key"] == "missing-share") & (utility["variable"] == "cigarettes") & (utility["term"] == "-8")).any()
+    assert run.fits is True
+    assert set(run.fit_check["variable"]) == {"", "smoke", "cigarettes", "health"}
+
+
+def test_a_resumed_run_fits_the_changed_variable_only(tmp_path, monkeypatch):
+    fitted: list[str] = []
+    plain = fitting.fit_tasks
+
+    def told(tasks, *rest):
+        fitted.extend(task.name for task in tasks)
+        return plain(tasks, *rest)
+
+    def interrupted(*_args, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "fit_tasks", told)
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "evaluate_world", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study(), tmp_path / "out", confidential=people())
+    assert sorted(fitted) == sorted(2 * ["smoke", "cigarettes", "health is missing", "health"])
+    fitted.clear()
+    ordered = {"model": "ordinal", "levels": ["bad", "fair", "good"]}
+    run_study(study(health=ordered), tmp_path / "out", confidential=people())
+    assert fitted == ["health", "health"]
+
+
+def test_codes_of_the_synthesizer_are_those_of_the_scenario():
+    assert study().scenario.codes == {}
+    assert study().evaluating_scenario().codes_of("cigarettes") == (-8.0,)
+    assert study().to_table()["synthesizer"]["variables"]["cigarettes"]["otherwise"] == -8
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"synthesizer": {"name": "sequential", "formula": "smoke ~ age"}}, "leave out synthesizer.formula"),
+        ({"synthesizer": {"name": "logistic"}}, "synthesizer.formula' is missing"),
+        ({"synthesizer": {"name": "sequential", "nonsense": 1}}, "has no setting 'nonsense'; valid are"),
+        ({"synthesizer": {"name": "sequential", "variables": {"smoke": 3}}}, "synthesizer.variables.smoke"),
+        ({"weights": {"match": "near"}}, "match must be 'own', 'joint' or"),
+        ({"weights": {"match": [["smoke"]]}}, "in no subset"),
+        ({"weights": {"target": "delta", "at_most": 1.0}}, "weights.target"),
+        ({"guarantee": {"epsilon": 1.0}}, "guarantee is that of one variable"),
+        ({"release": {"precision": {"cigarettes": 0}}}, "precision must be a number > 0"),
+        ({"synthesizer": {"name": "sequential", "predictors": ["smoke"]}}, "cannot be both a predictor and synthesized"),
+        ({"scenario": {"known": ["smoke"], "synthetic": ["smoke", "health"]}}, "both known and synthetic"),
+    ],
+)
+def test_a_study_file_that_is_wrong_is_refused(more, message):
+    with pytest.raises(InputError, match=message):
+        study(**more)
+
+
+def test_one_variable_takes_no_match_and_no_table_of_precisions():
+    one = {"scenario": {"synthetic": "smoke"}, "synthesizer": {"name": "logistic", "formula": "smoke ~ age"}}
+    with pytest.raises(InputError, match="is for several variables"):
+        study(**one, weights={"match": "joint"})
+    with pytest.raises(InputError, match="is a table for several variables"):
+        study(**one, release={"precision": {"smoke": 1}})
+    assert dataclasses.replace(study(**one)).target == "smoke"
+    with pytest.raises(InputError, match="this is for studies of one variable"):
+        _ = study().target
