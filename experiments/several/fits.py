@@ -8,18 +8,19 @@ import pandas as pd
 from riskweighted.common.seeds import seed_for
 from riskweighted.synthesis.chain import PreparedChain
 from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.chain_fitting import block_alpha, fit_block, load_chain_fit
+from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks, load_chain_fit
 from riskweighted.synthesis.sampling import Sampling
 
 __all__ = ["fitted", "kept_or_fitted"]
 
 
 def fitted(prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, seed: int) -> tuple[ChainFit, pd.DataFrame]:
-    """The fit, and a row a block: what drew it, its parameters' worst R-hat, seconds of processor time."""
+    """The fit, and a row a block: its model, what drew it, seconds of processor time."""
     fits, rows = {}, []
     for block in prepared.blocks:
         started = time.process_time()
-        fit = fit_block(block, block_alpha(prepared, block, alpha), sampling, seed_for(seed, "block", block.name))
+        task = BlockTask(block, block_alpha(prepared, block, alpha), seed_for(seed, "block", block.name))
+        ((_, fit),) = fit_tasks([task], sampling)  # one at a time, so that each has a time of its own
         seconds = time.process_time() - started
         fits[block.name] = fit
         engine = str(fit.diagnostics["engine"].iloc[0]) if "engine" in fit.diagnostics else "nuts"
@@ -32,7 +33,7 @@ def fitted(prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, see
                 "engine": engine,
                 "seconds": seconds,
                 "converged": fit.converged,
-                "weight": float(block_alpha(prepared, block, alpha).sum()),
+                "weight": float(task.alpha.sum()),
             }
         )
     return ChainFit(prepared, alpha, fits, seed), pd.DataFrame(rows)

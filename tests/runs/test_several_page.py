@@ -17,7 +17,7 @@ from riskweighted.data.datasets import load_embedded, load_household_assets, loa
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "several-variables.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
-FEW = {"draws": 60, "tune": 60, "chains": 2}
+FEW = {"draws": 40, "tune": 40, "chains": 2}
 
 
 def test_the_page_has_the_files_it_speaks_of_and_names_public_things_alone():
@@ -36,8 +36,8 @@ def test_the_households_with_their_savings_are_the_demo_s_and_more():
 
 @pytest.fixture
 def folder(tmp_path):
-    """The page's files, for 700 records and short chains."""
-    load_embedded("401ksubs-assets").sample(700, random_state=1).to_csv(tmp_path / "some.csv", index=False)
+    """The page's files, for 400 records and short chains."""
+    load_embedded("401ksubs-assets").sample(400, random_state=1).to_csv(tmp_path / "some.csv", index=False)
     study = BLOCKS["households.toml"].replace('embedded = "401ksubs-assets"', 'path = "some.csv"')
     study = study.replace('"pairwise", "marginal"', '"pairwise"').replace("L = 20", "L = 2")
     program = BLOCKS["households.py"].replace("synthesize(20", "synthesize(2").replace("risk_draws=100", "risk_draws=20")
@@ -75,7 +75,7 @@ def test_the_study_runs(folder):
     frame, data = pd.read_csv(released[0]), pd.read_csv(folder / "some.csv")
     assert set(frame["has_ira"]) <= {0, 1}
     assert frame["inc"].between(10, 200).all()
-    assert abs((frame["net_assets"] == 0).mean() - (data["net_assets"] == 0).mean()) < 0.06
+    assert abs((frame["net_assets"] == 0).mean() - (data["net_assets"] == 0).mean()) < 0.08
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_the_rules_hold_in_what_is_drawn():
     frame.loc[5, ["smoker", "cigarettes"]] = ["no", 10]  # breaks the rule
     names = ["marital", "smoker", "cigarettes", "first_job", "retired"]
     chain = rw.load_synthesizer("sequential")(names, predictors=["age"], settings=settings.pop("variables"), **settings)
-    for drawn in rw.fit(chain, frame, random_seed=1, **FEW, engine="direct").synthesize(3, random_seed=2):
+    for drawn in rw.fit(chain, frame, random_seed=1, draws=60, chains=2, engine="direct").synthesize(3, random_seed=2):
         assert ((drawn["cigarettes"] == -8) == (drawn["smoker"] != "yes")).all()
         assert (drawn["first_job"] <= drawn["retired"]).all()
         assert not ((drawn["marital"] == "married") & (drawn["age"] < 16)).any()
