@@ -56,11 +56,11 @@ def test_the_error_of_a_ratio():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # so few records and draws; the command does so too
 def test_the_whole_on_some_of_the_records(tmp_path):
     shared("SD2011.csv")
     data = case.read(FOLDER / "SD2011.csv").sample(900, random_state=1)
-    with pytest.warns(rw.ConvergenceWarning):  # so few draws
-        results, blocks, missing = command.figures_of(data, tmp_path, Sampling(draws=60, tune=60, chains=2), releases=2, datasets=2)
+    results, blocks, missing = command.figures_of(data, tmp_path, Sampling(draws=60, tune=60, chains=2), releases=2, datasets=2)
     figures = text.Figures(results)
     for scheme in case.SCHEMES:
         assert figures.value(scheme, "rule violations") == 0
