@@ -304,6 +304,7 @@ class Study:
             raise InputError(
                 f"evaluation.risk_draws must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {asked}"
             )
+        self._scenario_with(None)  # its codes beside the synthesizer's; what fails below is the radius
         for section, radius in (("weights", self.weights.radius), ("evaluation", self.evaluation.radius)):
             try:
                 self._scenario_with(radius)

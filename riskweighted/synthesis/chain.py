@@ -40,7 +40,7 @@ class Status(NamedTuple):
     @property
     def text(self) -> str:
         """For names."""
-        number = isinstance(self.outcome, float) and not isinstance(self.outcome, bool)
+        number = isinstance(self.outcome, float)
         return _MISSING if self.outcome is None else f"{self.outcome:.15g}" if number else str(self.outcome)
 
 
@@ -175,8 +175,7 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
         link = _Linking(prepared, encoded, variable).link()
         links.append(link)
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
-            own = link.values.model
-            taken = {*chain.variables, *_names(recipes, recipes)}
+            own, taken = link.values.model, {*chain.variables, *_names(recipes, recipes)}
             recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or (), taken)
             encoded[variable] = recipes[variable].columns(confidential[variable])
     return replace(prepared, links=tuple(links))
@@ -224,7 +223,7 @@ class _Linking:
                 continue
             if hit.sum() == left.sum():
                 return Link(self.variable, structure, tuple(statuses), None, status.outcome, not is_number(column))
-            statuses.append(self._status_block(status, hit, left, [block.name for block in statuses]))
+            statuses.append(self._status_block(status, hit, left, statuses))
             left = left & ~hit
         if not left.any():
             raise InputError(f"variable {self.variable!r} has no value outside its structural rule: there is nothing to synthesize")
@@ -256,20 +255,18 @@ class _Linking:
         chain = self.prepared.chain
         return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
 
-    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray, taken: Sequence[str]) -> Block:
+    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray, before: Sequence[Block]) -> Block:
         name = f"{self.variable} is {status.text}"
-        while name in taken or name in self.prepared.confidential.columns:  # a column, or a level, may be called so
+        taken = {*self.prepared.confidential.columns, *(block.name for block in before)}
+        while name in taken:  # a column, or a level, may be called so
             name += "'"
         events = int(min(hit[member].sum(), member.sum() - hit[member].sum()))
         target = pd.Series(hit, self.prepared.confidential.index)[member].rename(name)
         return self._block(name, status, target, member, events, lambda formula: self.prepared.chain.status_model(formula))
 
     def _value_block(self, column: pd.Series, member: np.ndarray) -> Block:
-        amounts = column[member]
-        chain = self.prepared.chain
-        return self._block(
-            self.variable, None, amounts, member, len(amounts), lambda formula: chain.value_model(self.variable, amounts, formula)
-        )
+        amounts, model = column[member], self.prepared.chain.value_model
+        return self._block(self.variable, None, amounts, member, len(amounts), lambda formula: model(self.variable, amounts, formula))
 
     def _block(
         self, name: str, status: Status | None, target: pd.Series, member: np.ndarray, events: int, make: Callable[[str], Synthesizer]

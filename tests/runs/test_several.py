@@ -126,6 +126,12 @@ def test_a_study_file_that_is_wrong_is_refused(more, message):
         study(**more)
 
 
+def test_codes_that_are_wrong_are_not_said_to_be_a_radius():
+    scenario = {"known": ["region"], "synthetic": ["smoke", "cigarettes", "health"], "categorical": ["cigarettes"]}
+    with pytest.raises(InputError, match=r"^codes names 'cigarettes', which categorical matches by equality"):
+        study(scenario=scenario)
+
+
 def test_one_variable_takes_no_match_and_no_table_of_precisions():
     one = {"scenario": {"synthetic": "smoke"}, "synthesizer": {"name": "logistic", "formula": "smoke ~ age"}}
     with pytest.raises(InputError, match="is for several variables"):
