@@ -5,7 +5,7 @@ spike, missing), by continuation ratios, so that every status is a binary model 
 or level. The priors are independent, so each of these *blocks* is a fit of its own on the records that reach it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Status(NamedTuple):
     def text(self) -> str:
         """For names."""
         number = isinstance(self.outcome, float) and not isinstance(self.outcome, bool)
-        return _MISSING if self.outcome is None else f"{self.outcome:g}" if number else str(self.outcome)
+        return _MISSING if self.outcome is None else f"{self.outcome:.15g}" if number else str(self.outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class PreparedChain:
         return pd.DataFrame(columns, index, [names[place] for place in chosen], copy=False)
 
 
-def _names(recipes: Mapping[str, Recipe], sources: Sequence[str]) -> list[str]:
+def _names(recipes: Mapping[str, Recipe], sources: Iterable[str]) -> list[str]:
     return [name for source in sources for name in recipes[source].names]
 
 
@@ -167,7 +167,7 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
     chain.rules.check(confidential)
     chain.rules.refuse_broken(confidential)
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
-    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes)
+    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables)
     encoded = {name: recipe.columns(confidential[name]) for name, recipe in recipes.items()}
     prepared = PreparedChain(chain, confidential, (), recipes, aside, weights)
     links = []
@@ -176,7 +176,8 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
         links.append(link)
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
             own = link.values.model
-            recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or ())
+            taken = {*chain.variables, *_names(recipes, recipes)}
+            recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or (), taken)
             encoded[variable] = recipes[variable].columns(confidential[variable])
     return replace(prepared, links=tuple(links))
 
@@ -223,7 +224,7 @@ class _Linking:
                 continue
             if hit.sum() == left.sum():
                 return Link(self.variable, structure, tuple(statuses), None, status.outcome, not is_number(column))
-            statuses.append(self._status_block(status, hit, left))
+            statuses.append(self._status_block(status, hit, left, [block.name for block in statuses]))
             left = left & ~hit
         if not left.any():
             raise InputError(f"variable {self.variable!r} has no value outside its structural rule: there is nothing to synthesize")
@@ -255,8 +256,10 @@ class _Linking:
         chain = self.prepared.chain
         return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
 
-    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray) -> Block:
+    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray, taken: Sequence[str]) -> Block:
         name = f"{self.variable} is {status.text}"
+        while name in taken or name in self.prepared.confidential.columns:  # a column, or a level, may be called so
+            name += "'"
         events = int(min(hit[member].sum(), member.sum() - hit[member].sum()))
         target = pd.Series(hit, self.prepared.confidential.index)[member].rename(name)
         return self._block(name, status, target, member, events, lambda formula: self.prepared.chain.status_model(formula))

@@ -79,12 +79,13 @@ class Recipe:
         """
         return self._of_levels(values) if self.levels is not None else self._of_numbers(values)
 
-    def with_levels(self, levels: Sequence[object]) -> "Recipe":
-        """The same with further levels, which no confidential record has; of numbers unchanged."""
+    def with_levels(self, levels: Sequence[object], taken: Iterable[str] = ()) -> "Recipe":
+        """The same with further levels, which no confidential record has; of numbers unchanged. `taken`: names of other columns."""
         if self.levels is None:
             return self
-        new = [level for level in levels if level not in self.levels]
-        names = _names([f"{self.source}_{_text(level)}" for level in new], set(self.names))
+        held = [level for level in self.levels if not pd.isna(level)]  # <NA> equals nothing, not even false
+        new = [level for level in levels if level not in held]
+        names = _names([f"{self.source}_{_text(level)}" for level in new], {*self.names, *taken})
         return replace(self, levels=(*self.levels, *new), names=(*self.names, *names))
 
     def filled(self, values: pd.Series) -> pd.Series:
@@ -138,7 +139,9 @@ def bent_columns(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
     return np.column_stack([z, slopes[:, :-1] - slopes[:, -1:]])
 
 
-def make_recipes(confidential: pd.DataFrame, sources: Iterable[str], codes: Mapping[str, Sequence[float]]) -> dict[str, Recipe]:
+def make_recipes(
+    confidential: pd.DataFrame, sources: Iterable[str], codes: Mapping[str, Sequence[float]], targets: Sequence[str] = ()
+) -> dict[str, Recipe]:
     """A recipe for each source column.
 
     Parameters
@@ -147,6 +150,8 @@ def make_recipes(confidential: pd.DataFrame, sources: Iterable[str], codes: Mapp
     sources : names of columns
     codes : mapping of column to numbers
         Values of numeric columns that are no amounts.
+    targets : names of columns
+        That are predicted: no other column's numeric ones are called so.
 
     Raises
     ------
@@ -159,7 +164,8 @@ def make_recipes(confidential: pd.DataFrame, sources: Iterable[str], codes: Mapp
         column = confidential[source]
         _check_source(column)
         own = tuple(float(code) for code in codes.get(source, ()))
-        made = _number_recipe(column, own, taken) if is_number(column) else _level_recipe(column, taken)
+        others = taken | ({*targets} - {source})  # its own name is free: a column never predicts itself
+        made = _number_recipe(column, own, others) if is_number(column) else _level_recipe(column, others)
         taken |= set(made.names)
         found[source] = made
     return found

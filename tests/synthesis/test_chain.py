@@ -91,6 +91,18 @@ def test_blocks_are_statuses_then_values_on_the_records_that_reach_them(data):
     ]
 
 
+def test_blocks_have_names_of_their_own(data):
+    """Codes that differ in their last digit, a column that is called like a status, a level called "missing"."""
+    rng = np.random.default_rng(2)
+    income = pd.Series(rng.choice([5.0, 6.0, 99999998.0, 99999999.0, np.nan], N), data.index)
+    ls = pd.Series(rng.choice(["missing", "a", "b", None], N, p=[0.2, 0.3, 0.4, 0.1]), data.index)
+    told = data.assign(income=income, ls=ls).rename(columns={"smoke": "income is missing"})
+    settings = {"income": {"codes": [99999998, 99999999]}, "ls": {"model": "continuation-ratio"}}
+    blocks = [block.name for block in prepare_chain(chain(["income", "income is missing", "ls"], settings), told).blocks]
+    assert blocks[:4] == ["income is 99999998", "income is 99999999", "income is missing'", "income"]
+    assert blocks[4:] == ["income is missing", "ls is missing", "ls is missing'", "ls is a"]
+
+
 def test_a_part_with_few_events_has_no_slopes(data):
     blocks = {block.name: block for block in prepare_chain(chain(), data).blocks}
     assert blocks["marital is missing"].keep is not None

@@ -85,6 +85,22 @@ def test_names_are_words_and_never_twice():
     assert all(name.isidentifier() for name in names)
 
 
+def test_names_are_none_of_what_is_predicted_and_further_levels_take_none():
+    data = pd.DataFrame({"region": ["north", "south", "south"], "a b": [1.0, 2.0, 3.0], "a_b": [1.0, 2.0, 3.0]})
+    recipes = make_recipes(data, ["region", "a b", "a_b"], {}, ["region_north", "a b"])
+    assert [name for recipe in recipes.values() for name in recipe.names] == ["region_north_2", "a_b", "a_b_2"]
+    assert recipes["region"].with_levels(["south", "west"], ["region_west"]).names == ("region_north_2", "region_west_2")
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "string"])
+def test_further_levels_of_a_column_that_is_missing_more_often_than_not(dtype):
+    column = pd.Series([True, pd.NA, pd.NA, False], dtype="boolean", name="yes").astype(dtype)
+    recipe = make_recipes(column.to_frame(), ["yes"], {})["yes"]
+    held = [level for level in recipe.levels or () if not pd.isna(level)]
+    assert recipe.with_levels(held).levels == recipe.levels
+    assert len(recipe.with_levels([*held, "other"]).names) == 3
+
+
 def test_independent_columns_leave_out_constants_and_combinations():
     x, z = np.random.default_rng(3).normal(size=(2, 50))
     columns = np.column_stack([np.full(50, 1e6), x, 2 * x + 1, z, x - z, z**2])
