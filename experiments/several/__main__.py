@@ -15,7 +15,7 @@ import pandas as pd
 import riskweighted as rw
 from experiments.several.case import DATA, SCHEMES, chain, read, scenario
 from experiments.several.fits import kept_or_fitted
-from experiments.several.measures import compared, evaluated, missing_rates, top_decile, violations
+from experiments.several.measures import compared, evaluated, expected_decile, missing_rates, saturated_ratio, top_decile, violations
 from experiments.several.text import write_results
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.synthesis.chain import prepare_chain
@@ -25,6 +25,8 @@ SEED = 14
 SAMPLING = Sampling(chains=4, draws=300, tune=300)
 RELEASES = 10  # for the risk of the isolated
 DATASETS = 20  # of a release
+_OF = "top-decile income risk"
+RISK_DRAWS = 100  # for expected risk
 
 
 def figures_of(
@@ -43,6 +45,10 @@ def figures_of(
         decile[scheme] = [top_decile(data, release, known) for release in drawn]
         broken = sum(violations(fit, release) for release in drawn)
         rows.append({"scheme": scheme, "measure": "rule violations", "variable": "", "value": float(broken)})
+        most = sampling.chains * sampling.draws
+        mean, error = expected_decile(fit, data, known, min(RISK_DRAWS, most), SEED)
+        more = {"expected": mean, "error of expected": error, "saturated ratio of": saturated_ratio(data, known, alpha["income"])}
+        rows += [{"scheme": scheme, "measure": f"{name} {_OF}", "variable": "", "value": value} for name, value in more.items()]
         missing.append(missing_rates(data, drawn[0], known.known).assign(scheme=scheme))
     measured = evaluated(data, first, known)
     found = [measured, compared(measured), pd.DataFrame([*rows, *_decile_rows(decile)])]

@@ -7,9 +7,20 @@ import pandas as pd
 
 import riskweighted as rw
 from experiments.several.case import CODES, PREDICTORS, REGRESSIONS, VARIABLES
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.expected import expected_risk
 from riskweighted.synthesis.chain_fit import ChainFit
 
-__all__ = ["compared", "evaluated", "missing_rates", "top_decile", "violations"]
+__all__ = [
+    "compared",
+    "decile_of",
+    "evaluated",
+    "expected_decile",
+    "missing_rates",
+    "saturated_ratio",
+    "top_decile",
+    "violations",
+]
 
 Frames = Sequence[pd.DataFrame]
 _FEWEST = 5  # expected records with and without a status, for its share in a pattern to be compared
@@ -47,12 +58,41 @@ def compared(figures: pd.DataFrame) -> pd.DataFrame:
 
 def top_decile(data: pd.DataFrame, releases: Frames, scenario: rw.Scenario, variable: str = "income") -> float:
     """Mean identification risk, on the variable alone, of the tenth of the records with an amount whose IR^c is largest, ties included."""
-    alone = scenario.only(variable)
+    risk = np.asarray(rw.identification_risk(data, releases, scenario.only(variable)), dtype=float)
+    return float(risk[decile_of(data, scenario, variable)].mean())
+
+
+def decile_of(data: pd.DataFrame, scenario: rw.Scenario, variable: str = "income") -> np.ndarray:
+    """Which records these are, booleans (n,)."""
     amount = (data[variable].notna() & ~data[variable].isin(CODES.get(variable, ()))).to_numpy()
-    confidential = rw.identification_risk(data, scenario=alone).to_numpy()
+    confidential = rw.identification_risk(data, scenario=scenario.only(variable)).to_numpy()
     cut = np.sort(confidential[amount])[-int(np.ceil(0.1 * amount.sum()))]
-    risk = np.asarray(rw.identification_risk(data, releases, alone), dtype=float)
-    return float(risk[amount & (confidential >= cut)].mean())
+    return np.asarray(amount & (confidential >= cut))
+
+
+def expected_decile(
+    fit: ChainFit, data: pd.DataFrame, scenario: rw.Scenario, draws: int, seed: int, variable: str = "income"
+) -> tuple[float, float]:
+    """The same of the mechanism: expected risk over all releases that the fit could give, and its Monte Carlo error."""
+    found = expected_risk(fit, make_world(data, scenario.only(variable)), draws, seed)
+    means, mean = found.blocks[:, decile_of(data, scenario, variable)].mean(axis=1), found.risk[decile_of(data, scenario, variable)].mean()
+    off = np.average((means - mean) ** 2, weights=found.sizes) / max(len(means) - 1, 1)
+    return float(mean), float(np.sqrt(off))
+
+
+def saturated_ratio(data: pd.DataFrame, scenario: rw.Scenario, alpha: pd.Series, variable: str = "income") -> float:
+    """What weights do to that risk under a model that holds every pattern's distribution as it is: q (1 - q) over p (1 - p), in the mean.
+
+    p, q: raw and weighted share of the record's pattern that lies in its ball.
+    """
+    world = make_world(data, scenario.only(variable))
+    every, weights = world.patterns.in_pattern, alpha.to_numpy()
+    within = world.patterns.codes
+    raw = world.neighbours.within / every
+    total = np.bincount(within, weights=weights)[within]
+    weighted = np.divide(world.neighbours.sums(weights), total, out=np.zeros(len(data)), where=total > 0)
+    top = decile_of(data, scenario, variable)
+    return float((weighted * (1 - weighted))[top].mean() / (raw * (1 - raw))[top].mean())
 
 
 def violations(fit: ChainFit, releases: Frames) -> int:

@@ -146,7 +146,7 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
         model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
         variables, load = (_of_model(run, model),), _loader_of_model(run, model)
     precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
-    given: Any = precisions if run.study.synthesizer.of_several else variables[0].unit  # what the fit at hand takes
+    given: Any = precisions if run.study.synthesizer.of_several else variables[0].precision  # what the fit at hand takes
     fresh = {}
     for scheme in schemes:
         seed = run.streams.seed_for("leak check", scheme)

@@ -21,6 +21,7 @@ from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.contents import posterior_name, weight_name
 from riskweighted.runs.randomness import FILE, streams_bytes
 from riskweighted.synthesis.precision import LEVELS, in_words
+from riskweighted.synthesis.recoding import is_number
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
@@ -129,5 +130,8 @@ def _precisions(study: "Study", fit: "AnyFit") -> dict[str, str]:
     found = {}
     for variable, own in fit.value_fits().items():
         given = study.release.precision_of(variable)
-        found[variable] = "-" if own is None else LEVELS if own.categories is not None else in_words(given or own.precision)
+        if own is None:  # its statuses say all
+            found[variable] = "-" if is_number(fit.confidential[variable]) else LEVELS
+        else:
+            found[variable] = LEVELS if own.categories is not None else in_words(given or own.precision)
     return found

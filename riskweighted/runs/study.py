@@ -44,8 +44,8 @@ from riskweighted.synthesis.formulas import response_name, split_formula
 from riskweighted.synthesis.guarantee import Guarantee, Reference, Statement
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.synthesis.special_codes import stated_codes
-from riskweighted.weights.match import match_subsets
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+from riskweighted.weights.subsets import match_subsets
 
 if TYPE_CHECKING:
     from riskweighted.tuning.settings import TuningSettings

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.intruder.scenario import Scenario
@@ -14,52 +13,14 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_alpha, scheme_source
+from riskweighted.weights.subsets import Match, match_subsets
 
 if TYPE_CHECKING:
     from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["Match", "match_subsets", "match_weights", "world_weights"]
 
-Match = str | Sequence[Sequence[str]]
-_VALID = "'own', 'joint' or a list of lists of variables"
 _Result = TypeVar("_Result")
-
-
-def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The subsets of the synthetic variables whose box makes the weights of their variables; each variable stands in just one.
-
-    Parameters
-    ----------
-    match : "own", "joint", or a sequence of sequences of str
-    variables : sequence of str
-        The synthetic variables.
-
-    Raises
-    ------
-    InputError
-        If `match` is none of these, or its subsets name a variable twice, leave one out, or name another one.
-    """
-    if match == "own":
-        return tuple((name,) for name in variables)
-    if match == "joint":
-        return (tuple(variables),)
-    if isinstance(match, str) or not isinstance(match, Sequence) or not all(_is_subset(subset) for subset in match):
-        raise InputError(f"match must be {_VALID}, got {match!r}")
-    subsets = tuple(check_names(subset, "a subset of match") for subset in match)
-    named = [name for subset in subsets for name in subset]
-    wrong = {
-        "which is not synthetic": [name for name in dict.fromkeys(named) if name not in variables],
-        "in two subsets": [name for name in dict.fromkeys(named) if named.count(name) > 1],
-        "in no subset": [name for name in variables if name not in named],
-    }
-    for how, names in wrong.items():
-        if names:
-            raise InputError(f"match has {listing(names)} {how}: each of the synthetic variables {listing(variables)} must be in just one")
-    return subsets
-
-
-def _is_subset(subset: object) -> bool:
-    return isinstance(subset, Sequence) and not isinstance(subset, str) and len(subset) > 0
 
 
 def world_weights(

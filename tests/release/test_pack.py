@@ -205,7 +205,8 @@ def test_without_a_regression_of_main_effects_the_mean_is_reproduced(run, tmp_pa
     assert (set(codes), missing) == ({"Python", "R", "SAS", "Stata"}, {})
     (tmp_path / "combine.py").write_text(codes["Python"][1])
     np.testing.assert_allclose(numbers_printed(tmp_path / "combine.py"), expected[:3], rtol=1e-9)
-    np.testing.assert_allclose(analysis.published, expected[:3], rtol=0.1)  # a bootstrap
+    assert analysis.published[0] == pytest.approx(expected[0], rel=0.1)  # a bootstrap
+    np.testing.assert_allclose(analysis.published[1:], expected[1:3], rtol=0.3)  # t with few degrees of freedom: there are three datasets
 
 
 @pytest.mark.slow

@@ -1,0 +1,48 @@
+"""The setting ``match``: of several variables, whose boxes make weights (METHODS section 3.6). Light: a study file is read with it."""
+
+from collections.abc import Sequence
+
+from riskweighted.common.checks import check_names
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["Match", "match_subsets"]
+
+Match = str | Sequence[Sequence[str]]
+_VALID = "'own', 'joint' or a list of lists of variables"
+
+
+def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The subsets of the synthetic variables whose box makes the weights of their variables; each variable stands in just one.
+
+    Parameters
+    ----------
+    match : "own", "joint", or a sequence of sequences of str
+    variables : sequence of str
+        The synthetic variables.
+
+    Raises
+    ------
+    InputError
+        If `match` is none of these, or its subsets name a variable twice, leave one out, or name another one.
+    """
+    if match == "own":
+        return tuple((name,) for name in variables)
+    if match == "joint":
+        return (tuple(variables),)
+    if isinstance(match, str) or not isinstance(match, Sequence) or not all(_is_subset(subset) for subset in match):
+        raise InputError(f"match must be {_VALID}, got {match!r}")
+    subsets = tuple(check_names(subset, "a subset of match") for subset in match)
+    named = [name for subset in subsets for name in subset]
+    wrong = {
+        "which is not synthetic": [name for name in dict.fromkeys(named) if name not in variables],
+        "in two subsets": [name for name in dict.fromkeys(named) if named.count(name) > 1],
+        "in no subset": [name for name in variables if name not in named],
+    }
+    for how, names in wrong.items():
+        if names:
+            raise InputError(f"match has {listing(names)} {how}: each of the synthetic variables {listing(variables)} must be in just one")
+    return subsets
+
+
+def _is_subset(subset: object) -> bool:
+    return isinstance(subset, Sequence) and not isinstance(subset, str) and len(subset) > 0
