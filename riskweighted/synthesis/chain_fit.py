@@ -17,7 +17,7 @@ from riskweighted.common.checks import check_choice, check_count, check_number, 
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
-from riskweighted.synthesis.drawing import draw_values, random_draws
+from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.recoding import as_floats, is_number
 
@@ -333,8 +333,10 @@ def named(fit: Fit, codes: np.ndarray) -> np.ndarray:
 
 def as_original(values: np.ndarray, original: pd.Series) -> pd.Series:
     """Values (n,) in the dtype, with the index and under the name of the confidential column."""
-    if is_number(original) and pd.api.types.is_integer_dtype(original.dtype):
-        values = np.rint(values)
+    if is_number(original):
+        there = ~np.isnan(values)
+        as_column(values[there], original[there])  # refuses what the dtype has no room for: casting would wrap it round
+        values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values
     try:
         return pd.Series(values, original.index, name=original.name).astype(original.dtype)
     except (TypeError, ValueError, OverflowError):

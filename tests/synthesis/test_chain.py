@@ -11,6 +11,7 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.synthesis.chain import prepare_chain
+from riskweighted.synthesis.chain_fit import as_original
 from riskweighted.synthesis.chain_fitting import chain_alpha, fit_prepared_chain, load_chain_fit
 from riskweighted.synthesis.sampling import Sampling
 
@@ -350,6 +351,16 @@ def test_an_integer_column_stays_one_and_data_are_not_touched(fitted, data, fram
     assert frames[0]["cigarettes"].dtype == data["cigarettes"].dtype
     assert fingerprint(data) == fingerprint(people())
     assert dataclasses.is_dataclass(fitted)
+
+
+def test_a_drawn_value_without_room_in_its_dtype_is_refused_not_wrapped_round():
+    column = pd.Series([1, 2, 3], dtype="int8", name="x")
+    assert as_original(np.array([127.0, -128.0, 2.6]), column).tolist() == [127, -128, 3]
+    with pytest.raises(InputError, match="1 values of 'x' that do not fit dtype int8"):
+        as_original(np.array([999.0, 1.0, 2.0]), column)
+    gaps = as_original(np.array([999.0, np.nan, 2.0]), column.astype("Int16"))
+    assert gaps.dtype == "Int16"
+    assert gaps.isna().tolist() == [False, True, False]
 
 
 def test_a_guarantee_is_refused(data):
