@@ -138,6 +138,10 @@ def _print_plan(study: "Study", out: Path) -> None:
         output.print(f"{name:22} {value}")
     if plan.models:
         output.print(f"{'models':22} {', '.join(f'{block} ({model})' for block, model in plan.models.items())}")
+        if plan.rare:
+            told = ", ".join(f"{name} {count}" for name, count in plan.rare.items())
+            output.print(f"{'values of 1 or 2':22} {told}: levels or counts that only one or two records hold are drawn as they are;")
+            output.print(f"{'':22} merge them, or state the list of levels or values, which is then public")
         for scheme, shift in weighted:
             _print_shift(scheme, shift)
     output.print("Nothing was written: this was a dry run.")

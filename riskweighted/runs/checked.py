@@ -40,6 +40,7 @@ from riskweighted.weights.shift import warn_of_shift, world_shift
 
 __all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
 
+_FEW = 3  # records, of which each tells the others what they have
 _SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
 _SECONDS_PER_PROPOSAL = 1e-8  # one log density among many
 
@@ -92,6 +93,7 @@ class Plan:
     Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
     the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
     least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
+    ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
     """
 
     records: int
@@ -105,6 +107,7 @@ class Plan:
     seconds: tuple[float, float]
     sparse_levels: dict[str, tuple[str, ...]]
     models: dict[str, str] = field(default_factory=dict)
+    rare: dict[str, int] = field(default_factory=dict)
     survey: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -284,6 +287,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
         if isinstance(checked.model, PreparedChain)
         else {},
         survey=_ranges(checked),
+        rare=_rare(checked.model) if isinstance(checked.model, PreparedChain) else {},
     )
 
 
@@ -292,6 +296,20 @@ def _predictors(study: Study, checked: CheckedStudy) -> int:
     if isinstance(checked.model, PreparedChain):
         return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
     return int(build_design(str(study.synthesizer.formula), checked.world.confidential).centred.shape[1])
+
+
+def _rare(prepared: PreparedChain) -> dict[str, int]:
+    """By variable how many of its levels or counted values fewer than 3 records hold, unless the study lists them."""
+    found = {}
+    for link in prepared.links:
+        model = None if link.values is None else link.values.model
+        drawn = link.levels or hasattr(None if model is None else model.prepared, "levels")
+        listed = any(getattr(None if model is None else model.synthesizer, name, None) is not None for name in ("levels", "values"))
+        counts = prepared.confidential[link.variable].value_counts()
+        rare = int(((counts > 0) & (counts < _FEW)).sum())
+        if drawn and not listed and rare:
+            found[link.variable] = rare
+    return found
 
 
 def _seconds(study: Study, model: PreparedModel) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from riskweighted.synthesis.rules import Structure
 __all__ = ["Block", "Link", "PreparedChain", "Status", "prepare_chain"]
 
 _EVENTS_PER_SLOPE = 10
+_FEW = 3  # records of a single value
 _LEVEL_EVENTS_PER_SLOPE = 3  # of a level that is modelled by itself: its slopes are what is known of it, and their priors hold them
 _MISSING = "missing"
 
@@ -231,6 +232,10 @@ class _Linking:
             if not statuses:
                 where = " where its rule 'when' holds" if structure is not None else ""
                 raise InputError(f"variable {self.variable!r} has one value in all {int(left.sum())} records{where}: nothing to synthesize")
+            if left.sum() < _FEW:
+                raise InputError(
+                    f"variable {self.variable!r} has one value beside its statuses, in {int(left.sum())} records: it would be released"
+                )
             return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not is_number(column))
         return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not is_number(column))
 

@@ -18,6 +18,7 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.synthesis.chain import Block, PreparedChain, prepare_chain
 from riskweighted.synthesis.chain_fit import ChainFit, block_file
 from riskweighted.synthesis.chains import Progress
+from riskweighted.synthesis.compiled import Attempt, CompiledModel
 from riskweighted.synthesis.contract import Chain
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.guarantee import Guarantee
@@ -161,16 +162,29 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
     No result depends on the number of cores.
     """
     models = [compile_prepared(task.block.model) for task in tasks]
+    for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
+        report = None if progress is None else _share_of(progress, place, len(tasks))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = model.sample(task.alpha, random_seed=task.seed, sampling=sampling, progress=report, attempt=drawn)
+        for one in caught:
+            warnings.warn(f"block {task.name!r}: {one.message}", one.category, stacklevel=2)
+        yield task.name, found
+
+
+def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampling: Sampling) -> list[Attempt]:
+    """What the direct engine gives for every block.
+
+    The threads have ended before anything else is done, and the first block that has draws is tried before they begin: libraries import
+    parts of themselves when these are first used, which two threads must not do at once.
+    """
+    waiting, found = list(zip(models, tasks, strict=True)), list[Attempt]()
+    while waiting and not any(attempt.draws is not None for attempt in found):
+        model, task = waiting.pop(0)
+        found.append(model.attempted(task.alpha, task.seed, sampling))
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
-        attempts = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in zip(models, tasks, strict=True)]
-        for place, (task, model, attempt) in enumerate(zip(tasks, models, attempts, strict=True)):
-            report, drawn = None if progress is None else _share_of(progress, place, len(tasks)), attempt.result()
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                found = model.sample(task.alpha, random_seed=task.seed, sampling=sampling, progress=report, attempt=drawn)
-            for one in caught:
-                warnings.warn(f"block {task.name!r}: {one.message}", one.category, stacklevel=2)
-            yield task.name, found
+        others = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in waiting]
+    return [*found, *(other.result() for other in others)]
 
 
 def load_chain_fit(path: str | Path | BinaryIO, prepared: PreparedChain, alpha: Alpha) -> ChainFit:

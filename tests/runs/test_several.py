@@ -9,6 +9,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.runs import fits as fitting, run as running
+from riskweighted.runs.checked import plan_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import Study, make_study
@@ -141,3 +142,18 @@ def test_one_variable_takes_no_match_and_no_table_of_precisions():
     assert dataclasses.replace(study(**one)).target == "smoke"
     with pytest.raises(InputError, match="this is for studies of one variable"):
         _ = study().target
+
+
+def test_a_dry_run_counts_values_that_one_or_two_records_hold():
+    data = people()
+    data.loc[data.index[:2], "health"] = "a condition of two"
+    assert plan_study(study(), data).rare == {"health": 1}
+    assert plan_study(study(health={"model": "ordinal", "levels": ["a condition of two", "bad", "fair", "good"]}), data).rare == {}
+
+
+def test_a_single_value_of_one_record_beside_gaps_is_refused():
+    data = people()
+    data["health"] = np.where(np.arange(N) == 5, "alone", None)
+    with pytest.raises(InputError, match="'health' has one value beside its statuses, in 1 records") as error:
+        plan_study(study(), data)
+    assert "alone" not in str(error.value)
