@@ -9,7 +9,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.chain import prepare_chain
-from riskweighted.synthesis.chain_fitting import chain_alpha, fit_blocks, is_fit_of
+from riskweighted.synthesis.chain_fitting import BlockTask, chain_alpha, fit_blocks
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.modes import modes_of
 from riskweighted.synthesis.posterior import prepare_model
@@ -138,10 +138,10 @@ def test_every_block_of_a_chain_has_the_weights_of_its_records():
     assert prepared.blocks[2].model.survey.mean() != pytest.approx(1, abs=1e-6)
     short = Sampling(draws=500, tune=500, chains=2)
     block = prepared.blocks[0]
-    _, fitted = next(fit_blocks(prepared, chain_alpha(("b", "y"), None, data.index), short, 1))
+    fitted = fit_blocks(prepared, chain_alpha(("b", "y"), None, data.index), short, 1)["b"]
     pd.testing.assert_series_equal(fitted.weights, survey, check_names=False)
-    assert is_fit_of(fitted, block, fitted.alpha, fitted.random_seed, short)
-    assert not is_fit_of(fitted, prepare_chain(chain, data).blocks[0], fitted.alpha, fitted.random_seed, short)
+    assert BlockTask(block, fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
+    assert not BlockTask(prepare_chain(chain, data).blocks[0], fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
     with pytest.raises(InputError, match="survey weights 'y' are a column that is synthesized"):
         rw.fit(chain, data, survey="y")
 
