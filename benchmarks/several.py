@@ -30,9 +30,8 @@ def main(records: int, path: Path) -> None:
     chain = rw.load_synthesizer("sequential")(VARIABLES, predictors=PREDICTORS, settings=SETTINGS, on_broken="leave-out")
     large = own.sample(records, replace=True, random_state=1).reset_index(drop=True)
     data = rw.fit(chain, large, random_seed=1).synthesize(1, random_seed=1)[0]
-    print(
-        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {len(data.drop_duplicates()):,} combinations"
-    )
+    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(f"{len(data):,} records, {len(data.drop_duplicates()):,} combinations")
 
     def timed(what: str, make):  # type: ignore[no-untyped-def]
         wall, processor = time.perf_counter(), time.process_time()
