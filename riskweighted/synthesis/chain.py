@@ -301,5 +301,6 @@ class _Linking:
             if prepared.survey is not None:  # normalised over all records, not over the members
                 model = replace(model, survey=prepared.survey[member])
         except InputError as error:
-            raise InputError(f"variable {self.variable!r}: {error}") from None
+            place = f"variable {self.variable!r}: "
+            raise InputError(place + str(error).removeprefix(place)) from None
         return Block(name, self.variable, status, member, sources, keep, model)

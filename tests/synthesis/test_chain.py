@@ -366,3 +366,10 @@ def test_a_drawn_value_without_room_in_its_dtype_is_refused_not_wrapped_round():
 def test_a_guarantee_is_refused(data):
     with pytest.raises(InputError, match="a guarantee is that of one variable"):
         rw.fit(chain(), data, guarantee=rw.Guarantee(epsilon=1.0))
+
+
+def test_an_error_names_its_variable_once(data):
+    wrong = chain(settings={**SETTINGS, "smoke": {"model": "continuation-ratio"}})
+    with pytest.raises(InputError) as error:
+        prepare_chain(wrong, data)
+    assert str(error.value).count("variable 'smoke'") == 1
