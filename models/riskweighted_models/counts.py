@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import kind_of_values
+from riskweighted.common.frames import holds_numbers, kind_of_values
 from riskweighted_models.level_model import Levelled
 from riskweighted_models.ordinal import GoingOn
 
@@ -59,7 +59,7 @@ class CountRatio(GoingOn):
         return True
 
     def _levels_of(self, column: pd.Series) -> tuple[object, ...]:
-        if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        if not holds_numbers(column):
             raise InputError(f"{self.target!r} must hold whole numbers for this synthesizer, got {kind_of_values(column)}")
         numbers = column.to_numpy(dtype=float)
         broken = int((numbers != np.rint(numbers)).sum())

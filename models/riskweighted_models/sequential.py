@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_names, check_text
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import holds_numbers
 from riskweighted.common.groups import most_categories
 from riskweighted.common.settings import as_tuples
 from riskweighted.synthesis.contract import Synthesizer, load_synthesizer
@@ -140,7 +141,7 @@ class Sequential:
         model = self._own(variable).get("model")
         if model not in (None, _ONE_BY_ONE):
             return ()
-        number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        number = holds_numbers(values)
         counts = values.value_counts()
         counts = counts[counts > 0]
         if number or len(counts) < 3:
@@ -162,7 +163,7 @@ class Sequential:
     def _suited(self, variable: str, amounts: pd.Series) -> str:
         """Name of the model for a type."""
         own, distinct = self._own(variable), amounts.nunique()
-        if not pd.api.types.is_numeric_dtype(amounts.dtype) or pd.api.types.is_bool_dtype(amounts.dtype) or "levels" in own:
+        if not holds_numbers(amounts) or "levels" in own:
             levels = len(own["levels"]) if "levels" in own else distinct
             if isinstance(amounts.dtype, pd.CategoricalDtype) and "levels" not in own:
                 levels = len(amounts.cat.categories)

@@ -8,7 +8,9 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 
 __all__ = [
+    "as_floats",
     "check_weights",
+    "holds_numbers",
     "kind_of_values",
     "refuse_infinite",
     "require_columns",
@@ -21,6 +23,17 @@ __all__ = [
 def kind_of_values(column: pd.Series) -> str:
     """The dtype for a message, or what a column of objects holds: pandas 2 keeps text as objects."""
     return pd.api.types.infer_dtype(column) if pd.api.types.is_object_dtype(column.dtype) else str(column.dtype)
+
+
+def holds_numbers(column: pd.Series) -> bool:
+    """Whether a column holds numbers, which truth values are not."""
+    return bool(pd.api.types.is_numeric_dtype(column.dtype)) and not pd.api.types.is_bool_dtype(column.dtype)
+
+
+def as_floats(column: pd.Series) -> np.ndarray:
+    """A column of numbers as floats (n,), NaN where it is missing."""
+    floats: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
+    return floats
 
 
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:
@@ -71,8 +84,8 @@ def require_target(column: pd.Series, what: str) -> None:
 
 def refuse_infinite(column: pd.Series, what: str) -> None:
     """Refuse infinite values in a numeric column; missing ones may be there."""
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
-        infinite = int(np.isinf(column.to_numpy(dtype=float, na_value=np.nan)).sum())
+    if holds_numbers(column):
+        infinite = int(np.isinf(as_floats(column)).sum())
         if infinite:
             raise InputError(f"{what}: {column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import kind_of_values
+from riskweighted.common.frames import as_floats, kind_of_values
 
 __all__ = ["group_codes", "group_kind", "most_categories"]
 
@@ -40,7 +40,7 @@ def group_kind(column: pd.Series, what: str) -> Kind:
                 f"{what}: {column.name!r} holds dates or complex numbers; valid are numbers, text, categories and truth values"
             )
         return "categories"
-    infinite = int(np.isinf(_as_floats(column)).sum())
+    infinite = int(np.isinf(as_floats(column)).sum())
     if infinite:
         raise InputError(f"{what}: {column.name!r} is infinite in {infinite} of {len(column)} records; values must be finite or missing")
     return "numbers"
@@ -68,20 +68,14 @@ def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool, alo
     list of integer arrays, one per column
     """
     if numeric:
-        edges = _edges(_as_floats(columns[0]), groups, alone)
-        return [_between(_as_floats(column), edges) for column in columns]
+        edges = _edges(as_floats(columns[0]), groups, alone)
+        return [_between(as_floats(column), edges) for column in columns]
     first = columns[0].dtype
     declared = list(first.categories) if isinstance(first, pd.CategoricalDtype) else []
     values = [column.astype(object) for column in columns]
     levels = pd.unique(pd.concat(values, ignore_index=True).dropna())
     index = pd.Index(dict.fromkeys([*declared, *sorted(levels, key=str)]), dtype=object)
     return [index.get_indexer(pd.Index(column, dtype=object)) + 1 for column in values]  # -1 is missing
-
-
-def _as_floats(column: pd.Series) -> np.ndarray:
-    """A column as floats, NaN where it is missing."""
-    floats: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
-    return floats
 
 
 def _edges(values: np.ndarray, groups: int, codes: Sequence[float]) -> np.ndarray:

@@ -16,7 +16,8 @@ from riskweighted.risk.chance import expected_over, expected_whacked
 from riskweighted.risk.expected import ExpectedRisk, expected_risk, isolated_records, top_values
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.risk.expected import AnyFit, Precision
+    from riskweighted.risk.expected import AnyFit
+    from riskweighted.synthesis.precision import Precision
 
 __all__ = [
     "RISES",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.frames import as_floats
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
 from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, has_mass, mass_inside
@@ -24,17 +25,14 @@ from riskweighted.synthesis.chain_fit import (
     Thetas,
     as_original,
     empty_values,
-    named,
     outcome_value,
     plain_values,
-    precision_of,
 )
-from riskweighted.synthesis.recoding import as_floats
+from riskweighted.synthesis.drawing import levels_at
+from riskweighted.synthesis.precision import Precision, precision_of
 from riskweighted.synthesis.rules import Structure
 
 __all__ = ["chain_masses"]
-
-Precision = float | Mapping[str, float] | None
 
 
 def chain_masses(
@@ -236,7 +234,7 @@ class _Walk:
 
         def filled() -> np.ndarray:
             numbers = inside.values()
-            values[reach] = named(own, numbers) if own.categories is not None else numbers
+            values[reach] = levels_at(numbers, own.categories) if own.categories is not None else numbers
             return values
 
         return _Piece(mass, filled)

@@ -6,7 +6,6 @@ posterior draws leaves out the chance that dominates a maximum, or a count of ri
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
@@ -21,6 +20,7 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.balls import Masses, has_mass, masses_of_one
 from riskweighted.synthesis.contract import is_chain
 from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.synthesis.precision import Precision
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.chain_fit import ChainFit
@@ -42,7 +42,6 @@ _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carl
 _ISOLATED, _TOP = 0.05, 0.01  # shares of the records
 
 AnyFit: TypeAlias = Union["Fit", "ChainFit"]
-Precision: TypeAlias = float | Mapping[str, float] | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,6 +62,8 @@ class CheckedStudy:
         Of the schemes that are made of the data alone; those that are made of a fit come with it (`alpha_of`).
     sparse_levels : mapping of scheme to names
         The levels of the predictors whose weights sum to less than 5.
+    parameters : mapping of variable to int
+        How many its models have, where there are several variables.
     """
 
     study: Study
@@ -71,6 +73,7 @@ class CheckedStudy:
     analysis: Regression | None
     weights: Mapping[str, pd.Series | pd.DataFrame] = field(repr=False)
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parameters: Mapping[str, int] = field(default_factory=dict)
 
     def alpha_of(self, scheme: str, fits: Mapping[str, Any]) -> pd.Series:
         """The weights of a scheme, (n,), where the fit that they are made of, if any, is among `fits`."""
@@ -189,7 +192,7 @@ def _check_several(study: Study, world: World, chain: Chain, analysis: Regressio
             block_alpha(prepared, block, alpha)
         if scheme != UNWEIGHTED:
             warn_of_shift(world_shift(weighting, alpha), parameters, scheme)
-    return CheckedStudy(study, world, prepared, {}, analysis, weights)
+    return CheckedStudy(study, world, prepared, {}, analysis, weights, parameters=parameters)
 
 
 def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
@@ -267,8 +270,8 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
     weighting = checked.world.under(study.weighting_scenario())
     shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
     if isinstance(checked.model, PreparedChain):
-        models, parameters = [block.model for block in checked.model.blocks], chain_parameters(checked.model)
-        shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
+        models = [block.model for block in checked.model.blocks]
+        shift = {scheme: table.assign(parameters=table["variable"].map(checked.parameters)) for scheme, table in shift.items()}
     else:
         models = [checked.model]
     ranges = [_seconds(study, model) for model in models]

@@ -85,15 +85,15 @@ class Fits:
                 tasks.append(BlockTask(block, weights, self.streams.seed_of(key)))
         with self.reporter.step(f"fitting {scheme}{which}") as advance:
             for name, fitted in fit_tasks(tasks, sampling, advance):
-                keep_entropy(self.streams, self.partial)
-                keep(self._path(made_for[name]), fitted.to_bytes(), made_for[name])
-                self._made[made_for[name]] = fitted
+                self._keep(fitted, made_for[name])
         fits = {name: self._made[key] for name, key in made_for.items()}
         return ChainFit(prepared, alpha, fits)
 
     def keep(self, fitted: Fit, seed: int) -> None:
         """Keep a fit that was sampled with this seed."""
-        made_for = fit_fingerprint(self.checked, fitted.alpha, seed)
+        self._keep(fitted, fit_fingerprint(self.checked, fitted.alpha, seed))
+
+    def _keep(self, fitted: Fit, made_for: str) -> None:
         keep_entropy(self.streams, self.partial)
         keep(self._path(made_for), fitted.to_bytes(), made_for)
         self._made[made_for] = fitted

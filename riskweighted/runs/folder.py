@@ -14,6 +14,7 @@ import pandas as pd
 from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, versions
+from riskweighted.common.frames import holds_numbers
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
@@ -21,7 +22,6 @@ from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.contents import posterior_name, weight_name
 from riskweighted.runs.randomness import FILE, streams_bytes
 from riskweighted.synthesis.precision import LEVELS, in_words
-from riskweighted.synthesis.recoding import is_number
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
@@ -131,7 +131,7 @@ def _precisions(study: "Study", fit: "AnyFit") -> dict[str, str]:
     for variable, own in fit.value_fits().items():
         given = study.release.precision_of(variable)
         if own is None:  # its statuses say all
-            found[variable] = "-" if is_number(fit.confidential[variable]) else LEVELS
+            found[variable] = "-" if holds_numbers(fit.confidential[variable]) else LEVELS
         else:
             found[variable] = LEVELS if own.categories is not None else in_words(given or own.precision)
     return found

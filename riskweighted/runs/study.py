@@ -42,6 +42,7 @@ from riskweighted.synthesis.censoring import refusal
 from riskweighted.synthesis.contract import Chain, Synthesizer, baseline_names, is_chain, load_synthesizer, probability_mass
 from riskweighted.synthesis.formulas import response_name, split_formula
 from riskweighted.synthesis.guarantee import Guarantee, Reference, Statement
+from riskweighted.synthesis.precision import Precision, precision_of
 from riskweighted.synthesis.sampling import Sampling
 from riskweighted.synthesis.special_codes import stated_codes
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
@@ -223,7 +224,7 @@ class ReleaseSettings:
     L: int = 20
     format: Literal["csv", "parquet"] = "csv"
     columns: Sequence[str] = ()
-    precision: float | Mapping[str, float] | None = None
+    precision: Precision = None
     unique_share: float = 0.05
 
     def __post_init__(self) -> None:
@@ -241,7 +242,7 @@ class ReleaseSettings:
 
     def precision_of(self, variable: str) -> float | None:
         """The precision of one variable, where one is given."""
-        return self.precision.get(variable) if isinstance(self.precision, Mapping) else self.precision
+        return precision_of(self.precision, variable)
 
 
 @dataclass(frozen=True)

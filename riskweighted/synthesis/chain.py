@@ -15,13 +15,13 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
-from riskweighted.synthesis.recoding import Recipe, as_floats, independent, is_number, make_recipes
+from riskweighted.synthesis.recoding import Recipe, independent, make_recipes
 from riskweighted.synthesis.rules import Structure
 
 __all__ = ["Block", "Link", "PreparedChain", "Status", "prepare_chain"]
@@ -223,7 +223,7 @@ class _Linking:
             if not hit.any():
                 continue
             if hit.sum() == left.sum():
-                return Link(self.variable, structure, tuple(statuses), None, status.outcome, not is_number(column))
+                return Link(self.variable, structure, tuple(statuses), None, status.outcome, not holds_numbers(column))
             statuses.append(self._status_block(status, hit, left, statuses))
             left = left & ~hit
         if not left.any():
@@ -236,19 +236,19 @@ class _Linking:
                 raise InputError(
                     f"variable {self.variable!r} has one value beside its statuses, in {int(left.sum())} records: it would be released"
                 )
-            return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not is_number(column))
-        return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not is_number(column))
+            return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not holds_numbers(column))
+        return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not holds_numbers(column))
 
     def _statuses(self, column: pd.Series, reached: np.ndarray) -> Iterator[tuple[Status, np.ndarray]]:
         """Every status and which records have it, (n,): codes, missing, and the levels but the last where the chain asks for that."""
         codes = self.prepared.chain.codes.get(self.variable, ())
-        if codes and not is_number(column):
+        if codes and not holds_numbers(column):
             raise InputError(f"variable {self.variable!r} is no number, so it has no special codes: they are levels like others")
         numbers = as_floats(column) if codes else np.empty(0)
         for code in codes:
             yield Status(code), numbers == code
         yield Status(None), column.isna().to_numpy()
-        if is_number(column) or self.prepared.chain.formula_of(self.variable) is not None:
+        if holds_numbers(column) or self.prepared.chain.formula_of(self.variable) is not None:
             width = 0
         else:
             width = sum(self.encoded[source].shape[1] for source in self._sources())

@@ -15,29 +15,26 @@ import pandas as pd
 from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
-from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
+from riskweighted.synthesis.drawing import as_column, draw_values, levels_at, random_draws
 from riskweighted.synthesis.posterior import Fit
-from riskweighted.synthesis.recoding import as_floats, is_number
+from riskweighted.synthesis.precision import Precision, precision_of
 
 __all__ = [
     "ROUNDS",
     "AnyFit",
     "ChainFit",
-    "Precision",
     "Thetas",
     "as_original",
     "block_file",
     "empty_values",
-    "named",
     "outcome_value",
     "plain_values",
-    "precision_of",
 ]
 
 AnyFit: TypeAlias = "Fit | ChainFit"
-Precision: TypeAlias = float | Mapping[str, float] | None
 Thetas = Mapping[str, Draw]  # one posterior draw of every block
 ROUNDS = 100  # of redrawing what breaks a rule
 
@@ -166,7 +163,7 @@ class ChainFit:
         """Refuse a precision that is no number, or of a variable that is none of the chain or categorical."""
         if precision is None:
             return
-        numeric = [name for name in self.variables if is_number(self.confidential[name])]
+        numeric = [name for name in self.variables if holds_numbers(self.confidential[name])]
         given = precision if isinstance(precision, Mapping) else dict.fromkeys(numeric, precision)
         strange = [name for name in given if name not in numeric]
         if strange:
@@ -191,7 +188,7 @@ class ChainFit:
         encoded: Mapping[str, np.ndarray],
         thetas: Thetas,
         rng: np.random.Generator,
-        precision: float | Mapping[str, float] | None = None,
+        precision: Precision = None,
         rows: np.ndarray | None = None,
     ) -> pd.Series:
         """A variable of a frame whose earlier variables are synthetic, (n,); what breaks a rule is drawn again.
@@ -237,7 +234,7 @@ class ChainFit:
         elif len(left):
             fit = self.fits[link.values.name]
             numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
-            values[left] = named(fit, numbers) if fit.categories is not None else fit.rounded(numbers, precision)
+            values[left] = levels_at(numbers, fit.categories) if fit.categories is not None else fit.rounded(numbers, precision)
         return values
 
     def numbers_at(
@@ -265,13 +262,9 @@ class ChainFit:
         """The fits of all blocks as an archive of what `Fit.to_bytes` makes of each, in the order of the chain."""
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as archive:
-            for name, stored in self.members().items():
-                archive.writestr(zipfile.ZipInfo(name), stored)
+            for place, fit in enumerate(self.fits.values()):
+                archive.writestr(zipfile.ZipInfo(block_file(place)), fit.to_bytes())
         return content.getvalue()
-
-    def members(self) -> dict[str, bytes]:
-        """The files of that archive."""
-        return {block_file(place): fit.to_bytes() for place, fit in enumerate(self.fits.values())}
 
     def _warn_of_few_draws(self, count: int) -> None:
         smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
@@ -296,11 +289,6 @@ def block_file(place: int) -> str:
     return f"{place:03d}.nc"
 
 
-def precision_of(precision: Precision, variable: str) -> float | None:
-    """The precision of a variable, where one is given."""
-    return precision.get(variable) if isinstance(precision, Mapping) else precision
-
-
 def empty_values(link: Link, count: int) -> np.ndarray:
     """Room for drawn values: NaN for numbers, None for levels."""
     return np.full(count, None, dtype=object) if link.levels else np.full(count, np.nan)
@@ -323,17 +311,9 @@ def outcome_value(outcome: object, link: Link) -> object:
     return outcome if link.levels else float(outcome)  # type: ignore[arg-type]
 
 
-def named(fit: Fit, codes: np.ndarray) -> np.ndarray:
-    """The levels that a block's codes stand for."""
-    assert fit.categories is not None
-    names = np.empty(len(fit.categories), dtype=object)
-    names[:] = fit.categories
-    return np.asarray(names[codes.astype(int)])
-
-
 def as_original(values: np.ndarray, original: pd.Series) -> pd.Series:
     """Values (n,) in the dtype, with the index and under the name of the confidential column."""
-    if is_number(original):
+    if holds_numbers(original):
         there = ~np.isnan(values)
         as_column(values[there], original[there])  # refuses what the dtype has no room for: casting would wrap it round
         values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values

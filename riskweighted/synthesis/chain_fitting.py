@@ -17,7 +17,7 @@ from riskweighted.common.frames import check_weights
 from riskweighted.common.seeds import seed_for
 from riskweighted.synthesis.chain import Block, PreparedChain, prepare_chain
 from riskweighted.synthesis.chain_fit import ChainFit, block_file
-from riskweighted.synthesis.chains import Progress
+from riskweighted.synthesis.chains import Progress, share_of
 from riskweighted.synthesis.compiled import Attempt, CompiledModel
 from riskweighted.synthesis.contract import Chain
 from riskweighted.synthesis.fitting import compile_prepared
@@ -163,7 +163,7 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
     """
     models = [compile_prepared(task.block.model) for task in tasks]
     for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
-        report = None if progress is None else _share_of(progress, place, len(tasks))
+        report = None if progress is None else share_of(progress, place, len(tasks))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = model.sample(task.alpha, random_seed=task.seed, sampling=sampling, progress=report, attempt=drawn)
@@ -208,8 +208,3 @@ def load_chain_fit(path: str | Path | BinaryIO, prepared: PreparedChain, alpha: 
     except (OSError, zipfile.BadZipFile, KeyError, RuntimeError) as error:
         raise InputError(f"{str(path)!r} is no saved fit of a chain ({type(error).__name__})") from None
     return ChainFit(prepared, checked, fits)
-
-
-def _share_of(progress: Progress, number: int, parts: int) -> Progress:
-    """Progress of one block as a share of all."""
-    return lambda done, total: progress(number * total + done, parts * total)

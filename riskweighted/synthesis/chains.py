@@ -21,7 +21,7 @@ with warnings.catch_warnings():
     import nutpie
     import nutpie.compiled_pyfunc
 
-__all__ = ["Progress", "begun_near", "graph_density", "graph_parameters", "run_chains", "run_density"]
+__all__ = ["Progress", "begun_near", "graph_density", "graph_parameters", "run_chains", "run_density", "share_of"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _JITTER = 0.1  # about a place where chains begin, in unconstrained coordinates
@@ -81,7 +81,7 @@ def run_density(
         while sum(math.prod(shape) for shape in own.values()) < size:
             name = next(iter(left))
             own[name] = left.pop(name)
-        report = None if progress is None else _share_of(progress, number, len(parts))
+        report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
             coordinates = round_coordinates(part, size)
         posterior, divergences = _run_part(_density_model(coordinates, own), coordinates.prior_share, sampling, seed, report)
@@ -100,8 +100,8 @@ def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint6
     return posterior, divergences
 
 
-def _share_of(progress: Progress, number: int, parts: int) -> Progress:
-    """Progress of one of several parts, as a share of all."""
+def share_of(progress: Progress, number: int, parts: int) -> Progress:
+    """Progress of one of several parts or blocks, as a share of all."""
     return lambda done, total: progress(number * total + done, parts * total)
 
 

@@ -18,7 +18,7 @@ from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
 from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns, require_finite, require_target
+from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
 from riskweighted.synthesis.formulas import ALLOWED, response_name, split_formula
 
 __all__ = ["Design", "build_design", "response_values"]
@@ -99,7 +99,7 @@ def response_values(formula: str, data: pd.DataFrame, what: str = "confidential 
     name = response_name(formula)
     require_columns(data, [name], what)
     column = data[name]
-    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+    if not holds_numbers(column):
         raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
     require_target(column, what)
     values: np.ndarray = column.to_numpy(dtype=float)

@@ -10,7 +10,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer
 
-__all__ = ["as_column", "draw_values", "random_draws", "spread_draws"]
+__all__ = ["as_column", "draw_values", "levels_at", "random_draws", "spread_draws"]
 
 
 def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
@@ -84,6 +84,11 @@ def _as_levels(codes: np.ndarray, original: pd.Series, levels: Sequence[object])
     unknown = int((~np.isin(codes, np.arange(len(levels)))).sum())
     if unknown:
         raise ContractError(f"draw gave {unknown} values of {original.name!r} that are no code: 0 to {len(levels) - 1}, one for each level")
+    return pd.Series(levels_at(codes, levels), original.index, name=original.name, dtype=object).astype(original.dtype)
+
+
+def levels_at(codes: np.ndarray, levels: Sequence[object]) -> np.ndarray:
+    """The levels that codes (n,) stand for, (n,) objects."""
     names = np.empty(len(levels), dtype=object)
     names[:] = levels
-    return pd.Series(names[codes.astype(int)], original.index, name=original.name, dtype=object).astype(original.dtype)
+    return np.asarray(names[codes.astype(int)])

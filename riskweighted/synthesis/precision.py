@@ -1,17 +1,25 @@
 """How finely a column is recorded, so that released numbers are no finer: digits beyond it would tell draws from data."""
 
 import math
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["LEVELS", "SIGNIFICANT_DIGITS", "find_precision", "in_words", "round_to", "round_within"]
+__all__ = ["LEVELS", "SIGNIFICANT_DIGITS", "Precision", "find_precision", "in_words", "precision_of", "round_to", "round_within"]
 
+Precision: TypeAlias = float | Mapping[str, float] | None  # of one variable, of all alike, or by variable
 LEVELS = "levels"  # in place of a precision, where what is released are no numbers
 SIGNIFICANT_DIGITS = 7  # of numbers that lie on no grid of powers of ten
 _COARSEST, _FINEST = 6, -8  # powers of ten that are looked at
 _EXACT = 1e-9  # units: how far from a multiple a stored number may lie, besides rounding
 _MOST = 0.95  # of the values: a few imputed ones are on no grid
+
+
+def precision_of(precision: Precision, variable: str) -> float | None:
+    """The precision of a variable, where one is given."""
+    return precision.get(variable) if isinstance(precision, Mapping) else precision
 
 
 def find_precision(column: pd.Series) -> float | None:

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import kind_of_values
+from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
 
-__all__ = ["Recipe", "as_floats", "independent", "is_number", "make_recipes"]
+__all__ = ["Recipe", "independent", "make_recipes"]
 
 _KNOTS = (0.05, 0.275, 0.5, 0.725, 0.95)  # quantiles, Harrell's places for five knots, and for seven
 _MORE_KNOTS = (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975)
@@ -24,11 +24,6 @@ _FEWEST_FOR_BENDS = 8  # different amounts; of fewer a straight line
 _STRETCHED = 3.0  # times their median that the largest hundredth of amounts must exceed for a signed log
 _DEPENDENT = 1e-7
 _MISSING = "missing"
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers rather than levels."""
-    return bool(pd.api.types.is_numeric_dtype(column.dtype)) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +113,6 @@ class Recipe:
         return np.column_stack([bent, *flags]).astype(float)
 
 
-def as_floats(values: pd.Series) -> np.ndarray:
-    """A column of numbers as floats (n,), NaN where it is missing."""
-    floats: np.ndarray = values.to_numpy(dtype=float, na_value=np.nan)
-    return floats
-
-
 def stretched(amounts: np.ndarray, unit: float | None) -> np.ndarray:
     """Amounts on the scale of the predictor."""
     return amounts if unit is None else np.arcsinh(amounts / unit)
@@ -165,7 +154,7 @@ def make_recipes(
         _check_source(column)
         own = tuple(float(code) for code in codes.get(source, ()))
         others = taken | ({*targets} - {source})  # its own name is free: a column never predicts itself
-        made = _number_recipe(column, own, others) if is_number(column) else _level_recipe(column, others)
+        made = _number_recipe(column, own, others) if holds_numbers(column) else _level_recipe(column, others)
         taken |= set(made.names)
         found[source] = made
     return found
@@ -177,7 +166,7 @@ def _check_source(column: pd.Series) -> None:
     kind = kind_of_values(column)
     if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype) or kind.startswith("date"):
         raise InputError(f"predictor {column.name!r} holds dates; valid are numbers, text, categories and truth values")
-    if not is_number(column):
+    if not holds_numbers(column):
         return
     infinite = int(np.isinf(as_floats(column)).sum())
     if infinite:

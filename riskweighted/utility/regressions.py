@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.synthesis.conditions import Condition
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.formulas import split_formula
@@ -180,7 +180,7 @@ def _two_values(column: pd.Series) -> tuple[object, object] | None:
 
 
 def _require_numbers(column: pd.Series, formula: str) -> None:
-    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+    if not holds_numbers(column):
         raise InputError(
             f"regression {formula!r}: the response must be numeric or have two values, got {column.nunique()} of dtype {column.dtype}"
         )
