@@ -24,6 +24,11 @@ class RawColumns(NamedTuple):
     unit: np.ndarray
 
     @property
+    def with_one(self) -> Distinct:
+        """1 and the columns, rows (m, 1 + p)."""
+        return self.distinct._replace(rows=np.column_stack([np.ones(len(self.distinct.rows)), self.distinct.rows]))
+
+    @property
     def columns(self) -> np.ndarray:
         """The rows of the records, (n, p): made anew when asked for, and large for a large file."""
         return self.distinct.spread(self.distinct.rows)
@@ -42,12 +47,12 @@ def raw_columns(design: Design) -> RawColumns:
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)
 
 
-def ridge(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def ridge(columns: Distinct | np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Coefficients with N(0, 1) priors in a weighted normal regression: where they lie, for the coordinates of a sampler.
 
     Parameters
     ----------
-    columns : array (n, d)
+    columns : Distinct, or array (n, d)
     z : array (n,)
     alpha : array (n,)
 
@@ -55,9 +60,10 @@ def ridge(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.nda
     -------
     mean (d,), covariance (d, d) and the residual variance (with one record's worth of prior variance 1).
     """
-    gram, pull = columns.T @ (alpha[:, None] * columns), columns.T @ (alpha * z)
+    held = columns if isinstance(columns, Distinct) else Distinct.apart(columns)
+    gram, pull = held.gram(held.sums(alpha)), held.sums(alpha * z) @ held.rows
     first = np.linalg.solve(gram + np.eye(len(gram)), pull)
-    variance = float((1 + (alpha * (z - columns @ first) ** 2).sum()) / (1 + alpha.sum()))
+    variance = float((1 + (alpha * (z - held.spread(held.rows @ first)) ** 2).sum()) / (1 + alpha.sum()))
     covariance = np.linalg.inv(gram / variance + np.eye(len(gram)))
     return covariance @ pull / variance, covariance, variance
 

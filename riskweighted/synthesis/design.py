@@ -227,10 +227,9 @@ def _whitening(centred: Distinct, names: list[str], formula: str) -> np.ndarray:
         return np.empty((0, 0))
     if p >= n:
         raise InputError(f"formula {formula!r} makes {p} predictor columns for {n} records; there must be fewer")
-    counts = centred.counts
     spread = np.abs(centred.rows).max(axis=0)
-    spread = spread * np.sqrt(counts @ (centred.rows / spread) ** 2 / n)
-    triangle = np.linalg.qr(_of_same_squares(centred, counts) / spread, mode="r")
+    spread = spread * np.sqrt(centred.counts @ (centred.rows / spread) ** 2 / n)
+    triangle = _triangle(centred._replace(rows=centred.rows / spread))
     dependent = np.abs(np.diag(triangle)) <= 1e-9 * np.sqrt(n)
     if dependent.any():
         which = listing(dict.fromkeys(np.array(names)[dependent]))
@@ -238,15 +237,12 @@ def _whitening(centred: Distinct, names: list[str], formula: str) -> np.ndarray:
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(n) / spread[:, None])
 
 
-def _of_same_squares(centred: Distinct, counts: np.ndarray) -> np.ndarray:
-    """Rows (p + m, p) with the same sums of squares and products as those of all records.
+def _triangle(centred: Distinct) -> np.ndarray:
+    """That of the QR of all n rows, (p, p).
 
-    The first p are those of the first p records: from these the reflections of a QR take the signs of its triangle, which are thus those
-    of all n rows.
+    The signs of its rows come from reflections that look at the first p records one by one and at the others by their sums of squares and
+    products alone.
     """
-    n, p = len(centred.which), centred.rows.shape[1]
-    if len(centred.rows) == n:
-        return centred.rows
-    first = centred.which[:p]
-    left = counts - np.bincount(first, minlength=len(counts))
-    return np.vstack([centred.rows[first], np.sqrt(left)[:, None] * centred.rows])
+    first = centred.which[: centred.rows.shape[1]]
+    others = centred.triangle(centred.counts - np.bincount(first, minlength=len(centred.rows)))
+    return np.asarray(np.linalg.qr(np.vstack([centred.rows[first], others]), mode="r"))

@@ -10,6 +10,7 @@ __all__ = ["Distinct", "distinct_records"]
 
 _MOST = 0.75  # of the records: where more of them differ, each has a row of its own, since finding equal ones would save little
 _LARGEST = 2**62  # of a code that is a product
+_CHUNK = 2**14  # rows of a work array
 
 
 class Distinct(NamedTuple):
@@ -34,6 +35,21 @@ class Distinct(NamedTuple):
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sums of values (n,) over the records of each row, (m,)."""
         return np.bincount(self.which, weights=values, minlength=len(self.rows))
+
+    def triangle(self, weights: np.ndarray) -> np.ndarray:
+        """R (min(m, p), p), upper triangular, with R'R = rows' diag(weights) rows: the QR of rows times the root of weights (m,) >= 0."""
+        found = np.empty((0, self.rows.shape[1]))
+        for begin in range(0, len(self.rows), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            stacked = np.vstack([found, np.sqrt(weights[part])[:, None] * self.rows[part]])
+            found = np.asarray(np.linalg.qr(stacked, mode="r"))
+        return found
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """rows' diag(weights) rows, (p, p), of weights (m,)."""
+        parts = (slice(begin, begin + _CHUNK) for begin in range(0, len(self.rows), _CHUNK))
+        width = self.rows.shape[1]
+        return sum((self.rows[part].T @ (weights[part, None] * self.rows[part]) for part in parts), np.zeros((width, width)))
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Values (m, ...) of the rows as those of the records, (n, ...)."""
