@@ -1,5 +1,6 @@
 """Bayesian linear regression of a (transformed) response."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +77,12 @@ class LinearRegression(StandardUnits):
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: the ends are put in standard units once."""
+        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
+        return lambda theta: self._parts(theta, prepared).mass(low, high)
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, within the support, (n,)."""

@@ -56,7 +56,7 @@ class NormalParts(NamedTuple):
         return rng.normal(mean, sd) if self.bounds is None else draw_truncated(*self.bounds, mean, sd, rng)
 
     def _plain_mass(self, which: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return masses_between(which, self.mean, self.sd, np.exp(self.log_share), np.stack([lower, upper]))
+        return np.asarray(masses_between(which, self.mean, self.sd, np.exp(self.log_share), np.stack([lower, upper])))
 
     def _log_mass(self, which: np.ndarray, lower: np.ndarray | float, upper: np.ndarray | float) -> np.ndarray:
         log_share = self.log_share if len(self.log_share) == 1 else self.log_share[which]
@@ -87,8 +87,8 @@ def log_normal_mass(lower: np.ndarray | float, upper: np.ndarray | float, mean: 
     """log P(lower <= z <= upper) for z ~ N(mean, sd), right however far out the interval lies; -inf where it is empty."""
     lower, upper, mean, sd = np.broadcast_arrays(lower, upper, mean, sd)
     mass = normal_mass(lower, upper, mean, sd)
-    found = np.log(mass, out=np.full(mass.shape, -np.inf), where=mass >= _SMALL)
     far = mass < _SMALL
+    found: np.ndarray = np.log(mass, out=np.full(mass.shape, -np.inf), where=~far)
     if far.any():
         low, high, _ = _near_side(lower[far], upper[far], mean[far], sd[far])
         found[far] = _log_mass(log_ndtr(low), log_ndtr(high))
@@ -96,7 +96,7 @@ def log_normal_mass(lower: np.ndarray | float, upper: np.ndarray | float, mean: 
 
 
 def draw_truncated(lower: float, upper: float, mean: np.ndarray, sd: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
-    """One draw each from N(mean, sd) within the bounds, by the inverse of the distribution function, far out in logarithms of its near tail."""
+    """One draw each from N(mean, sd) within the bounds, by the inverse of the distribution function; far out in logarithms."""
     low, high, flipped = _near_side(lower, upper, mean, sd)
     share = rng.uniform(np.finfo(float).tiny, 1.0, mean.shape)  # neither 0 nor 1
     mass = normal_mass(low, high, np.zeros(()), 1.0)
