@@ -26,6 +26,7 @@ __all__ = ["FEWEST_DISTINCT", "Binned", "Transformation"]
 
 FEWEST_DISTINCT = 20
 _FEWEST_HEAPS = 2
+_MOST = 0.5  # of the records, above which it is as fast to take all
 _FEWEST_KNOTS, _MOST_KNOTS = 3, 40
 
 
@@ -67,7 +68,13 @@ class Binned:
     @cached_property
     def designs(self) -> Designs:
         """All records by their design."""
-        return Designs.of(*self.distinct)
+        return Designs.of(*self.distinct, np.arange(len(self.bins)))
+
+    def designs_of(self, wanted: np.ndarray | None) -> Designs:
+        """Those of the wanted records (booleans (n,)), and where these are most, of all."""
+        if wanted is None or wanted.mean() > _MOST:
+            return self.designs
+        return Designs.of(*self.distinct, np.flatnonzero(wanted))
 
     @cached_property
     def heap_of(self) -> np.ndarray:
@@ -214,7 +221,7 @@ class Transformation:
 
     def log_likelihood(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> np.ndarray:
         """log P(recorded value i | x_i, theta), (n,); NaN where there is no value. Of `wanted` records (booleans (n,)) alone, if given."""
-        bins, designs = np.maximum(prepared.bins, 0), prepared.designs if wanted is None else Designs.of(*prepared.distinct, wanted)
+        bins, designs = np.maximum(prepared.bins, 0), prepared.designs_of(wanted)
         found = record_probabilities(theta, designs, prepared.grid, bins)
         with np.errstate(divide="ignore"):
             points = np.log(point_weight(theta, prepared.grid, prepared.heap_of))
@@ -229,13 +236,11 @@ class Transformation:
         """The same for many parameters: what the intervals decide is found once."""
         n = len(prepared.bins)
         ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
-        inside = ends.of[0] != ends.of[1]
-        designs = prepared.designs if inside.all() else Designs.of(*prepared.distinct, inside)
-        return masses_of(designs, prepared.grid, ends, prepared.heap_of)
+        return masses_of(prepared.designs_of(ends.of[0] != ends.of[1]), prepared.grid, ends, prepared.heap_of)
 
     def draw(self, theta: Draw, prepared: Binned, rng: np.random.Generator, wanted: np.ndarray | None = None) -> np.ndarray:
         """New values on the original scale, (n,). Of the `wanted` (booleans (n,)) alone if they are given, the same as without."""
-        designs = prepared.designs if wanted is None else Designs.of(*prepared.distinct, wanted)
+        designs = prepared.designs_of(wanted)
         bins = pick_record_bins(theta, designs, prepared.grid, rng.random(len(prepared.bins)))
         return draw_point(prepared.grid, bins, point_weight(theta, prepared.grid, prepared.heap_of), rng)
 

@@ -28,9 +28,8 @@ class Designs(NamedTuple):
     start: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray, which: np.ndarray, wanted: np.ndarray | None = None) -> "Designs":
-        """Those of all records, whose designs `which` (n,) tells, or of the wanted ones (booleans (n,)) alone."""
-        records = np.arange(len(which)) if wanted is None else np.flatnonzero(wanted)
+    def of(cls, rows: np.ndarray, which: np.ndarray, records: np.ndarray) -> "Designs":
+        """Those of some records, of n whose designs `which` (n,) tells."""
         counts = np.bincount(which[records], minlength=len(rows))
         used = np.flatnonzero(counts)
         order = records[np.argsort(which[records], kind="stable")]
