@@ -298,7 +298,7 @@ def _predictors(study: Study, checked: CheckedStudy) -> int:
     """How many numeric columns predict; of a chain, its last variable."""
     if isinstance(checked.model, PreparedChain):
         return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
-    return int(build_design(str(study.synthesizer.formula), checked.world.confidential).centred.shape[1])
+    return len(build_design(str(study.synthesizer.formula), checked.world.confidential).centre)
 
 
 def _rare(prepared: PreparedChain) -> dict[str, int]:
