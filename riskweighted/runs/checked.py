@@ -20,12 +20,12 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.agreement import free_shapes
 from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.chain import PreparedChain, prepare_chain
 from riskweighted.synthesis.chain_fitting import block_alpha
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
+from riskweighted.synthesis.layout import free_shapes
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.synthesis.sampling import NUTS
