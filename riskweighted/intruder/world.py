@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbours, find_neighbours
+from riskweighted.intruder.neighbours import Centres, Neighbours, sort_centres
 from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
 from riskweighted.intruder.patterns import Patterns, known_patterns
 from riskweighted.intruder.points import warn_of_unscored
@@ -39,9 +39,14 @@ class World:
     patterns: Patterns = field(repr=False)
 
     @cached_property
+    def centres(self) -> Centres:
+        """The balls of the records, sorted once for all files."""
+        return sort_centres(self.confidential, self.scenario, self.patterns)
+
+    @cached_property
     def neighbours(self) -> Neighbours:
         """Which confidential records lie in whose ball (S003 eq. 2)."""
-        return self.find(self.confidential)
+        return self.centres.own()
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -50,7 +55,7 @@ class World:
 
     def find(self, candidates: pd.DataFrame) -> Neighbours:
         """Which records of a paired synthetic dataset lie in whose ball (S003 eq. 1)."""
-        return find_neighbours(self.confidential, candidates, self.scenario, self.patterns)
+        return self.centres.find(candidates)
 
     def under(self, scenario: Scenario) -> "World":
         """The same records under another scenario, for example another radius; only what differs is checked and coded anew."""

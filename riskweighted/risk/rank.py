@@ -50,5 +50,6 @@ def rank_shares(paired: Paired) -> pd.Series:
         lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
         other = own.status != released.status
         lower[other], upper[other] = -np.inf, np.inf
-        share[:] = find_runs(cell[:n], cell[n:], released.values, lower, upper).within / patterns.in_pattern
+        between = find_runs(cell[:n], cell[n:], released.values, lower, upper).within
+        share[:] = np.maximum(between, 0) / patterns.in_pattern  # nothing lies between equal numbers, where lower is above upper
     return pd.Series(shares.mean(axis=0), world.confidential.index, name="rank_measure")
