@@ -64,11 +64,13 @@ def pick_record_bins(theta: Draw, designs: Designs, grid: Grid, place: np.ndarra
 
 def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> Callable[[Draw], np.ndarray]:
     """From parameters to the probability of each record's interval, (n,); 0 for one that no design has."""
+    of = np.take(ends.of, designs.order, axis=1).astype(np.int32)
+    bins, n = ends.bins[of].astype(np.int16), ends.of.shape[1]
 
     def masses(theta: Draw) -> np.ndarray:
-        shares, found = shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)), np.zeros(ends.of.shape[1])
+        shares, found = shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)), np.zeros(n)
         for probabilities, start in designs.probabilities(theta, grid):
-            masses_between(probabilities, start, designs.order, ends.of, ends.bins, shares, found)
+            masses_between(probabilities, start, designs.order, of, bins, shares, found)
         return found
 
     return masses

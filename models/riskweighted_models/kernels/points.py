@@ -33,6 +33,17 @@ def probabilities_of(probabilities: np.ndarray, start: np.ndarray, order: np.nda
 
 
 @kernel
+def _first_reaching(below: np.ndarray, target: float) -> int:
+    """How many of the increasing numbers lie below the target; without branches, which nothing could foresee."""
+    at, length = 0, len(below)
+    while length > 1:
+        half = length // 2
+        at = at + half if below[at + half - 1] < target else at
+        length -= half
+    return at + 1 if below[at] < target else at
+
+
+@kernel
 def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, place: np.ndarray, found: np.ndarray) -> None:
     """The bin in which a share `place` (n,) of all probability is reached, by record, into found (n,)."""
     below = np.empty(probabilities.shape[1])
@@ -42,7 +53,7 @@ def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, p
             total += probabilities[design, k]
             below[k] = total
         for j in range(start[design], start[design + 1]):
-            found[order[j]] = np.searchsorted(below, place[order[j]] * total)
+            found[order[j]] = _first_reaching(below, place[order[j]] * total)
 
 
 @kernel
@@ -70,7 +81,8 @@ def masses_between(
 ) -> None:
     """Probability between two ends, by record, into found (n,).
 
-    ``ends`` (2, n): which of e ends is the lower and the upper one of each record; ``bins``, ``shares`` (e,): see `shares_below`.
+    ``ends`` (2, r): which of e ends is the lower and the upper one of each record of `order`, ``bins`` (2, r) where they lie; ``shares``
+    (e,): see `shares_below`.
     """
     below = np.empty(probabilities.shape[1])
     for design in range(len(probabilities)):
@@ -79,9 +91,9 @@ def masses_between(
             below[k] = total
             total += probabilities[design, k]
         for j in range(start[design], start[design + 1]):
-            low, high = ends[0, order[j]], ends[1, order[j]]
-            lower = below[bins[low]] + probabilities[design, bins[low]] * shares[low]
-            upper = below[bins[high]] + probabilities[design, bins[high]] * shares[high]
+            low, high = bins[0, j], bins[1, j]
+            lower = below[low] + probabilities[design, low] * shares[ends[0, j]]
+            upper = below[high] + probabilities[design, high] * shares[ends[1, j]]
             found[order[j]] = max(upper - lower, 0.0)
 
 
