@@ -144,7 +144,8 @@ class PreparedChain:
         chosen = np.flatnonzero(block.keep)
         if not len(chosen):
             return pd.DataFrame(index=index)
-        columns = np.column_stack([encoded[name] for name in block.sources])[np.ix_(rows, chosen)]
+        sources = [column for name in block.sources for column in encoded[name].T]
+        columns = np.array([sources[place][rows] for place in chosen]).T  # column by column, as a frame keeps them
         return pd.DataFrame(columns, index, [names[place] for place in chosen], copy=False)
 
 
