@@ -26,9 +26,14 @@ class Regression:
     spec: object
     coefficient: str
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it needs of a dataset."""
+        return (self.response, *sorted(str(name) for name in self.spec.required_variables))  # type: ignore[attr-defined]
+
     def fit(self, frame: pd.DataFrame) -> tuple[float, float, float]:
         """Estimate, variance and residual degrees of freedom of the coefficient in one dataset."""
-        require_columns(frame, sorted(str(name) for name in self.spec.required_variables), "synthetic data")  # type: ignore[attr-defined]
+        require_columns(frame, self.columns[1:], "synthetic data")
         columns = np.asarray(model_matrix(self.spec, frame, na_action="ignore"), dtype=float)
         if not np.isfinite(columns).all():
             raise InputError(f"the regression {self.formula!r} meets missing or infinite predictors in the synthetic data")

@@ -79,6 +79,12 @@ class Analysis:
     def logistic(self) -> bool:
         return self.event is not None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it needs of a dataset."""
+        conditions = () if self.where is None else self.where.names
+        return (self.response, *split_formula(self.design.formula).names, *conditions)
+
     def target(self, frame: pd.DataFrame) -> np.ndarray:
         """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
         found = self._values(_uncoded(frame, self.codes))
@@ -230,8 +236,7 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
         Of the same n records.
     """
     names = split_formula(analysis.design.formula).names
-    conditions = () if analysis.where is None else analysis.where.names
-    require_columns(frame, [analysis.response, *names, *conditions], "synthetic data (regressions)")
+    require_columns(frame, analysis.columns, "synthetic data (regressions)")
     target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
     complete = _complete(frame, names) & np.isfinite(target)
     weights = np.ones(len(frame)) if design is None else design.weights
