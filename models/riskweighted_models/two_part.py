@@ -21,7 +21,6 @@ from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
 from riskweighted.synthesis.layout import EndToEnd, Joined, layout_of
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.continuation import distinct_rows
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
@@ -94,7 +93,7 @@ class TwoParts:
     @cached_property
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
-        rows, which = distinct_rows(self.raw.columns)
+        rows, which = self.raw.distinct
         return StatusCells(rows, which, self.status, self.sloped, len(self.statuses))
 
 
@@ -218,7 +217,7 @@ class TwoPart:
         statuses = self._statuses(values)
         status = _status_of(values, statuses)
         raw = raw_columns(design)
-        p = raw.columns.shape[1]
+        p = len(raw.unit)
         parts = {}
         for sign, ends in ((_POSITIVE, Bounds(max(low, 0.0), high)), (_NEGATIVE, Bounds(max(-high, 0.0), -low))):
             if sign in statuses:
