@@ -1,15 +1,16 @@
 """The posterior of a mixture of normal regressions as a function of one vector: what is sampled of `NormalMixture`."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import digamma, gammaln, log_softmax
+from scipy.special import digamma, gammaln
 
 from riskweighted.synthesis.contract import Density, Draw
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.laplace import Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.kernels.mixtures import mixture_sum
@@ -17,7 +18,7 @@ from riskweighted_models.mixture import slopes_of, weights_of
 
 __all__ = ["MixtureLayout", "MixtureRows", "mixture_density", "mixture_rows"]
 
-_THIN = 20_000  # rows of which modes are searched for
+_ROUGH, _ROUGH_ABOVE = 20_000, 50_000  # rows of which modes are searched for first, and of how many
 _NARROWEST = 0.02  # sd of a component; below it the search ran into a single heaped value
 _STARTS = ((0.8, 0.6, 0.6), (0.0, 0.4, 1.2), (0.5, 1.1, 0.4))  # how far apart centres stand, and the first and the last sd
 
@@ -59,8 +60,9 @@ class MixtureRows:
         return np.bincount(self.which, weights=alpha, minlength=len(self.z))
 
 
-def mixture_rows(columns: np.ndarray, design: np.ndarray, z: np.ndarray) -> MixtureRows:
-    """Rows of records with distinct designs `columns` (m, p), of which each has `design` (n,), and response z (n,)."""
+def mixture_rows(designs: Distinct, z: np.ndarray) -> MixtureRows:
+    """Rows of n records, of their designs and responses (n,)."""
+    columns, design = designs
     order = np.lexsort((z, design))
     begins = np.ones(len(z), dtype=bool)
     begins[1:] = (np.diff(design[order]) != 0) | (np.diff(z[order]) != 0)
@@ -70,12 +72,13 @@ def mixture_rows(columns: np.ndarray, design: np.ndarray, z: np.ndarray) -> Mixt
     return MixtureRows(columns, np.bincount(design, minlength=len(columns)), design[first].astype(np.uint32), z[first], which)
 
 
-class MixtureLayout(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class MixtureLayout:
     """The vector: K - 1 log odds of the weights, log of the total concentration, centres, log sds, common slopes, log tau, deviations of
     the slopes (tau delta), gates, as far as the model has them.
 
-    ``components`` K; ``predictors`` p; ``concentration`` a number or "gamma"; ``slope_spread``; ``gating``; ``covariance`` (p, p) of the
-    columns; ``columns`` (m, p) and ``records`` (m,), which gates need.
+    ``components`` K; ``predictors`` p; ``concentration`` a number or "gamma"; ``slope_spread``; ``gating``; ``rows``, over which predictive
+    moments are means.
     """
 
     components: int
@@ -85,7 +88,7 @@ class MixtureLayout(NamedTuple):
     gating: bool
     rows: MixtureRows
 
-    @property
+    @cached_property
     def places(self) -> dict[str, slice]:
         """Where each part stands."""
         k, p = self.components, self.predictors
@@ -105,7 +108,7 @@ class MixtureLayout(NamedTuple):
         at, k, p = self.places, self.components, self.predictors
         found = {"centre": vectors[:, at["centre"]], "sigma": np.exp(vectors[:, at["log_sigma"]])}
         if "log_odds" in at:
-            found["weight"] = np.exp(self._log_weight(vectors))
+            found["weight"] = np.exp(self.log_weight(vectors))
         if "log_total" in at:
             found["total_concentration"] = np.exp(vectors[:, at["log_total"].start])
         if "slope" in at:
@@ -140,7 +143,7 @@ class MixtureLayout(NamedTuple):
         at = self.places
         found = vectors[:, at["log_sigma"]].sum(axis=1)
         if "log_odds" in at:
-            found = found + self._log_weight(vectors).sum(axis=1)
+            found = found + self.log_weight(vectors).sum(axis=1)
         if "log_total" in at:
             found = found + vectors[:, at["log_total"].start]
         if "log_tau" in at:
@@ -150,7 +153,7 @@ class MixtureLayout(NamedTuple):
     def relabelled(self, vector: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The same mixture with its components in another order (K,)."""
         found, at, k = vector.copy(), self.places, self.components
-        log_weight = self._log_weight(vector[None])[0][order]
+        log_weight = self.log_weight(vector[None])[0][order]
         found[at["log_odds"]] = log_weight[:-1] - log_weight[-1]
         for name in ("centre", "log_sigma", "deviation", "gate"):
             if name in at:
@@ -160,12 +163,15 @@ class MixtureLayout(NamedTuple):
     def features(self, vector: np.ndarray) -> np.ndarray:
         """By what components are told apart: centre, log sd and log weight, (K, 3)."""
         at = self.places
-        return np.column_stack([vector[at["centre"]], vector[at["log_sigma"]], self._log_weight(vector[None])[0]])
+        return np.column_stack([vector[at["centre"]], vector[at["log_sigma"]], self.log_weight(vector[None])[0]])
 
-    def _log_weight(self, vectors: np.ndarray) -> np.ndarray:
-        """(S, K)."""
-        odds = vectors[:, self.places["log_odds"]] if self.components > 1 else np.zeros((len(vectors), 0))
-        return np.asarray(log_softmax(np.column_stack([odds, np.zeros(len(vectors))]), axis=1))
+    def log_weight(self, vectors: np.ndarray) -> np.ndarray:
+        """Logarithms of the components' weights, (S, K)."""
+        if self.components == 1:
+            return np.zeros((len(vectors), 1))
+        odds = np.zeros((len(vectors), self.components))
+        odds[:, :-1] = vectors[:, self.places["log_odds"]]
+        return _normalised(odds.T).T
 
     def _moments(self, theta: Draw) -> tuple[float, float]:
         """Mean and sd of the responses that one draw predicts for the records together."""
@@ -175,7 +181,7 @@ class MixtureLayout(NamedTuple):
             overall = float(share @ centre)
             return overall, float(np.sqrt(share @ (theta["sigma"] ** 2 + (centre - overall) ** 2 + among)))
         mean = centre[:, None] + rows.blocks.linear(slopes)
-        share = np.exp(log_softmax(np.log(weights_of(theta))[:, None] + rows.blocks.linear(theta["gate"]), axis=0))
+        share = np.exp(_normalised(np.log(weights_of(theta))[:, None] + rows.blocks.linear(theta["gate"])))
         each = rows.records / rows.records.sum()
         overall = float((share * mean).sum(axis=0) @ each)
         return overall, float(np.sqrt((share * (theta["sigma"][:, None] ** 2 + (mean - overall) ** 2)).sum(axis=0) @ each))
@@ -183,25 +189,28 @@ class MixtureLayout(NamedTuple):
 
 def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
     """The posterior for weights (R,) of the rows: from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
-    at, rows = layout.places, layout.rows
-    used = weight > 0
+    at, rows, k, p = layout.places, layout.rows, layout.components, layout.predictors
+    used, prior = weight > 0, _Prior(layout)
     fixed = (rows.z[used], weight[used], rows.cell[used])
+    any_used, m = bool(used.any()), len(rows.columns)
 
     def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        height, gradient = _prior(layout, vector)
-        if not used.any():
+        log_weight = layout.log_weight(vector[None])
+        height, gradient = prior(vector, log_weight[0])
+        if not any_used:
             return height, gradient
-        k, p = layout.components, layout.predictors
-        slopes = np.tile(vector[at["slope"]], (k, 1)) if p else np.zeros((k, 0))
-        if "deviation" in at:
-            slopes += vector[at["deviation"]].reshape(k, p)
-        mean = np.broadcast_to(vector[at["centre"]][:, None], (k, len(rows.columns))).copy()
+        mean = np.empty((k, m))
+        mean[:] = vector[at["centre"]][:, None]
         if p:
+            slopes = np.empty((k, p))
+            slopes[:] = vector[at["slope"]]
+            if "deviation" in at:
+                slopes += vector[at["deviation"]].reshape(k, p)
             mean += rows.blocks.linear(slopes)
-        log_share = layout._log_weight(vector[None]).T
+        log_share = log_weight.T.copy()
         if "gate" in at:
-            log_share = log_softmax(log_share + rows.blocks.linear(vector[at["gate"]].reshape(k, p)), axis=0)
-        value, by_mean, by_log_sd, by_share = mixture_sum(*fixed, mean, np.exp(vector[at["log_sigma"]]), np.ascontiguousarray(log_share))
+            log_share = _normalised(log_share + rows.blocks.linear(vector[at["gate"]].reshape(k, p)))
+        value, by_mean, by_log_sd, by_share = mixture_sum(*fixed, mean, np.exp(vector[at["log_sigma"]]), log_share)
         gradient[at["centre"]] += by_mean.sum(axis=1)
         gradient[at["log_sigma"]] += by_log_sd
         if p:
@@ -209,90 +218,99 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
             gradient[at["slope"]] += by_slope.sum(axis=0)
             if "deviation" in at:
                 gradient[at["deviation"]] += by_slope.ravel()
-        by_share = by_share - np.exp(log_share) * by_share.sum(axis=0)  # shares add up to 1
+        by_share -= np.exp(log_share) * by_share.sum(axis=0)  # shares add up to 1
         if "log_odds" in at:
             gradient[at["log_odds"]] += by_share.sum(axis=1)[:-1]
         if "gate" in at:
             gradient[at["gate"]] += rows.blocks.pulled(by_share).ravel()
         return height + value, gradient
 
+    starts = partial(_starts, layout, weight) if k > 1 else None
+    rough = partial(_thinned, layout, weight) if used.sum() > _ROUGH_ABOVE else None
     if "log_tau" not in at:
-        return _Offering(density, _starts(layout, weight)) if layout.components > 1 else density
-    unit = np.ones(at["deviation"].stop - at["deviation"].start)
-    return Scaled(density, at["log_tau"].start, at["deviation"], unit, _starts(layout, weight))
+        return _Offering(density, starts, rough)
+    return Scaled(density, at["log_tau"].start, at["deviation"], np.ones(k * p), starts, rough)
+
+
+def _normalised(log_shares: np.ndarray) -> np.ndarray:
+    """Logarithms (K, m) less those of their sums over K."""
+    top = log_shares.max(axis=0)
+    return np.asarray(log_shares - (top + np.log(np.exp(log_shares - top).sum(axis=0))))
 
 
 @dataclass(frozen=True, eq=False)
 class _Offering:
-    """A density with places where searches begin."""
+    """A density with places where chains begin, or a rough one; see `Blueprint.density`."""
 
     density: Density
-    starts: Callable[[], np.ndarray]
+    starts: Callable[[], np.ndarray] | None
+    rough: Callable[[], Density] | None
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         return self.density(vector)
 
 
-def _prior(layout: MixtureLayout, vector: np.ndarray) -> tuple[float, np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class _Prior:
     """Log density of the priors in the coordinates of the vector, and its gradient."""
-    at, gradient, height = layout.places, np.zeros(layout.size), 0.0
-    for name in ("centre", "slope", "gate"):
-        if name in at:
-            own = vector[at[name]]
-            height -= 0.5 * float(own @ own)
-            gradient[at[name]] -= own
-    log_sigma = vector[at["log_sigma"]]
-    square = np.exp(2 * log_sigma)
-    height += float((log_sigma - 0.5 * square).sum())
-    gradient[at["log_sigma"]] += 1 - square
-    if "log_tau" in at:
-        log_tau, deviation = float(vector[at["log_tau"]][0]), vector[at["deviation"]]
-        far, square = deviation * np.exp(-log_tau), np.exp(2 * log_tau) / layout.slope_spread**2
-        height += (1 - len(far)) * log_tau - 0.5 * square - 0.5 * float(far @ far)
-        gradient[at["log_tau"]] += 1 - len(far) - square + far @ far
-        gradient[at["deviation"]] -= far * np.exp(-log_tau)
-    if "log_odds" in at:
-        _add_weights(layout, vector, gradient)
-        height += _log_dirichlet(layout, vector)
-    return height, gradient
+
+    layout: MixtureLayout
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """1 where the vector has N(0, 1) for itself, else 0, (d,)."""
+        found = np.zeros(self.layout.size)
+        for name in ("centre", "slope", "gate"):
+            if name in self.layout.places:
+                found[self.layout.places[name]] = 1.0
+        return found
+
+    def __call__(self, vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
+        at, gradient = self.layout.places, -self.precision * vector
+        log_sigma = vector[at["log_sigma"]]
+        square = np.exp(2 * log_sigma)
+        height = 0.5 * float(gradient @ vector) + float(log_sigma.sum()) - 0.5 * float(square.sum())
+        gradient[at["log_sigma"]] = 1 - square
+        if "log_tau" in at:
+            log_tau = float(vector[at["log_tau"].start])
+            far = vector[at["deviation"]] * math.exp(-log_tau)
+            length, above = float(far @ far), math.exp(2 * log_tau) / self.layout.slope_spread**2
+            height += (1 - len(far)) * log_tau - 0.5 * (above + length)
+            gradient[at["log_tau"].start] = 1 - len(far) - above + length
+            gradient[at["deviation"]] = -math.exp(-log_tau) * far
+        if "log_odds" in at:
+            height += self._of_weights(vector, log_weight, gradient)
+        return height, gradient
+
+    def _of_weights(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
+        """Of the weights, Dirichlet, in their log odds, and of the total concentration, Gamma(1, 1), in its logarithm."""
+        layout, at, sum_of_logs = self.layout, self.layout.places, float(log_weight.sum())
+        k, learned = layout.components, "log_total" in at
+        total = math.exp(vector[at["log_total"].start]) if learned else k * float(layout.concentration)
+        gradient[at["log_odds"]] = total / k - total * np.exp(log_weight[:-1])
+        if not learned:
+            return total / k * sum_of_logs
+        gradient[at["log_total"]] = 1 + total * (digamma(total) - digamma(total / k) + sum_of_logs / k - 1)
+        return float(gammaln(total) - k * gammaln(total / k) + total / k * sum_of_logs - total + math.log(total))
 
 
-def _log_dirichlet(layout: MixtureLayout, vector: np.ndarray) -> float:
-    """Log density of the weights' prior, of their log odds, and of the total concentration."""
-    log_weight, at, k = layout._log_weight(vector[None])[0], layout.places, layout.components
-    if "log_total" not in at:
-        return float(layout.concentration) * float(log_weight.sum())
-    total = float(np.exp(vector[at["log_total"]][0]))
-    return float(gammaln(total) - k * gammaln(total / k) + total / k * log_weight.sum() - total + np.log(total))
+def _thinned(layout: MixtureLayout, weight: np.ndarray) -> Density:
+    """The density of every so-manieth row, with more weight."""
+    rows, used = layout.rows, np.flatnonzero(weight > 0)
+    step = -(-len(used) // _ROUGH)
+    kept = used[step // 2 :: step]
+    cells, cell = np.unique(rows.cell[kept], return_inverse=True)
+    fewer = MixtureRows(rows.columns[cells], rows.records[cells], cell.astype(np.uint32), rows.z[kept], np.arange(len(kept)))
+    return mixture_density(replace(layout, rows=fewer), weight[kept] * (weight.sum() / weight[kept].sum()))
 
 
-def _add_weights(layout: MixtureLayout, vector: np.ndarray, gradient: np.ndarray) -> None:
-    """Its gradient, added."""
-    log_weight, at, k = layout._log_weight(vector[None])[0], layout.places, layout.components
-    total = float(np.exp(vector[at["log_total"]][0])) if "log_total" in at else k * float(layout.concentration)
-    gradient[at["log_odds"]] += total / k - total * np.exp(log_weight[:-1])
-    if "log_total" in at:
-        gradient[at["log_total"]] += 1 + total * (digamma(total) - digamma(total / k) + log_weight.sum() / k - 1)
-
-
-def _starts(layout: MixtureLayout, weight: np.ndarray) -> Callable[[], np.ndarray]:
-    """Modes to which different beginnings lead, of every so-manieth row: near enough for chains, and far enough apart to tell on them."""
-
-    def found() -> np.ndarray:
-        step = -(-int((weight > 0).sum()) // _THIN)
-        if step > 1:
-            kept = np.flatnonzero(weight > 0)[step // 2 :: step]
-            thin = np.zeros(len(weight))
-            thin[kept] = weight[kept] * (weight.sum() / weight[kept].sum())
-        else:
-            thin = weight
-        density = mixture_density(layout, thin)
-        modes = [mode_of(density, layout.size, begin) for begin in _beginnings(layout)]
-        sound = [mode for mode in modes if np.exp(mode[layout.places["log_sigma"]]).min() > _NARROWEST] or modes
-        best = max(sound, key=lambda mode: density(mode)[0])
-        return np.array([_aligned(layout, mode, best) for mode in sound])
-
-    return found
+def _starts(layout: MixtureLayout, weight: np.ndarray) -> np.ndarray:
+    """Modes of the thinned density to which different beginnings lead: near enough for chains, and far enough apart to tell on them."""
+    density = _thinned(layout, weight)
+    modes = [mode_of(density, layout.size, begin) for begin in _beginnings(layout)]
+    sound = [mode for mode in modes if np.exp(mode[layout.places["log_sigma"]]).min() > _NARROWEST] or modes
+    best = max(sound, key=lambda mode: density(mode)[0])
+    return np.array([_aligned(layout, mode, best) for mode in sound])
 
 
 def _beginnings(layout: MixtureLayout) -> np.ndarray:

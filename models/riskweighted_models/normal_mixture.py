@@ -12,7 +12,6 @@ from scipy.special import log_softmax
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_normal
-from riskweighted_models.continuation import distinct_rows
 from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_of, weights_of
 from riskweighted_models.mixture_posterior import MixtureLayout, MixtureRows, mixture_density, mixture_rows
 from riskweighted_models.normal_parts import NormalParts
@@ -81,7 +80,7 @@ class NormalMixture(StandardUnits):
 
     def build(self, prepared: ScaledResponse) -> Blueprint:
         """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
-        rows, p = self._rows(prepared), prepared.raw.columns.shape[1]
+        rows, p = self._rows(prepared), len(prepared.raw.unit)
         with pm.Model() as model:
             alpha = pm.Data("alpha", rows.weigh(np.ones(len(prepared.z))))
             weight = component_weights(self.components, self.concentration)
@@ -137,8 +136,7 @@ class NormalMixture(StandardUnits):
     @staticmethod
     def _rows(prepared: ScaledResponse) -> MixtureRows:
         """The distinct pairs of a design and a response."""
-        columns, which = distinct_rows(prepared.raw.columns)
-        return mixture_rows(columns, which, prepared.z)
+        return mixture_rows(prepared.raw.distinct, prepared.z)
 
     def _gates(self, predictors: int) -> bool:
         return self.gating and self.components > 1 and predictors > 0
@@ -153,12 +151,12 @@ class NormalMixture(StandardUnits):
 
     def _geometry(self, alpha: np.ndarray, prepared: ScaledResponse) -> dict[str, np.ndarray]:
         """Where the slopes of one weighted regression lie, and how deviations and gates are tied by the columns of that many records."""
-        columns = prepared.raw.columns
-        mean, covariance, variance = ridge(np.column_stack([np.ones(len(columns)), columns]), prepared.z, alpha)
+        designs = prepared.raw.distinct
+        mean, covariance, variance = ridge(prepared.raw.with_one, prepared.z, alpha)
         values = {"slope_centre": mean[1:], "slope_turn": np.linalg.cholesky(covariance[1:, 1:])}
         if self.components == 1:
             return values
-        gram = columns.T @ (alpha[:, None] * columns) / self.components
+        gram = designs.gram(designs.sums(alpha)) / self.components
         still, eye = np.zeros(len(gram)), np.eye(len(gram))
         values |= {
             "slope_deviation_centre": still,

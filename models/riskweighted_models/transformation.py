@@ -14,6 +14,7 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
@@ -61,7 +62,7 @@ class Binned:
         return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
 
     @property
-    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+    def distinct(self) -> Distinct:
         """The different designs (m, p), and which is each record's (n,)."""
         return self.raw.distinct
 

@@ -216,7 +216,7 @@ class TwoPart:
         statuses = self._statuses(values)
         status = _status_of(values, statuses)
         raw = raw_columns(design)
-        p = raw.columns.shape[1]
+        p = len(raw.unit)
         parts = {}
         for sign, ends in ((_POSITIVE, Bounds(max(low, 0.0), high)), (_NEGATIVE, Bounds(max(-high, 0.0), -low))):
             if sign in statuses:

@@ -119,7 +119,8 @@ class Runs:
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Differences of prefix sums, (n,)."""
-        before = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
+        before = np.zeros(len(self.order) + 1, np.cumsum(weights[:1]).dtype)
+        np.cumsum(weights[self.order], out=before[1:])
         return self._between(before[self.opening], before[self.closing])
 
     def covering(self) -> np.ndarray:

@@ -83,7 +83,8 @@ class Blueprint(NamedTuple):
         The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
         free variables of the model laid end to end or in another `layout`, that gives the log density (up to a constant) and its
         gradient (d,). It may offer ``starts()``, places (S, d) about which chains begin, in place of the one mode that is
-        found from 0: a posterior that may have several modes begins at each. At every fit the framework holds it to the model.
+        found from 0: a posterior that may have several modes begins at each; and ``rough()``, a density of a share of the
+        records, searched before the whole one. At every fit the framework holds it to the model.
     records : TensorVariable (n,), optional
         log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
         (`riskweighted.synthesis.censoring`); without it there is none.
