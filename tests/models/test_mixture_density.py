@@ -152,7 +152,7 @@ def test_chains_begin_at_every_mode_that_is_found(confidential):
 
 
 def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
-    monkeypatch.setattr("riskweighted_models.mixture_posterior._ROUGH", 50)
+    monkeypatch.setattr("riskweighted_models.thinning._ROUGH", 50)
     _, _, blueprint = built(confidential, "rent ~ group", {"components": 2})
     layout, weight = blueprint.layout, blueprint.layout.rows.weigh(np.ones(N))
     thin, whole = _thinned(layout, weight), blueprint.density(np.ones(N))
