@@ -32,13 +32,14 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
-from riskweighted.utility.regressions import checked_analyses
+from riskweighted.utility.regressions import Analysis, checked_analyses
+from riskweighted.utility.survey import SurveyDesign
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
@@ -113,7 +114,8 @@ def evaluate(
     ----------
     confidential : DataFrame, n rows
     synthetic : mapping of label to a list of L DataFrames
-        Each pairs with `confidential` row by row (same index).
+        Each pairs with `confidential` row by row (same index). Of a sequence that makes its items when they are indexed, each is made
+        once, and nothing but its columns that are measured is held while its label is.
     scenario : Scenario
     baseline : str, optional
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
@@ -194,41 +196,56 @@ def evaluate_world(
     _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
     check_seed(random_seed)
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
+    groups = groups_of(world, records[CONFIDENTIAL].to_numpy())
     every = {CONFIDENTIAL: [world.confidential], **labelled}
     design = checked_design(world.confidential, settings, world.scenario.synthetic)
     analyses = checked_analyses(
         world.confidential, settings.regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes}
     )
+    crossed = table_columns(world, unaltered) if has_several(world) else ()
+    further = _further_columns(analysis, analyses, design, crossed)
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
-    crossed = table_columns(world, unaltered) if has_several(world) else ()
-    for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
+    several: dict[str, list[dict[str, Any]]] = {}
+    for done, ((label, given), seed) in enumerate(zip(every.items(), seeds, strict=True)):
+        paired = Paired(world, (world.confidential,)) if label == CONFIDENTIAL else world.pair(given, further)
+        risk_of_all, matches = mean_risk_and_matches(paired)
         if label != CONFIDENTIAL:
-            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
+            records[label] = risk_of_all
+        frames = paired.frames
         utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
         if design is not None:
             utility += survey_rows(label, world, frames, settings, design)
         utility += regression_rows(label, analyses, frames, design, settings.level)
         if has_several(world):
             utility += several_utility_rows(label, world, frames, crossed)
+            several[label] = list(several_risk_rows(label, paired, records[label].to_numpy(), matches, groups.isolated))
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
     risk: list[dict[str, Any]] = []
     lengths = {label: len(frames) for label, frames in every.items()}
-    groups = groups_of(world, records[CONFIDENTIAL].to_numpy())
     for label in records:
         if mechanisms is not None:
             risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
         risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
-        if has_several(world):
-            risk += several_risk_rows(label, Paired(world, tuple(every[label])), records[label].to_numpy(), groups.isolated)
+        risk += several.get(label, [])
         if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
             risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
     compared = list(_with_overlap(utility))
     return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
+
+
+def _further_columns(
+    analysis: Regression | None, analyses: Sequence[Analysis], design: SurveyDesign | None, crossed: Sequence[str]
+) -> list[str]:
+    """What is needed of a dataset beside the scenario's columns."""
+    names = [*crossed, *(() if analysis is None else analysis.columns)]
+    names += [name for one in analyses for name in one.columns]
+    names += [] if design is None else [name for name in (design.column, design.stratified_by) if name is not None]
+    return list(dict.fromkeys(names))
 
 
 def _mechanism_rows(
@@ -301,9 +318,10 @@ def _utility_rows(
     for name in world.numeric:
         own, theirs = (world.scenario.statuses(world.confidential[name]), [world.scenario.statuses(frame[name]) for frame in frames])
         amounts = [one.amounts for one in theirs]
+        ordered = [np.sort(values) for values in amounts]
         if label != CONFIDENTIAL:
-            yield from _distance_rows(label, name, own.amounts, amounts)
-        yield from _estimate_rows(label, name, amounts, settings, rng)
+            yield from _distance_rows(label, name, own.amounts, ordered)
+        yield from _estimate_rows(label, name, amounts, ordered, settings, rng)
         for status in (status for status in own.present if (own.status == status).sum() >= LEAST_TAIL):
             statistic = Statistic("missing-share", name, term=status_name(status, world.scenario.codes_of(name)))
             yield _share_row(label, statistic, [one.status == status for one in theirs], settings, rng)
@@ -350,11 +368,12 @@ def _share_row(
 
 
 def _estimate_rows(
-    label: str, variable: str, values: list[np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
+    label: str, variable: str, amounts: list[np.ndarray], ordered: list[np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
-    """Mean and quantiles of one variable."""
+    """Mean and quantiles of one variable; its amounts in each dataset, and the same sorted."""
     for quantile in (None, *map(float, settings.quantiles)):
         statistic = Statistic("mean", variable) if quantile is None else Statistic("quantile", variable, quantile)
+        values = amounts if quantile is None else ordered
         yield _interval_row(label, statistic, pooled_bootstrap(values, quantile, rng, resamples=settings.resamples, level=settings.level))
 
 
