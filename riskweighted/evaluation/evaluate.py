@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -38,14 +39,16 @@ from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
-from riskweighted.utility.regressions import checked_analyses
+from riskweighted.utility.regressions import Analysis, checked_analyses
+from riskweighted.utility.survey import SurveyDesign
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
 
-__all__ = ["Evaluation", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world"]
 
 Frames = Sequence[pd.DataFrame]
+Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]  # a part of an evaluation, a label, how it is made: what that makes
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,10 @@ def evaluate(
     )
 
 
+def _afresh(part: str, label: str, make: Callable[[], Any]) -> Any:
+    return make()
+
+
 def evaluate_world(
     world: World,
     synthetic: Mapping[str, Frames | pd.DataFrame],
@@ -188,12 +195,18 @@ def evaluate_world(
     unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    once: Once = _afresh,
 ) -> Evaluation:
-    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too."""
+    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too.
+
+    `once`: for whoever evaluates often what agrees in part; it may give what the same part came to before. The "scores" of a label are its
+    risk by record (n,) and "utility" its rows, both decided by its datasets, and the rows besides by the place of its seed; "summary" are
+    the rows of its risk.
+    """
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
     check_seed(random_seed)
-    records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
+    records = pd.DataFrame({CONFIDENTIAL: once("scores", CONFIDENTIAL, partial(confidential_risk, world))})
     every = {CONFIDENTIAL: [world.confidential], **labelled}
     design = checked_design(world.confidential, settings, world.scenario.synthetic)
     analyses = checked_analyses(
@@ -204,31 +217,70 @@ def evaluate_world(
     crossed = table_columns(world, unaltered) if has_several(world) else ()
     for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
         if label != CONFIDENTIAL:
-            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
-        utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
-        if design is not None:
-            utility += survey_rows(label, world, frames, settings, design)
-        utility += regression_rows(label, analyses, frames, design, settings.level)
-        if has_several(world):
-            utility += several_utility_rows(label, world, frames, crossed)
+            records[label] = once("scores", label, partial(_mean_risk, world, frames))
+        rng = np.random.default_rng(seed)
+        utility += once("utility", label, partial(_label_utility, label, world, frames, settings, analysis, rng, design, analyses, crossed))
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
     risk: list[dict[str, Any]] = []
-    lengths = {label: len(frames) for label, frames in every.items()}
     groups = groups_of(world, records[CONFIDENTIAL].to_numpy())
     for label in records:
-        if mechanisms is not None:
-            risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
-        risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
-        if has_several(world):
-            risk += several_risk_rows(label, Paired(world, tuple(every[label])), records[label].to_numpy(), groups.isolated)
-        if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
-            risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
+        own = partial(_label_risk, label, world, every[label], records, groups, settings, mechanisms, baseline, against)
+        risk += once("summary", label, own)
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
     compared = list(_with_overlap(utility))
     return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
+
+
+def _mean_risk(world: World, frames: Frames) -> np.ndarray:
+    """IR of every record in synthetic datasets, (n,)."""
+    return np.asarray(identification_risks(world.pair(frames)).mean(axis=0))
+
+
+def _label_utility(
+    label: str,
+    world: World,
+    frames: Frames,
+    settings: EvaluationSettings,
+    analysis: Regression | None,
+    rng: np.random.Generator,
+    design: SurveyDesign | None,
+    analyses: Sequence[Analysis],
+    crossed: Sequence[str],
+) -> list[dict[str, Any]]:
+    """All rows of the utility of one label."""
+    rows = list(_utility_rows(label, world, frames, settings, analysis, rng))
+    if design is not None:
+        rows += survey_rows(label, world, frames, settings, design)
+    rows += regression_rows(label, analyses, frames, design, settings.level)
+    if has_several(world):
+        rows += several_utility_rows(label, world, frames, crossed)
+    return rows
+
+
+def _label_risk(
+    label: str,
+    world: World,
+    frames: Frames,
+    records: pd.DataFrame,
+    groups: Groups,
+    settings: EvaluationSettings,
+    mechanisms: Mapping[str, Mechanism] | None,
+    baseline: str | None,
+    against: pd.Series | None,
+) -> list[dict[str, Any]]:
+    """All rows of the risk of one label; `records`: the risk of every record by label."""
+    rows: list[dict[str, Any]] = []
+    if mechanisms is not None:
+        rows += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, len(frames), baseline)
+    rows += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+    if has_several(world):
+        rows += several_risk_rows(label, Paired(world, tuple(frames)), records[label].to_numpy(), groups.isolated)
+    if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
+        rows += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
+    return rows
 
 
 def _mechanism_rows(
