@@ -20,7 +20,7 @@ from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
-from riskweighted_models.continuation import cell_weights, distinct_rows
+from riskweighted_models.continuation import cell_weights
 from riskweighted_models.level_densities import LevelDensity, LevelLikelihood
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -34,18 +34,26 @@ INTERCEPT_SD = 2.0  # of a logit
 
 
 class Levelled(NamedTuple):
-    """``code`` (n,): each record's level, -1 where it is not known; ``rows`` (m, p): the distinct raw columns; ``which`` (n,): its own.
+    """``code`` (n,): each record's level, -1 where it is not known; ``levels``: the values of the column, in the order of the codes.
 
-    ``levels``: the values of the column, in the order of the codes; ``kind``: what one is called. Confidential.
+    ``kind``: what one is called. Confidential.
     """
 
     code: np.ndarray
-    rows: np.ndarray
-    which: np.ndarray
     levels: tuple[object, ...]
     design: Design
     raw: RawColumns
     kind: str = "level"
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The different raw columns, (m, p)."""
+        return self.raw.distinct.rows
+
+    @property
+    def which(self) -> np.ndarray:
+        """The row of each record, (n,)."""
+        return self.raw.distinct.which
 
     def at(self, frame: pd.DataFrame) -> "Levelled":
         """Other rows by the confidential levels and design; without the response no level is known."""
@@ -55,8 +63,7 @@ class Levelled(NamedTuple):
             code = _checked_codes(frame[name], self.levels, "frame", self.kind, "the confidential data lack")
         else:
             code = np.full(len(frame), -1)
-        # a draw or two are made of it: finding equal rows would take longer than these
-        return Levelled(code, raw.columns, np.arange(len(frame)), self.levels, design, raw, self.kind)
+        return Levelled(code, self.levels, design, raw, self.kind)
 
 
 def _checked_codes(column: pd.Series, levels: tuple[object, ...], what: str, kind: str, fault: str) -> np.ndarray:
@@ -112,8 +119,7 @@ class LevelModel(ABC):
                 f"{self.target!r} has {len(levels)} {self.kind}s for {len(column)} records, which allow {most}; merge {self.kind}s"
             )
         design = build_design(self.formula, data)
-        raw = raw_columns(design)
-        return Levelled(code, *distinct_rows(raw.columns), levels, design, raw, self.kind)
+        return Levelled(code, levels, design, raw_columns(design), self.kind)
 
     def build(self, prepared: Levelled) -> Blueprint:
         """Priors and weighted likelihood by cells of level and design."""
@@ -152,19 +158,23 @@ class LevelModel(ABC):
     def mass(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= number of the level <= upper | x_i, theta), (n,)."""
         numbers = self._numbers(prepared)
-        low, high = (interval_ends(bound, len(prepared.which))[:, None] for bound in (lower, upper))
-        inside = (low <= numbers) & (numbers <= high)
-        return np.asarray(np.minimum((self._probabilities(theta, prepared) * inside).sum(axis=1), 1.0))
+        low, high = (interval_ends(bound, len(prepared.which)) for bound in (lower, upper))
+        found = np.zeros(len(prepared.which))
+        for number, share in zip(numbers, self._by_row(theta, prepared), strict=True):
+            found += np.where((low <= number) & (number <= high), share[prepared.which], 0.0)
+        return np.minimum(found, 1.0)
 
     def draw(self, theta: Draw, prepared: Levelled, rng: np.random.Generator) -> np.ndarray:
         """The numbers of newly drawn levels, (n,)."""
-        below = np.cumsum(self._probabilities(theta, prepared), axis=1)[:, :-1]
-        return np.asarray(self._numbers(prepared)[(rng.random(len(below))[:, None] > below).sum(axis=1)])
+        below, place = np.cumsum(self._by_row(theta, prepared), axis=0)[:-1], rng.random(len(prepared.which))
+        code = np.zeros(len(place), dtype=np.int64)
+        for share in below:  # in turn: all at once would need K numbers a record
+            code += place > share[prepared.which]
+        return np.asarray(self._numbers(prepared)[code])
 
-    def _probabilities(self, theta: Draw, prepared: Levelled) -> np.ndarray:
-        """P(level | x_i, theta), (n, K)."""
-        each = np.exp(self._log_probabilities(theta["coefficient"], prepared.rows, len(prepared.levels)))
-        return np.asarray(each.T[prepared.which])
+    def _by_row(self, theta: Draw, prepared: Levelled) -> np.ndarray:
+        """P(level | row, theta), (K, m)."""
+        return np.asarray(np.exp(self._log_probabilities(theta["coefficient"], prepared.rows, len(prepared.levels))))
 
     def _density(self, prepared: Levelled, alpha: np.ndarray) -> LevelDensity:
         """The posterior for weights alpha (n,), as a function of the coefficients (d,)."""

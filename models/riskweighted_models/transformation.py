@@ -13,6 +13,7 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
@@ -58,13 +59,10 @@ class Binned:
         bins, heap = _placed(design.response(frame), self.grid, self.bounds, response_name(design.formula))
         return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
 
-    @cached_property
-    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def distinct(self) -> Distinct:
         """The distinct designs (m, p), and which is each record's (n,)."""
-        if self.raw.columns.shape[1] == 0:
-            return np.empty((1, 0)), np.zeros(len(self.raw.columns), dtype=np.int64)
-        rows, which = np.unique(self.raw.columns, axis=0, return_inverse=True)
-        return np.ascontiguousarray(rows), which.reshape(-1)
+        return self.raw.distinct
 
     @cached_property
     def heap_of(self) -> np.ndarray:

@@ -15,12 +15,12 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
-from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, data_dependent, load_synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Draw, Layout, Synthesizer, data_dependent, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
+from riskweighted.synthesis.layout import EndToEnd, Joined, layout_of
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.continuation import distinct_rows
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
@@ -93,7 +93,7 @@ class TwoParts:
     @cached_property
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
-        rows, which = distinct_rows(self.raw.columns)
+        rows, which = self.raw.distinct
         return StatusCells(rows, which, self.status, self.sloped, len(self.statuses))
 
 
@@ -217,7 +217,7 @@ class TwoPart:
         statuses = self._statuses(values)
         status = _status_of(values, statuses)
         raw = raw_columns(design)
-        p = raw.columns.shape[1]
+        p = len(raw.unit)
         parts = {}
         for sign, ends in ((_POSITIVE, Bounds(max(low, 0.0), high)), (_NEGATIVE, Bounds(max(-high, 0.0), -low))):
             if sign in statuses:
@@ -314,7 +314,7 @@ class TwoPart:
         terms = sum(blueprint.density_terms for blueprint in built.values()) + len(cells.rows)
         fused = all(blueprint.density is not None for blueprint in built.values())
         density = _joint(cells, built, members) if fused else None
-        return Blueprint(model, total, weigh, monitored, terms, geometry, density)
+        return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=_side_by_side(cells, built) if fused else None)
 
     def log_likelihood(self, theta: Draw, prepared: TwoParts) -> np.ndarray:
         """log p(status_i | x_i) + log p(value_i | status_i, x_i), (n,); NaN where there is no value."""
@@ -388,6 +388,15 @@ def _part_of(theta: Draw, sign: str) -> dict[str, np.ndarray]:
     return {name.rpartition("::")[2]: value for name, value in theta.items() if name.startswith(f"{sign}::")}
 
 
+def _side_by_side(cells: StatusCells, built: Mapping[str, Blueprint]) -> Joined:
+    """The layouts of all parts, in the order of `_joint`."""
+    parts: list[tuple[str, Layout]] = [("", EndToEnd(cells.shapes))] if cells.statuses > 1 else []
+    for blueprint in built.values():
+        prefix = "" if blueprint.layout is None else blueprint.model.name_for("")  # free variables have theirs
+        parts.append((prefix, layout_of(blueprint)))
+    return Joined(tuple(parts))
+
+
 def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], Density]:
     """The densities of all parts, side by side."""
 
@@ -396,10 +405,8 @@ def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[
         if cells.statuses > 1:
             parts.append((sum(int(np.prod(shape)) for shape in cells.shapes.values()), status_density(cells, alpha)))
         for sign, blueprint in built.items():
-            start = blueprint.model.initial_point()
-            size = sum(np.size(start[value.name]) for value in blueprint.model.value_vars)
             assert blueprint.density is not None
-            parts.append((size, blueprint.density(alpha * members[sign])))
+            parts.append((layout_of(blueprint).size, blueprint.density(alpha * members[sign])))
         return Independent(tuple(parts))
 
     return weighted

@@ -21,6 +21,7 @@ __all__ = [
     "Blueprint",
     "Chain",
     "ContractError",
+    "Layout",
     "Prepared",
     "Synthesizer",
     "baseline_names",
@@ -38,6 +39,23 @@ _BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
 Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class Layout(Protocol):
+    """What the vector (d,) of a density stands for: the variables of its model in a form without bounds."""
+
+    @property
+    def size(self) -> int:
+        """d."""
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """From vectors (S, d) to what a fit holds of them: free variables and what follows from them, by name, each (S, ...)."""
+
+    def vector(self, theta: Draw) -> np.ndarray:
+        """The vector (d,) of one draw of the free variables."""
+
+    def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
+        """log |d free variables / d vector| at vectors (S, d), (S,): what the log density has over the log posterior of the variables."""
 
 
 class Blueprint(NamedTuple):
@@ -62,8 +80,9 @@ class Blueprint(NamedTuple):
         (`riskweighted.synthesis.coordinates`).
     density : callable, optional
         The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
-        free variables of the model laid end to end, that gives the log density (up to a constant) and its gradient (d,). No free
-        variable may be bounded. At every fit the framework holds it to the model.
+        free variables of the model laid end to end or in another `layout`, that gives the log density (up to a constant) and its
+        gradient (d,). It may offer ``starts()``, places (S, d) about which chains begin, in place of the one mode that is
+        found from 0: a posterior that may have several modes begins at each. At every fit the framework holds it to the model.
     records : TensorVariable (n,), optional
         log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
         (`riskweighted.synthesis.censoring`); without it there is none.
@@ -71,7 +90,9 @@ class Blueprint(NamedTuple):
         The same posterior as such a function of one vector, for a model whose posterior is close to normal: it is drawn from by importance
         (`riskweighted.synthesis.direct`) before anything is compiled, and chains of the model are run where that fails. Alpha (n,) may be
         all zero. The function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and ``curvature(vector)``, minus the
-        second derivatives (d, d). The model must monitor free variables alone.
+        second derivatives (d, d). The model must monitor what its layout gives.
+    layout : Layout, optional
+        What that vector stands for; without it no free variable may be bounded.
     """
 
     model: "pm.Model"
@@ -83,6 +104,7 @@ class Blueprint(NamedTuple):
     density: Callable[[np.ndarray], Density] | None = None
     records: "TensorVariable[Any, Any] | None" = None
     direct: Callable[[np.ndarray], Density] | None = None
+    layout: Layout | None = None
 
     @property
     def of_vector(self) -> Callable[[np.ndarray], Density] | None:

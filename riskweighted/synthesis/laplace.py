@@ -6,6 +6,7 @@ at all where they say all. The sampler moves in s stretched by tau^c, c being th
 non-centred parametrisation, Papaspiliopoulos, Roberts & Skold 2007), and c follows alpha.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,17 @@ from scipy import linalg, optimize
 
 from riskweighted.synthesis.contract import Density
 
-__all__ = ["Coordinates", "Independent", "Scaled", "curvature_at", "laplace_draws", "mode_of", "root_of_inverse", "round_coordinates"]
+__all__ = [
+    "Coordinates",
+    "Independent",
+    "Scaled",
+    "begun_at_modes",
+    "curvature_at",
+    "laplace_draws",
+    "mode_of",
+    "root_of_inverse",
+    "round_coordinates",
+]
 
 _DIFFERENCE = 1e-4  # step of the differences of gradients
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
@@ -51,12 +62,15 @@ class Scaled:
         Places of the parameters with prior N(0, (tau unit)^2).
     unit : array
         Theirs.
+    starts : callable or None
+        See `Blueprint.density`.
     """
 
     density: Density
     log_scale: int
     scaled: slice
     unit: np.ndarray
+    starts: Callable[[], np.ndarray] | None = None
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density and its gradient (d,)."""
@@ -119,6 +133,11 @@ class Coordinates:
         """The parameters (d,) at w."""
         v = self.centre + self.turn @ w
         return self.density.vector(v) if isinstance(self.density, _Stretched) else v
+
+    def place(self, vector: np.ndarray) -> np.ndarray:
+        """w (d,) of the parameters."""
+        v = self.density.stretched(vector) if isinstance(self.density, _Stretched) else vector
+        return np.asarray(np.linalg.solve(self.turn, v - self.centre))
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of w, up to a constant, and its gradient (d,)."""
@@ -190,6 +209,16 @@ def round_coordinates(density: Density, size: int, start: np.ndarray | None = No
     share = np.minimum(variance[density.scaled] / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
     stretched = _Stretched(density, float(mode[density.log_scale]), share)
     return Coordinates(stretched, mode, root_of_inverse(curvature_at(stretched, mode)))
+
+
+def begun_at_modes(density: Density, size: int) -> tuple[Coordinates, np.ndarray]:
+    """`round_coordinates` at the mode near the highest of the density's ``starts``, and where all of these are there, (S, d)."""
+    find = getattr(density, "starts", None)
+    if find is None:
+        return round_coordinates(density, size), np.zeros((1, size))
+    starts = find()
+    coordinates = round_coordinates(density, size, max(starts, key=lambda start: density(start)[0]))
+    return coordinates, np.array([coordinates.place(start) for start in starts])
 
 
 def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndarray:

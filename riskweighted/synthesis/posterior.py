@@ -2,7 +2,6 @@
 
 import warnings
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +24,11 @@ from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.guarantee import Guarantee, Statement
 from riskweighted.synthesis.laplace import mode_of
+from riskweighted.synthesis.layout import layout_of
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey", "split_vector"]
+__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey"]
 
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
@@ -287,15 +287,9 @@ def plug_in(fit: Fit) -> dict[str, np.ndarray]:
         raise InputError(
             f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
         )
-    shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
-    size = sum(int(np.prod(shape)) for shape in shapes.values())
-    return split_vector(mode_of(blueprint.of_vector(fit.weights.to_numpy()), size), shapes)
-
-
-def split_vector(vector: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The variables that a vector (d,) holds, laid end to end."""
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(vector, ends[:-1]), strict=True)}
+    layout = layout_of(blueprint)
+    mode = mode_of(blueprint.of_vector(fit.weights.to_numpy()), layout.size)
+    return {name: values[0] for name, values in layout.parameters(mode[None]).items()}
 
 
 @dataclass(frozen=True, eq=False)
