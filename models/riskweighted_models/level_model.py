@@ -19,6 +19,7 @@ from riskweighted.synthesis.coordinates import free_vector
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import round_coordinates
+from riskweighted.synthesis.tables import Tables
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
 from riskweighted_models.level_densities import LevelDensity, LevelLikelihood
@@ -57,13 +58,19 @@ class Levelled(NamedTuple):
 
     def at(self, frame: pd.DataFrame) -> "Levelled":
         """Other rows by the confidential levels and design; without the response no level is known."""
-        design, name = self.design.at(frame), response_name(self.design.formula)
+        name, placed = response_name(self.design.formula), self._on(self.design.at(frame))
+        if name not in frame.columns:
+            return placed
+        return placed._replace(code=_checked_codes(frame[name], self.levels, "frame", self.kind, "the confidential data lack"))
+
+    def placed(self, columns: Tables) -> "Levelled":
+        """Records of which only the predictors are known, by their model matrix."""
+        return self._on(self.design.placed(columns))
+
+    def _on(self, design: Design) -> "Levelled":
+        """The same levels with a design of other records."""
         raw = self.raw.at(design)
-        if name in frame.columns:
-            code = _checked_codes(frame[name], self.levels, "frame", self.kind, "the confidential data lack")
-        else:
-            code = np.full(len(frame), -1)
-        return Levelled(code, self.levels, design, raw, self.kind)
+        return self._replace(code=np.full(len(raw.distinct.which), -1), design=design, raw=raw)
 
 
 def _checked_codes(column: pd.Series, levels: tuple[object, ...], what: str, kind: str, fault: str) -> np.ndarray:
@@ -157,24 +164,45 @@ class LevelModel(ABC):
 
     def mass(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= number of the level <= upper | x_i, theta), (n,)."""
-        numbers = self._numbers(prepared)
         low, high = (interval_ends(bound, len(prepared.which)) for bound in (lower, upper))
+        found = self._mass(self._numbers(prepared), self._by_row(theta, prepared), prepared, low, high)
+        return np.asarray(np.minimum(found, 1.0))
+
+    @staticmethod
+    def _mass(numbers: np.ndarray, shares: np.ndarray, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """Sum over the levels inside of their shares (K, m), (n,)."""
         found = np.zeros(len(prepared.which))
-        for number, share in zip(numbers, self._by_row(theta, prepared), strict=True):
-            found += np.where((low <= number) & (number <= high), share[prepared.which], 0.0)
-        return np.minimum(found, 1.0)
+        for number, share in zip(numbers, shares, strict=True):
+            found += np.where((lower <= number) & (number <= upper), prepared.raw.distinct.spread(share), 0.0)
+        return found
+
+    def inverse(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The number inside each interval up to which it has this share (n,) of its mass, (n,); NaN where no level lies inside."""
+        numbers, shares = self._numbers(prepared), self._by_row(theta, prepared)
+        aim, below = share * self._mass(numbers, shares, prepared, lower, upper), np.zeros(len(prepared.which))
+        found = np.full(len(below), np.nan)
+        for number, one in zip(numbers, shares, strict=True):
+            inside = (lower <= number) & (number <= upper)
+            found = np.where(inside & ((below < aim) | np.isnan(found)), number, found)
+            below += np.where(inside, prepared.raw.distinct.spread(one), 0.0)
+        return found
 
     def draw(self, theta: Draw, prepared: Levelled, rng: np.random.Generator) -> np.ndarray:
         """The numbers of newly drawn levels, (n,)."""
-        below, place = np.cumsum(self._by_row(theta, prepared), axis=0)[:-1], rng.random(len(prepared.which))
+        below, place = self._by_row(theta, prepared), rng.random(len(prepared.which))
+        np.cumsum(below, axis=0, out=below)
         code = np.zeros(len(place), dtype=np.int64)
-        for share in below:  # in turn: all at once would need K numbers a record
-            code += place > share[prepared.which]
+        for share in below[:-1]:  # in turn: all at once would need K numbers a record
+            code += place > prepared.raw.distinct.spread(share)
         return np.asarray(self._numbers(prepared)[code])
 
     def _by_row(self, theta: Draw, prepared: Levelled) -> np.ndarray:
         """P(level | row, theta), (K, m)."""
-        return np.asarray(np.exp(self._log_probabilities(theta["coefficient"], prepared.rows, len(prepared.levels))))
+        return self._probabilities(theta["coefficient"], prepared.rows, len(prepared.levels))
+
+    def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+        """P(level | row), (K, m)."""
+        return np.asarray(np.exp(self._log_probabilities(coefficient, rows, levels)))
 
     def _density(self, prepared: Levelled, alpha: np.ndarray) -> LevelDensity:
         """The posterior for weights alpha (n,), as a function of the coefficients (d,)."""

@@ -31,7 +31,7 @@ class RawColumns(NamedTuple):
     @property
     def columns(self) -> np.ndarray:
         """The rows of the records, (n, p): made anew when asked for, and large for a large file."""
-        return self.distinct.spread(self.distinct.rows)
+        return np.asarray(self.distinct.spread(self.distinct.rows))
 
     def at(self, design: Design) -> "RawColumns":
         """The rows of another frame, whose design is ``Design.at`` of it: the confidential centre and unit."""

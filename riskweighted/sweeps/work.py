@@ -22,7 +22,7 @@ from riskweighted.evaluation.expected import Mechanism, find_mechanism
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import DataSettings, Study
 from riskweighted.sweeps.cells import Cell, Group, of_records, scenario_text
@@ -229,17 +229,17 @@ class _Work:
         return self.memo.once(
             _datasets_key(cell, key),
             lambda: fit.synthesize(release.L, random_seed=seed, precision=precision),
-            lambda frames: sum(bytes_of(frame[list(cell.study.variables)]) for frame in frames),  # the other columns are everyone's
+            partial(self._bytes_of_datasets, cell),
         )
 
     def _baseline_risk(self, cell: Cell, baseline: AnyFit, world: World) -> np.ndarray:
         """Risk of every record under the baseline, (n,)."""
         key = str(cell.baseline)
 
-        def make() -> np.ndarray:
-            return np.asarray(identification_risks(world.pair(self._datasets(cell, baseline, key))).mean(axis=0))
+        def make() -> tuple[np.ndarray, float]:
+            return mean_risk_and_matches(world.pair(self._datasets(cell, baseline, key)))
 
-        return self.memo.once(("scores", _datasets_key(cell, key), scenario_text(world.scenario)), make)
+        return self.memo.once(("scores", _datasets_key(cell, key), scenario_text(world.scenario)), make)[0]
 
     def _mechanisms(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None", world: World) -> dict[str, Mechanism]:
         """Expected risk and influence of the fit and of its baseline."""
@@ -256,17 +256,22 @@ class _Work:
 
     def _part(self, cell: Cell, part: str, label: str, make: Callable[[], Any]) -> Any:
         """A part of an evaluation (see `evaluate_world`), that other cells have too: utility at any radius, the confidential data."""
-        study, scenario = cell.study, cell.study.evaluating_scenario()
-        of = ("data", cell.data) if label == CONFIDENTIAL else _datasets_key(cell, cell.fit)
-        settings = repr(study.evaluation.measures)
+        study, scenario, of_data = cell.study, cell.study.evaluating_scenario(), label == CONFIDENTIAL
+        of = ("data", cell.data) if of_data else _datasets_key(cell, cell.fit)
+        asked = (repr(study.evaluation.measures), tuple(study.unaltered(self.confidential)))
+        if part == "paired":
+            return self.memo.once((part, of, of_records(scenario), *asked), make, partial(self._bytes_of_datasets, cell))
         if part == "scores":
             return self.memo.once((part, of, scenario_text(scenario)), make)
         if part == "utility":
-            shown = tuple(study.unaltered(self.confidential))
-            return self.memo.once((part, of, of_records(scenario), settings, _evaluation_seed(study), shown), make)
-        if label == CONFIDENTIAL:
-            return self.memo.once((part, of, scenario_text(scenario), settings), make)
+            return self.memo.once((part, of, of_records(scenario), *asked, _evaluation_seed(study)), make)
+        if of_data:
+            return self.memo.once((part, of, scenario_text(scenario), *asked), make)
         return make()
+
+    def _bytes_of_datasets(self, cell: Cell, datasets: Any) -> int:
+        """Of L datasets as frames or paired; the columns that are not synthesized are everyone's."""
+        return len(datasets) * bytes_of(self.confidential[list(cell.study.variables)])
 
 
 def _evaluation_seed(study: Study) -> int:

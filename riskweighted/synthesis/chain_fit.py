@@ -3,7 +3,7 @@
 import io
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +18,11 @@ from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.drawing import as_column, draw_values, levels_at, random_draws
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.precision import Precision, precision_of
+from riskweighted.synthesis.tables import Tables
 
 __all__ = [
     "ROUNDS",
@@ -178,14 +180,14 @@ class ChainFit:
         for link in self.prepared.links:
             frame[link.variable] = self.drawn(link, frame, encoded, thetas, rng, precision)
             if link.variable in self.prepared.recipes:
-                encoded[link.variable] = self.prepared.recipes[link.variable].columns(frame[link.variable])
+                encoded[link.variable] = self.prepared.recipes[link.variable].table(frame[link.variable])
         return frame
 
     def drawn(
         self,
         link: Link,
         frame: pd.DataFrame,
-        encoded: Mapping[str, np.ndarray],
+        encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
         precision: Precision = None,
@@ -211,7 +213,7 @@ class ChainFit:
         self,
         link: Link,
         frame: pd.DataFrame,
-        encoded: Mapping[str, np.ndarray],
+        encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
         rows: np.ndarray,
@@ -241,7 +243,7 @@ class ChainFit:
         self,
         block: Block,
         frame: pd.DataFrame,
-        encoded: Mapping[str, np.ndarray],
+        encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
         rows: np.ndarray,
@@ -250,9 +252,13 @@ class ChainFit:
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.fits[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
 
-    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, np.ndarray], rows: np.ndarray) -> Any:
+    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
         """A block's arrays for some rows of a frame, without its target."""
-        return self.fits[block.name].prepared.at(self.prepared.columns_of(block, frame, encoded, rows))
+        prepared = self.fits[block.name].prepared
+        placed: Callable[[Tables], object] | None = getattr(prepared, "placed", None)
+        if placed is None or block.keep is None:
+            return prepared.at(self.prepared.columns_of(block, frame, encoded, rows))
+        return placed(self.prepared.tables_of(block, encoded, rows))
 
     def save(self, path: str | Path) -> None:
         """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
@@ -298,10 +304,10 @@ def plain_values(column: pd.Series, link: Link) -> np.ndarray:
     """A column of the variable in the form of drawn values."""
     if not link.levels:
         return as_floats(column).copy()
-    values = empty_values(link, len(column))
-    there = column.notna().to_numpy()
-    values[there] = column[there].astype(object)
-    return values
+    codes, levels = pd.factorize(column)
+    names = empty_values(link, len(levels) + 1)  # the last one, where a missing value finds it, stays None
+    names[:-1] = levels.astype(object)
+    return np.asarray(names[codes])
 
 
 def outcome_value(outcome: object, link: Link) -> object:
@@ -318,7 +324,10 @@ def as_original(values: np.ndarray, original: pd.Series) -> pd.Series:
         as_column(values[there], original[there])  # refuses what the dtype has no room for: casting would wrap it round
         values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values
     try:
-        return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+        if holds_numbers(original) or len(values) == 0:
+            return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+        codes, levels = pd.factorize(values, use_na_sentinel=False)  # each level is cast once
+        return pd.Series(pd.Series(levels, dtype=object).astype(original.dtype).array.take(codes), original.index, name=original.name)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"drawn values of {original.name!r} do not fit dtype {original.dtype}; set support within its range or widen the dtype"

@@ -22,6 +22,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
 from riskweighted.synthesis.distinct import Distinct, distinct_records
 from riskweighted.synthesis.formulas import ALLOWED, response_name, split_formula, uses_all_records
+from riskweighted.synthesis.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]
 
@@ -47,7 +48,7 @@ class Design(NamedTuple):
     @property
     def centred(self) -> np.ndarray:
         """The rows of the records, (n, p): made anew when asked for, and large for a large file."""
-        return self.distinct.spread(self.distinct.rows)
+        return np.asarray(self.distinct.spread(self.distinct.rows))
 
     @property
     def whitened(self) -> np.ndarray:
@@ -75,6 +76,10 @@ class Design(NamedTuple):
         if changed:
             raise InputError(f"frame: predictor {listing(changed)} is of another kind (numbers, levels) than in the confidential data")
         return self._replace(distinct=Distinct(_columns(self.formula, matrix) - self.centre, which))
+
+    def placed(self, columns: Tables) -> "Design":
+        """The same design for records whose model matrix without its intercept is given, (m, p), rather than made of a frame."""
+        return self._replace(distinct=Distinct.apart(columns - self.centre))  # type: ignore[arg-type]  # a matrix to be multiplied
 
     def response(self, frame: pd.DataFrame) -> np.ndarray:
         """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such column."""

@@ -1,12 +1,12 @@
 """Records that are alike in some columns, taken together: a model matrix of 10^6 records has as many rows as their predictors differ."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["Distinct", "distinct_records"]
+__all__ = ["Distinct", "by_distinct", "distinct_records"]
 
 _MOST = 0.75  # of the records: where more of them differ, each has a row of its own, since finding equal ones would save little
 _LARGEST = 2**62  # of a code that is a product
@@ -31,6 +31,10 @@ class Distinct(NamedTuple):
     def counts(self) -> np.ndarray:
         """How many records have each row, floats (m,)."""
         return np.bincount(self.which, minlength=len(self.rows)).astype(float)
+
+    def at(self, records: np.ndarray) -> "Distinct":
+        """Of some of the records, given by their numbers, the rows of all."""
+        return self._replace(which=self.which[records])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sums of values (n,) over the records of each row, (m,)."""
@@ -76,11 +80,18 @@ def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, 
     return (first, which) if len(first) <= max(_MOST * n, 1) else (np.arange(n), np.arange(n))
 
 
+def by_distinct(frame: pd.DataFrame, names: Sequence[str], find: Callable[[pd.DataFrame], np.ndarray]) -> np.ndarray:
+    """What a function finds of each of n records, (n,), where only the named columns matter: once for all that are alike in them."""
+    if not len(frame) or any((frame.columns == name).sum() != 1 for name in names):
+        return find(frame)  # which tells what is wrong
+    first, which = distinct_records((frame[name] for name in names), len(frame))
+    return find(frame) if len(first) == len(frame) else np.asarray(find(frame[list(names)].iloc[first])[which])
+
+
 def _codes(column: pd.Series) -> np.ndarray:
     """A whole number >= 0 for each value; a missing one has a number of its own, and so has every value that cannot be compared."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return np.asarray(column.cat.codes.to_numpy().astype(np.int64) + 1)
-    try:
-        return np.asarray(pd.factorize(column)[0] + 1)
-    except TypeError:
-        return np.arange(len(column))
+    if pd.api.types.is_object_dtype(column.dtype) and pd.api.types.infer_dtype(column) != "string":
+        return np.arange(len(column))  # true equals 1
+    return np.asarray(pd.factorize(column)[0] + 1)

@@ -229,7 +229,8 @@ class Fit:
         if self.keeps_true_values or self.categories is not None:
             return values
         rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
-        return np.where(np.isin(values, getattr(self.synthesizer, "codes", ())), values, rounded)
+        codes = getattr(self.synthesizer, "codes", ())
+        return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
 
     def warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
         """Warn of drawn values beyond ten times the largest confidential one, as `synthesize` does."""

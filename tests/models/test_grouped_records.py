@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from riskweighted_models.continuation import log_probabilities, probabilities
 
 import riskweighted as rw
 
@@ -63,3 +64,33 @@ def test_draws_and_masses_of_levels_are_those_of_all_records(name, formula):
     inside = (low[:, None] <= numbers) & (numbers <= high[:, None])
     np.testing.assert_allclose(synthesizer.mass(theta, prepared, low, high), (shares * inside).sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(synthesizer.log_likelihood(theta, prepared), np.log(shares[np.arange(N), prepared.code]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"), [("multinomial", "level ~ C(g) + k"), ("counts", "count ~ C(g) + k"), ("counts", "count ~ x")]
+)
+def test_the_inverse_of_the_mass_is_where_it_reaches_its_share(name, formula):
+    data, rng = frame(), np.random.default_rng(15)
+    synthesizer = rw.load_synthesizer(name)(formula)
+    prepared = synthesizer.prepare(data)
+    levels = len(prepared.levels)
+    numbers = np.arange(levels) if name == "multinomial" else np.array(prepared.levels)
+    theta = {"coefficient": rng.normal(0, 0.5, len(synthesizer._prior(levels, prepared.rows.shape[1])[0]))}
+    lower, upper = np.sort(rng.integers(-1, levels + 1, (2, N)), axis=0) - np.array([[0.5], [0.4]])
+    share = rng.random(N)
+    found = synthesizer.inverse(theta, prepared, lower, upper, share)
+    whole = synthesizer.mass(theta, prepared, lower, upper)
+    empty = ~((lower[:, None] <= numbers) & (numbers <= upper[:, None])).any(axis=1)
+    np.testing.assert_array_equal(np.isnan(found), empty)
+    assert empty.any()
+    assert not empty.all()
+    reached = synthesizer.mass(theta, prepared, lower, np.where(empty, upper, found))
+    before = synthesizer.mass(theta, prepared, lower, np.where(empty, upper, found - 0.5))
+    assert (reached >= share * whole - 1e-12)[~empty].all()
+    assert (before < share * whole + 1e-12)[~empty].all()
+
+
+def test_probabilities_of_continuation_ratios_are_exponentials_of_their_logarithms():
+    logits = np.random.default_rng(16).normal(0, 20, (5, 9000))
+    np.testing.assert_allclose(probabilities(logits), np.exp(log_probabilities(logits)), rtol=1e-10, atol=0)
+    np.testing.assert_allclose(probabilities(logits).sum(axis=0), 1.0, rtol=1e-12)

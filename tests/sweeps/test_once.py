@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from riskweighted.evaluation import evaluate as evaluating
+from riskweighted.intruder.world import World
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps import sweep as sweeping, work
 from riskweighted.sweeps.grid import Sweep
@@ -59,9 +60,9 @@ def calls(monkeypatch):
         "find_mechanism",
         lambda label, fit, world, settings, seed, _: ("mechanism", label, world.scenario.radius, seed, fit.alpha.sum()),
     )
-    count(work, "identification_risks", lambda paired: "scores of the baseline")
-    count(evaluating, "identification_risks", lambda paired: "scores")
-    count(evaluating, "confidential_risk", lambda world: ("scores of the data", world.scenario.radius))
+    count(work, "mean_risk_and_matches", lambda paired: "scores of the baseline")
+    count(evaluating, "mean_risk_and_matches", lambda paired: "scores")
+    count(World, "pair", lambda *_: "paired")
     count(evaluating, "pooled_bootstrap", lambda *_, **__: "bootstrap")
     count(evaluating, "_utility_rows", lambda label, *_: ("utility", label))
     count(Fit, "synthesize", lambda fit, count, random_seed, precision: ("datasets", count, random_seed, fit.alpha.sum()))
@@ -82,7 +83,8 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert sum(key[0] == "datasets" for key in once) == fits * LS
     assert sum(key[0] == "mechanism" for key in once) == REPETITIONS * RADII * 3
     assert sum(key[0] == "weights" for key in once) == 1 + RADII + 1
-    assert calls["scores"] == REPETITIONS * RADII * (3 * LS + 1)  # the data as its own release, too
+    assert calls["paired"] == fits * LS + REPETITIONS
+    assert calls["scores"] == REPETITIONS * RADII * (3 * LS + 1) + RADII  # the data, and as its own release
     assert calls["scores of the baseline"] == 0  # they are those of the unweighted cells
     assert calls["utility", "marginal"] == REPETITIONS * RADII * LS
     assert calls["utility", "unweighted"] == calls["utility", "uniform(c=0.5)"] == REPETITIONS * LS
