@@ -1,11 +1,11 @@
 """Bayesian linear regression of a (transformed) response."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from scipy.stats import norm
 
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_normal
@@ -73,12 +73,16 @@ class LinearRegression(StandardUnits):
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        each: np.ndarray = norm.logpdf(prepared.z, self._mean(theta, prepared), theta["sigma"])
-        return each
+        return self._parts(theta, prepared).log_density(prepared.z)
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: the ends are put in standard units once."""
+        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
+        return lambda theta: self._parts(theta, prepared).mass(low, high)
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, within the support, (n,)."""
@@ -86,14 +90,9 @@ class LinearRegression(StandardUnits):
 
     def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
         """One normal distribution a record."""
-        mean = self._mean(theta, prepared)
-        return NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), self._bounds(prepared))
-
-    @staticmethod
-    def _mean(theta: Draw, prepared: ScaledResponse) -> np.ndarray:
-        """Of z, (n,)."""
-        coefficient, columns = theta["coefficient"], prepared.raw.distinct
-        return columns.spread(coefficient[0] + columns.rows @ coefficient[1:])
+        coefficient, (rows, which) = theta["coefficient"], prepared.raw.distinct
+        mean = coefficient[0] + rows @ coefficient[1:]
+        return NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), which, self._bounds(prepared))
 
 
 def _least_squares(columns: Distinct, z: np.ndarray, alpha: np.ndarray) -> np.ndarray:

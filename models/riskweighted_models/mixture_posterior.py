@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -15,10 +15,10 @@ from riskweighted.synthesis.laplace import Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.mixture import slopes_of, weights_of
+from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
 __all__ = ["MixtureLayout", "MixtureRows", "mixture_density", "mixture_rows"]
 
-_THIN = 20_000  # rows of which modes are searched for
 _NARROWEST = 0.02  # sd of a component; below it the search ran into a single heaped value
 _STARTS = ((0.8, 0.6, 0.6), (0.0, 0.4, 1.2), (0.5, 1.1, 0.4))  # how far apart centres stand, and the first and the last sd
 
@@ -225,10 +225,11 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
             gradient[at["gate"]] += rows.blocks.pulled(by_share).ravel()
         return height + value, gradient
 
+    starts = partial(_starts, layout, weight) if k > 1 else None
+    rough = partial(_thinned, layout, weight) if used.sum() > ROUGH_ABOVE else None
     if "log_tau" not in at:
-        return _Offering(density, _starts(layout, weight)) if k > 1 else density
-    unit = np.ones(at["deviation"].stop - at["deviation"].start)
-    return Scaled(density, at["log_tau"].start, at["deviation"], unit, _starts(layout, weight))
+        return _Offering(density, starts, rough)
+    return Scaled(density, at["log_tau"].start, at["deviation"], np.ones(k * p), starts, rough)
 
 
 def _normalised(log_shares: np.ndarray) -> np.ndarray:
@@ -239,10 +240,11 @@ def _normalised(log_shares: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Offering:
-    """A density with places where chains begin."""
+    """A density with places where chains begin, or a rough one; see `Blueprint.density`."""
 
     density: Density
-    starts: Callable[[], np.ndarray]
+    starts: Callable[[], np.ndarray] | None
+    rough: Callable[[], Density] | None
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         return self.density(vector)
@@ -292,24 +294,22 @@ class _Prior:
         return float(gammaln(total) - k * gammaln(total / k) + total / k * sum_of_logs - total + math.log(total))
 
 
-def _starts(layout: MixtureLayout, weight: np.ndarray) -> Callable[[], np.ndarray]:
-    """Modes to which different beginnings lead, of every so-manieth row: near enough for chains, and far enough apart to tell on them."""
+def _thinned(layout: MixtureLayout, weight: np.ndarray) -> Density:
+    """The density of every so-manieth row, with more weight."""
+    rows, weight = layout.rows, thinned(weight)
+    kept = np.flatnonzero(weight > 0)
+    cells, cell = np.unique(rows.cell[kept], return_inverse=True)
+    fewer = MixtureRows(rows.columns[cells], rows.records[cells], cell.astype(np.uint32), rows.z[kept], np.arange(len(kept)))
+    return mixture_density(replace(layout, rows=fewer), weight[kept])
 
-    def found() -> np.ndarray:
-        step = -(-int((weight > 0).sum()) // _THIN)
-        if step > 1:
-            kept = np.flatnonzero(weight > 0)[step // 2 :: step]
-            thin = np.zeros(len(weight))
-            thin[kept] = weight[kept] * (weight.sum() / weight[kept].sum())
-        else:
-            thin = weight
-        density = mixture_density(layout, thin)
-        modes = [mode_of(density, layout.size, begin) for begin in _beginnings(layout)]
-        sound = [mode for mode in modes if np.exp(mode[layout.places["log_sigma"]]).min() > _NARROWEST] or modes
-        best = max(sound, key=lambda mode: density(mode)[0])
-        return np.array([_aligned(layout, mode, best) for mode in sound])
 
-    return found
+def _starts(layout: MixtureLayout, weight: np.ndarray) -> np.ndarray:
+    """Modes of the thinned density to which different beginnings lead: near enough for chains, and far enough apart to tell on them."""
+    density = _thinned(layout, weight)
+    modes = [mode_of(density, layout.size, begin) for begin in _beginnings(layout)]
+    sound = [mode for mode in modes if np.exp(mode[layout.places["log_sigma"]]).min() > _NARROWEST] or modes
+    best = max(sound, key=lambda mode: density(mode)[0])
+    return np.array([_aligned(layout, mode, best) for mode in sound])
 
 
 def _beginnings(layout: MixtureLayout) -> np.ndarray:

@@ -1,13 +1,13 @@
 """Finite mixture of normal regressions, for the logarithm of income (S003 section 2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from scipy.special import log_softmax, logsumexp
-from scipy.stats import norm
+from scipy.special import log_softmax
 
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
@@ -118,14 +118,16 @@ class NormalMixture(StandardUnits):
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        parts = self._parts(theta, prepared)
-        by_component = norm.logpdf(prepared.z[:, None], parts.mean, parts.sd)
-        each: np.ndarray = logsumexp(by_component + parts.log_share, axis=1)
-        return each
+        return self._parts(theta, prepared).log_density(prepared.z)
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: the ends are put in standard units once."""
+        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
+        return lambda theta: self._parts(theta, prepared).mass(low, high)
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, within the support, (n,)."""
@@ -166,10 +168,10 @@ class NormalMixture(StandardUnits):
 
     def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
         """A mixture for each record."""
-        columns = prepared.raw.columns
+        columns, which = prepared.raw.distinct
         mean = theta["centre"] + columns @ slopes_of(theta, self.components).T
         with np.errstate(divide="ignore"):
             log_share = np.log(weights_of(theta))[None]
         if "gate" in theta:
             log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
-        return NormalParts(mean, theta["sigma"], log_share, self._bounds(prepared))
+        return NormalParts(mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared))

@@ -15,7 +15,7 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
-from riskweighted.synthesis.contract import Blueprint, Density, Draw, Layout, Synthesizer, data_dependent, load_synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Draw, Layout, Synthesizer, data_dependent, interval_masses, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
@@ -93,8 +93,7 @@ class TwoParts:
     @cached_property
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
-        rows, which = self.raw.distinct
-        return StatusCells(rows, which, self.status, self.sloped, len(self.statuses))
+        return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
 
 
 def _filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -323,41 +322,66 @@ class TwoPart:
         with np.errstate(divide="ignore"):
             each = np.where(prepared.status < 0, np.nan, np.log(found))
         for sign, part in prepared.parts.items():
-            terms = part.synthesizer.log_likelihood(_part_of(theta, sign), part.prepared)
+            terms = part.synthesizer.log_likelihood(_part_of(theta, sign), part.prepared, **_wanted(part, part.member))
             each[part.member] += terms[part.member]
         return np.asarray(each)
 
     def mass(self, theta: Draw, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta), (n,)."""
-        cells = prepared.cells
-        found = probabilities(theta, cells)[cells.which]
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: what the intervals decide is found once."""
         low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
-        total = np.zeros(prepared.n)
-        for place, status in enumerate(prepared.statuses):
+        shares: list[Callable[[Draw], Any]] = []
+        for status in prepared.statuses:
             if status in prepared.parts:
-                part: Any = prepared.parts[str(status)]
-                ends = (low, high) if status == _POSITIVE else (-high, -low)
-                share = part.synthesizer.mass(_part_of(theta, str(status)), part.prepared, *ends)
+                shares.append(_part_masses(prepared.parts[str(status)], str(status), low, high))
             else:
                 point = 0.0 if isinstance(status, str) else status
-                share = (low <= point) & (point <= high)
-            total += found[:, place] * share
-        return total
+                shares.append(_point_masses((low <= point) & (point <= high)))
+
+        def masses(theta: Draw) -> np.ndarray:
+            cells, total = prepared.cells, np.zeros(prepared.n)
+            for of_status, share in zip(probabilities(theta, cells).T, shares, strict=True):
+                total += of_status[cells.which] * share(theta)
+            return total
+
+        return masses
 
     def draw(self, theta: Draw, prepared: TwoParts, rng: np.random.Generator) -> np.ndarray:
         """New values on the original scale, (n,)."""
         cells = prepared.cells
-        cumulated = np.cumsum(probabilities(theta, cells), axis=1)[cells.which]
-        drawn = (cumulated < rng.random(prepared.n)[:, None] * cumulated[:, -1:]).sum(axis=1)
+        below, drawn = np.cumsum(probabilities(theta, cells), axis=1).T, np.zeros(prepared.n, dtype=np.int64)
+        place = rng.random(prepared.n) * below[-1][cells.which]
+        for of_status in below[:-1]:
+            drawn += of_status[cells.which] < place
         values = np.zeros(prepared.n)
-        for place, status in enumerate(prepared.statuses):
+        for number, status in enumerate(prepared.statuses):
+            own = drawn == number
             if status in prepared.parts:
                 part = prepared.parts[str(status)]
-                amounts = part.synthesizer.draw(_part_of(theta, str(status)), part.prepared, rng)
-                values = np.where(drawn == place, amounts if status == _POSITIVE else -amounts, values)
+                amounts = part.synthesizer.draw(_part_of(theta, str(status)), part.prepared, rng, **_wanted(part, own))
+                values = np.where(own, amounts if status == _POSITIVE else -amounts, values)
             elif not isinstance(status, str):
-                values[drawn == place] = status
+                values[own] = status
         return values
+
+
+def _wanted(part: Part, wanted: np.ndarray) -> dict[str, np.ndarray]:
+    """Of which records (booleans (n,)) a model of values is asked, where it can be told so."""
+    return {"wanted": wanted} if isinstance(part.synthesizer, Transformation) else {}
+
+
+def _part_masses(part: Part, sign: str, low: np.ndarray, high: np.ndarray) -> Callable[[Draw], Any]:
+    """From parameters to the masses of intervals (n,) under the model of the values of one sign."""
+    masses = interval_masses(part.synthesizer, part.prepared, *((low, high) if sign == _POSITIVE else (-high, -low)))
+    return lambda theta: masses(_part_of(theta, sign))
+
+
+def _point_masses(inside: np.ndarray) -> Callable[[Draw], np.ndarray]:
+    """The same for a single value, which lies inside or not, (n,)."""
+    return lambda theta: inside
 
 
 def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:

@@ -27,6 +27,7 @@ __all__ = [
     "baseline_names",
     "chain_names",
     "data_dependent",
+    "interval_masses",
     "is_chain",
     "keeps_true_values",
     "load_synthesizer",
@@ -82,7 +83,8 @@ class Blueprint(NamedTuple):
         The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
         free variables of the model laid end to end or in another `layout`, that gives the log density (up to a constant) and its
         gradient (d,). It may offer ``starts()``, places (S, d) about which chains begin, in place of the one mode that is
-        found from 0: a posterior that may have several modes begins at each. At every fit the framework holds it to the model.
+        found from 0: a posterior that may have several modes begins at each; and ``rough()``, a density of a share of the
+        records, searched before the whole one. At every fit the framework holds it to the model.
     records : TensorVariable (n,), optional
         log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
         (`riskweighted.synthesis.censoring`); without it there is none.
@@ -131,7 +133,8 @@ class Synthesizer(Protocol):
     """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
 
     These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
-    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves); ``categories(prepared)``,
+    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves), with ``masses(prepared, lower,
+    upper)``, the same as a function of theta, for a model that finds what the intervals decide only once; ``categories(prepared)``,
     for a categorical target: its levels as a tuple, whose codes 0, ..., K - 1 ``draw`` then gives and ``mass`` then takes;
     ``draws_points = True`` for a model that draws single values such as zero with positive probability; and ``keeps_true_values =
     True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,
@@ -233,6 +236,15 @@ def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
     if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
         raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")
     return stated
+
+
+def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], Any]:
+    """From parameters to the synthesizer's ``mass`` of the same intervals (n,); by its ``masses`` where it has them."""
+    own: Any = synthesizer
+    if callable(getattr(synthesizer, "masses", None)):
+        masses: Callable[[Draw], Any] = own.masses(prepared, lower, upper)
+        return masses
+    return lambda theta: own.mass(theta, prepared, lower, upper)
 
 
 def probability_mass(synthesizer: Synthesizer) -> bool:
