@@ -6,21 +6,15 @@ import numpy as np
 import pytensor.tensor as pt
 from scipy.special import log_expit
 
+from riskweighted_models.kernels.ratios import fill_probabilities
+
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["cell_weights", "distinct_rows", "log_probabilities", "log_probability_graph"]
+__all__ = ["cell_weights", "log_probabilities", "log_probability_graph", "probabilities"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 _UNROLLED = 12  # levels: a loop samples up to twice as fast, and takes long to compile where there are many
-
-
-def distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows (m, p) of predictors (n, p), and which of them each record has (n,)."""
-    if columns.shape[1] == 0:
-        return np.empty((1, 0)), np.zeros(len(columns), dtype=np.int64)
-    rows, which = np.unique(columns, axis=0, return_inverse=True)
-    return np.ascontiguousarray(rows), which.reshape(-1)
 
 
 def cell_weights(code: np.ndarray, which: np.ndarray, alpha: np.ndarray, levels: int, cells: int) -> np.ndarray:
@@ -49,3 +43,10 @@ def log_probabilities(logits: np.ndarray) -> np.ndarray:
     going_on = np.vstack([np.zeros((1, logits.shape[1])), np.cumsum(log_expit(-logits), axis=0)])
     going_on[:-1] += log_expit(logits)
     return going_on
+
+
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    """The probabilities themselves, (levels, m): one exponential a logit, and no digits lost in either tail."""
+    found = np.empty((len(logits) + 1, logits.shape[1]))
+    fill_probabilities(np.ascontiguousarray(logits, dtype=float), found)
+    return found

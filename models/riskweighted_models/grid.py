@@ -11,8 +11,9 @@ import numpy as np
 
 from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
+from riskweighted_models.kernels.points import draw_points
 
-__all__ = ["Grid", "Heaping", "class_of", "default_knots", "draw_point", "make_grid", "share_below", "straight"]
+__all__ = ["Ends", "Grid", "Heaping", "class_of", "default_knots", "draw_point", "find_ends", "make_grid", "straight"]
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
 _STEP, _LOW_STEP, _LOW = 0.125, 0.25, -2.0  # of the bins between the outer knots, in spreads, and of those in the lower tail
@@ -232,38 +233,44 @@ def _integral(z: np.ndarray, knots: np.ndarray, j: int) -> np.ndarray:
     return found
 
 
-def share_below(grid: Grid, bins: np.ndarray, units: np.ndarray, point_weight: np.ndarray) -> np.ndarray:
-    """Share of each bin's probability at values up to `units`, (n,).
+class Ends(NamedTuple):
+    """Ends of intervals, each once.
 
-    Parameters
-    ----------
-    bins, units : arrays (n,)
-        The bin, and a value in it in units; outside it counts as its nearer end.
-    point_weight : array (K, C)
-        Probability of one point of the bin, by heap; of a unit of width where values are on no grid.
+    ``bins`` (e,): where they lie; ``counts`` (e, C): points of the bin up to each, by heap, or how far into it one lies in units; ``of``
+    (2, n): which of them is the lower and the upper one of n intervals.
     """
+
+    bins: np.ndarray
+    counts: np.ndarray
+    of: np.ndarray
+
+
+def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> Ends:
+    """Those of closed intervals (n,) on the original scale; what lies outside the grid counts as its nearer end."""
+    lowest, highest = grid.edges[0], grid.edges[-1]
+    ends = np.clip(np.stack([lower, upper]) / grid.unit, lowest - 2, highest + 2)
+    if grid.whole:
+        slack = 1e-9 * np.maximum(np.abs(ends[1]), 1.0)
+        ends[0], ends[1] = np.ceil(ends[0] - slack) - 1, np.floor(ends[1] + slack)
+    units, of = np.unique(np.clip(ends, lowest - 1, highest), return_inverse=True)
+    bins = np.clip(np.searchsorted(grid.edges[1:-1], units, side="right"), 0, len(grid.band) - 1)
+    return Ends(bins, _counts_below(grid, bins, units), of.reshape(ends.shape))
+
+
+def _counts_below(grid: Grid, bins: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Points of each bin up to `units`, (e, C), or how far these reach into it; outside it they count as its nearer end."""
     first, end = grid.edges[bins], grid.edges[bins + 1] + (bins == len(grid.edges) - 2) * grid.whole
     if not grid.whole:
-        return np.asarray((np.clip(units, first, end) - first) * point_weight[bins, 0])
+        return np.asarray((np.clip(units, first, end) - first)[:, None])
     stop = np.clip(np.floor(units) + 1, first, end)
     multiples = np.ceil(stop[:, None] / grid.heaps) - np.ceil(first[:, None] / grid.heaps)
-    points = multiples - np.column_stack([multiples[:, 1:], np.zeros(len(units))])
-    share: np.ndarray = (points * point_weight[bins]).sum(axis=1)
-    return share
+    return np.asarray(multiples - np.column_stack([multiples[:, 1:], np.zeros(len(units))]))
 
 
 def draw_point(grid: Grid, bins: np.ndarray, point_weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A value of each bin, (n,), on the original scale: a heap, then one of its points alike."""
-    first, last = grid.edges[bins], grid.edges[bins + 1]
     if not grid.whole:
+        first, last = grid.edges[bins], grid.edges[bins + 1]
         return np.asarray(grid.unit * (first + rng.random(len(bins)) * (last - first)))
-    by_heap = np.cumsum(grid.points[bins] * point_weight[bins], axis=1)
-    chosen = (by_heap < rng.random(len(bins))[:, None] * by_heap[:, -1:]).sum(axis=1)
-    heap = grid.heaps[chosen]
-    following = np.append(grid.heaps[1:], 0)[chosen]
-    ratio = np.where(following > 0, following // heap, np.iinfo(np.int64).max)
-    start = np.ceil(first / heap).astype(np.int64) - 1  # multiples of the heap before the bin
-    skipped = start - start // ratio  # of them those that are of this heap alone
-    number = skipped + 1 + np.floor(rng.random(len(bins)) * grid.points[bins, chosen]).astype(np.int64)
-    multiple = number + (number - 1) // (ratio - 1)  # the number-th that the next heap does not divide
-    return np.asarray(grid.unit * heap * multiple, dtype=float)
+    below = np.cumsum(grid.points * point_weight, axis=1)
+    return draw_points(bins, grid.edges, grid.heaps, grid.points, below, rng.random((2, len(bins))), grid.unit)

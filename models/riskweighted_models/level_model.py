@@ -19,8 +19,9 @@ from riskweighted.synthesis.coordinates import free_vector
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import round_coordinates
+from riskweighted.synthesis.tables import Tables
 from riskweighted_models.bounds import interval_ends
-from riskweighted_models.continuation import cell_weights, distinct_rows
+from riskweighted_models.continuation import cell_weights
 from riskweighted_models.level_densities import LevelDensity, LevelLikelihood
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -34,29 +35,42 @@ INTERCEPT_SD = 2.0  # of a logit
 
 
 class Levelled(NamedTuple):
-    """``code`` (n,): each record's level, -1 where it is not known; ``rows`` (m, p): the distinct raw columns; ``which`` (n,): its own.
+    """``code`` (n,): each record's level, -1 where it is not known; ``levels``: the values of the column, in the order of the codes.
 
-    ``levels``: the values of the column, in the order of the codes; ``kind``: what one is called. Confidential.
+    ``kind``: what one is called. Confidential.
     """
 
     code: np.ndarray
-    rows: np.ndarray
-    which: np.ndarray
     levels: tuple[object, ...]
     design: Design
     raw: RawColumns
     kind: str = "level"
 
+    @property
+    def rows(self) -> np.ndarray:
+        """The different raw columns, (m, p)."""
+        return self.raw.distinct.rows
+
+    @property
+    def which(self) -> np.ndarray:
+        """The row of each record, (n,)."""
+        return self.raw.distinct.which
+
     def at(self, frame: pd.DataFrame) -> "Levelled":
         """Other rows by the confidential levels and design; without the response no level is known."""
-        design, name = self.design.at(frame), response_name(self.design.formula)
+        name, placed = response_name(self.design.formula), self._on(self.design.at(frame))
+        if name not in frame.columns:
+            return placed
+        return placed._replace(code=_checked_codes(frame[name], self.levels, "frame", self.kind, "the confidential data lack"))
+
+    def placed(self, columns: Tables) -> "Levelled":
+        """Records of which only the predictors are known, by their model matrix."""
+        return self._on(self.design.placed(columns))
+
+    def _on(self, design: Design) -> "Levelled":
+        """The same levels with a design of other records."""
         raw = self.raw.at(design)
-        if name in frame.columns:
-            code = _checked_codes(frame[name], self.levels, "frame", self.kind, "the confidential data lack")
-        else:
-            code = np.full(len(frame), -1)
-        # a draw or two are made of it: finding equal rows would take longer than these
-        return Levelled(code, raw.columns, np.arange(len(frame)), self.levels, design, raw, self.kind)
+        return self._replace(code=np.full(len(raw.distinct.which), -1), design=design, raw=raw)
 
 
 def _checked_codes(column: pd.Series, levels: tuple[object, ...], what: str, kind: str, fault: str) -> np.ndarray:
@@ -112,8 +126,7 @@ class LevelModel(ABC):
                 f"{self.target!r} has {len(levels)} {self.kind}s for {len(column)} records, which allow {most}; merge {self.kind}s"
             )
         design = build_design(self.formula, data)
-        raw = raw_columns(design)
-        return Levelled(code, *distinct_rows(raw.columns), levels, design, raw, self.kind)
+        return Levelled(code, levels, design, raw_columns(design), self.kind)
 
     def build(self, prepared: Levelled) -> Blueprint:
         """Priors and weighted likelihood by cells of level and design."""
@@ -151,20 +164,45 @@ class LevelModel(ABC):
 
     def mass(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= number of the level <= upper | x_i, theta), (n,)."""
-        numbers = self._numbers(prepared)
-        low, high = (interval_ends(bound, len(prepared.which))[:, None] for bound in (lower, upper))
-        inside = (low <= numbers) & (numbers <= high)
-        return np.asarray(np.minimum((self._probabilities(theta, prepared) * inside).sum(axis=1), 1.0))
+        low, high = (interval_ends(bound, len(prepared.which)) for bound in (lower, upper))
+        found = self._mass(self._numbers(prepared), self._by_row(theta, prepared), prepared, low, high)
+        return np.asarray(np.minimum(found, 1.0))
+
+    @staticmethod
+    def _mass(numbers: np.ndarray, shares: np.ndarray, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """Sum over the levels inside of their shares (K, m), (n,)."""
+        found = np.zeros(len(prepared.which))
+        for number, share in zip(numbers, shares, strict=True):
+            found += np.where((lower <= number) & (number <= upper), prepared.raw.distinct.spread(share), 0.0)
+        return found
+
+    def inverse(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The number inside each interval up to which it has this share (n,) of its mass, (n,); NaN where no level lies inside."""
+        numbers, shares = self._numbers(prepared), self._by_row(theta, prepared)
+        aim, below = share * self._mass(numbers, shares, prepared, lower, upper), np.zeros(len(prepared.which))
+        found = np.full(len(below), np.nan)
+        for number, one in zip(numbers, shares, strict=True):
+            inside = (lower <= number) & (number <= upper)
+            found = np.where(inside & ((below < aim) | np.isnan(found)), number, found)
+            below += np.where(inside, prepared.raw.distinct.spread(one), 0.0)
+        return found
 
     def draw(self, theta: Draw, prepared: Levelled, rng: np.random.Generator) -> np.ndarray:
         """The numbers of newly drawn levels, (n,)."""
-        below = np.cumsum(self._probabilities(theta, prepared), axis=1)[:, :-1]
-        return np.asarray(self._numbers(prepared)[(rng.random(len(below))[:, None] > below).sum(axis=1)])
+        below, place = self._by_row(theta, prepared), rng.random(len(prepared.which))
+        np.cumsum(below, axis=0, out=below)
+        code = np.zeros(len(place), dtype=np.int64)
+        for share in below[:-1]:  # in turn: all at once would need K numbers a record
+            code += place > prepared.raw.distinct.spread(share)
+        return np.asarray(self._numbers(prepared)[code])
 
-    def _probabilities(self, theta: Draw, prepared: Levelled) -> np.ndarray:
-        """P(level | x_i, theta), (n, K)."""
-        each = np.exp(self._log_probabilities(theta["coefficient"], prepared.rows, len(prepared.levels)))
-        return np.asarray(each.T[prepared.which])
+    def _by_row(self, theta: Draw, prepared: Levelled) -> np.ndarray:
+        """P(level | row, theta), (K, m)."""
+        return self._probabilities(theta["coefficient"], prepared.rows, len(prepared.levels))
+
+    def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+        """P(level | row), (K, m)."""
+        return np.asarray(np.exp(self._log_probabilities(coefficient, rows, levels)))
 
     def _density(self, prepared: Levelled, alpha: np.ndarray) -> LevelDensity:
         """The posterior for weights alpha (n,), as a function of the coefficients (d,)."""

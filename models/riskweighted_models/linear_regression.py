@@ -1,14 +1,15 @@
 """Bayesian linear regression of a (transformed) response."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from scipy.stats import norm
 
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_normal
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
 from riskweighted_models.scaling import ScaledResponse, StandardUnits
@@ -40,17 +41,17 @@ class LinearRegression(StandardUnits):
 
     def build(self, prepared: ScaledResponse) -> Blueprint:
         """Priors and weighted likelihood through sufficient statistics."""
-        columns = self._columns(prepared)
-        n, p = columns.shape
+        columns, n = prepared.raw.with_one, len(prepared.z)
+        p = columns.rows.shape[1]
 
         def weigh(alpha: np.ndarray) -> dict[str, np.ndarray]:
-            root = np.sqrt(alpha)
-            coefficients, *_ = np.linalg.lstsq(root[:, None] * columns, root * prepared.z, rcond=None)
-            residuals = prepared.z - columns @ coefficients  # directly: a difference of squares would lose digits
+            sums = columns.sums(alpha)
+            coefficients = _least_squares(columns, prepared.z, alpha)
+            residuals = prepared.z - columns.spread(columns.rows @ coefficients)  # directly: a difference of squares would lose digits
             return {
                 "total_weight": alpha.sum(),
                 "least_squares": coefficients,
-                "gram": columns.T @ (alpha[:, None] * columns),
+                "gram": columns.gram(sums),
                 "residual_squares": (alpha * residuals**2).sum(),
             }
 
@@ -65,18 +66,23 @@ class LinearRegression(StandardUnits):
             off = coefficient - data["least_squares"]
             squares = data["residual_squares"] + off @ data["gram"] @ off
             total = -data["total_weight"] * (pt.log(sigma) + 0.5 * np.log(2 * np.pi)) - 0.5 * squares / sigma**2
-            standard = (prepared.z - pt.as_tensor(columns) @ coefficient) / sigma
+            mean = (pt.as_tensor(columns.rows) @ coefficient)[pt.as_tensor(columns.which)]
+            standard = (prepared.z - mean) / sigma
             records = -pt.log(sigma) - 0.5 * np.log(2 * np.pi) - 0.5 * standard**2
         return Blueprint(model, total, weigh, ("coefficient", "sigma"), p * p, geometry, records=records)
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        each: np.ndarray = norm.logpdf(prepared.z, self._columns(prepared) @ theta["coefficient"], theta["sigma"])
-        return each
+        return self._parts(theta, prepared).log_density(prepared.z)
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: the ends are put in standard units once."""
+        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
+        return lambda theta: self._parts(theta, prepared).mass(low, high)
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, within the support, (n,)."""
@@ -84,10 +90,18 @@ class LinearRegression(StandardUnits):
 
     def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
         """One normal distribution a record."""
-        mean = self._columns(prepared) @ theta["coefficient"]
-        return NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), self._bounds(prepared))
+        coefficient, (rows, which) = theta["coefficient"], prepared.raw.distinct
+        mean = coefficient[0] + rows @ coefficient[1:]
+        return NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), which, self._bounds(prepared))
 
-    @staticmethod
-    def _columns(prepared: ScaledResponse) -> np.ndarray:
-        """Intercept and raw predictors, (n, 1 + p)."""
-        return np.column_stack([np.ones(len(prepared.z)), prepared.raw.columns])
+
+def _least_squares(columns: Distinct, z: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """The shortest of the weighted least-squares coefficients, (d,).
+
+    Within a row only the mean of z counts, and of all rows the triangle of their QR, which has the same solution.
+    """
+    weight = columns.sums(alpha)
+    mean = np.divide(columns.sums(alpha * z), weight, out=np.zeros(len(weight)), where=weight > 0)
+    triangle = Distinct(np.column_stack([columns.rows, mean]), columns.which).triangle(weight)
+    least = np.finfo(float).eps * max(columns.rows.shape)  # share of the largest singular value, that of all rows
+    return np.asarray(np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=least)[0])

@@ -50,7 +50,8 @@ class Multinomial(Categorical):
 
     def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         by_contrast = coefficient.reshape(levels - 1, -1)
-        return np.asarray(log_softmax(_contrasts(levels) @ by_contrast @ _with_one(rows).T, axis=0))
+        of_contrasts = by_contrast[:, :1] + (rows @ by_contrast[:, 1:].T).T
+        return np.asarray(log_softmax(_contrasts(levels) @ of_contrasts, axis=0))
 
     def _likelihood(self, rows: np.ndarray, weight: np.ndarray) -> Softmax:
         return Softmax(rows, weight, _contrasts(len(weight)))

@@ -1,18 +1,19 @@
 """Finite mixture of normal regressions, for the logarithm of income (S003 section 2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from scipy.special import log_softmax, logsumexp
-from scipy.stats import norm
+from scipy.special import log_softmax
 
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_normal
 from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_of, weights_of
+from riskweighted_models.mixture_posterior import MixtureLayout, MixtureRows, mixture_density, mixture_rows
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
 from riskweighted_models.scaling import ScaledResponse, StandardUnits
@@ -79,45 +80,63 @@ class NormalMixture(StandardUnits):
 
     def build(self, prepared: ScaledResponse) -> Blueprint:
         """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
-        n, p = prepared.raw.columns.shape
+        rows, p = self._rows(prepared), len(prepared.raw.unit)
         with pm.Model() as model:
-            alpha = pm.Data("alpha", np.ones(n))
+            alpha = pm.Data("alpha", rows.weigh(np.ones(len(prepared.z))))
             weight = component_weights(self.components, self.concentration)
             centre = pm.Normal("centre", 0.0, 1.0, shape=self.components)
             sigma = pm.HalfNormal("sigma", 1.0, shape=self.components)
             common = free_normal("slope", p) if p else None
             slopes = component_slopes(self.components, p, self.slope_spread, common, free_normal)
             # Components in rows, records in columns: a third faster than the transpose.
-            columns = np.ascontiguousarray(prepared.raw.columns.T)
-            mean = centre[:, None] + slopes @ columns if p else centre[:, None]
+            columns = np.ascontiguousarray(rows.columns.T)
+            mean = centre[:, None] + (slopes @ columns if p else np.zeros((1, 1)))
             log_share = self._gated(pt.log(weight)[:, None], columns)
-            standard = (prepared.z - mean) / sigma[:, None]
-            by_component = log_share - pt.log(sigma)[:, None] - 0.5 * standard**2
+            standard = (rows.z - mean[:, rows.cell]) / sigma[:, None]
+            by_component = (log_share[:, rows.cell] if self._gates(p) else log_share) - pt.log(sigma)[:, None] - 0.5 * standard**2
             record = pt.logsumexp(by_component, axis=0) - 0.5 * np.log(2 * np.pi)
-            share = pt.exp(log_share)
-            overall = (share * mean).sum(axis=0).mean()
-            spread = (share * (sigma[:, None] ** 2 + (mean - overall) ** 2)).sum(axis=0).mean()
+            share, each = pt.exp(log_share), rows.records / rows.records.sum()
+            overall = ((share * mean) * each).sum()
+            spread = (share * (sigma[:, None] ** 2 + (mean - overall) ** 2) * each).sum()
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(spread))
             total = (alpha * record).sum()
-        terms = n * self.components * (2 if self._gates(p) else 1)
+        terms = len(rows.z) * self.components
         geometry = (lambda weights: self._geometry(weights, prepared)) if p else None
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, label_free(self.components, p), terms, geometry, records=record)
+        layout = MixtureLayout(self.components, p, self.concentration, self.slope_spread, self._gates(p), rows)
+        return Blueprint(
+            model,
+            total,
+            lambda weights: {"alpha": rows.weigh(weights)},
+            label_free(self.components, p),
+            terms,
+            geometry,
+            density=lambda weights: mixture_density(layout, rows.weigh(weights)),
+            records=record[rows.which],
+            layout=layout,
+        )
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""
-        parts = self._parts(theta, prepared)
-        by_component = norm.logpdf(prepared.z[:, None], parts.mean, parts.sd)
-        each: np.ndarray = logsumexp(by_component + parts.log_share, axis=1)
-        return each
+        return self._parts(theta, prepared).log_density(prepared.z)
 
     def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self._parts(theta, prepared).mass(self._standard(lower, prepared), self._standard(upper, prepared))
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: the ends are put in standard units once."""
+        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
+        return lambda theta: self._parts(theta, prepared).mass(low, high)
 
     def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
         """New responses on the original scale, within the support, (n,)."""
         return self._original(self._parts(theta, prepared).draw(rng), prepared)
+
+    @staticmethod
+    def _rows(prepared: ScaledResponse) -> MixtureRows:
+        """The distinct pairs of a design and a response."""
+        return mixture_rows(prepared.raw.distinct, prepared.z)
 
     def _gates(self, predictors: int) -> bool:
         return self.gating and self.components > 1 and predictors > 0
@@ -132,12 +151,12 @@ class NormalMixture(StandardUnits):
 
     def _geometry(self, alpha: np.ndarray, prepared: ScaledResponse) -> dict[str, np.ndarray]:
         """Where the slopes of one weighted regression lie, and how deviations and gates are tied by the columns of that many records."""
-        columns = prepared.raw.columns
-        mean, covariance, variance = ridge(np.column_stack([np.ones(len(columns)), columns]), prepared.z, alpha)
+        designs = prepared.raw.distinct
+        mean, covariance, variance = ridge(prepared.raw.with_one, prepared.z, alpha)
         values = {"slope_centre": mean[1:], "slope_turn": np.linalg.cholesky(covariance[1:, 1:])}
         if self.components == 1:
             return values
-        gram = columns.T @ (alpha[:, None] * columns) / self.components
+        gram = designs.gram(designs.sums(alpha)) / self.components
         still, eye = np.zeros(len(gram)), np.eye(len(gram))
         values |= {
             "slope_deviation_centre": still,
@@ -149,10 +168,10 @@ class NormalMixture(StandardUnits):
 
     def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
         """A mixture for each record."""
-        columns = prepared.raw.columns
+        columns, which = prepared.raw.distinct
         mean = theta["centre"] + columns @ slopes_of(theta, self.components).T
         with np.errstate(divide="ignore"):
             log_share = np.log(weights_of(theta))[None]
         if "gate" in theta:
             log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
-        return NormalParts(mean, theta["sigma"], log_share, self._bounds(prepared))
+        return NormalParts(mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared))

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
 from riskweighted_models.categorical import Categorical
-from riskweighted_models.continuation import log_probabilities, log_probability_graph
+from riskweighted_models.continuation import log_probabilities, log_probability_graph, probabilities
 from riskweighted_models.level_densities import Continuation, places_of
 from riskweighted_models.level_model import INTERCEPT_SD, LevelModel
 
@@ -45,6 +45,9 @@ class GoingOn(LevelModel):
 
     def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         return log_probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
+
+    def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+        return probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
 
     def _logits(self, coefficient: Any, rows: Any, predictors: int, levels: int) -> Any:
         """Of going on, (K - 1, m), in NumPy or a graph."""

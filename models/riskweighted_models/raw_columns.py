@@ -6,40 +6,53 @@ import numpy as np
 from scipy import linalg
 
 from riskweighted.synthesis.design import Design
+from riskweighted.synthesis.distinct import Distinct
 
 __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 
 
 class RawColumns(NamedTuple):
-    """``columns`` (n, p): the model matrix without its intercept, centred and divided by ``unit`` (p,).
+    """The model matrix without its intercept, centred and divided by ``unit`` (p,).
 
-    The unit of a column that holds only 0 and 1 in the confidential data is 1; that of any other is its standard deviation
-    there. A slope b_j ~ N(0, 1) on a column is thus an effect of the order of one standard deviation of the response between two
-    levels, or over one standard deviation of a numeric predictor, however rare a level is.
+    ``distinct``: its different rows (m, p), and which of them each record has, (n,). The unit of a column that holds only 0 and 1 in the
+    confidential data is 1; that of any other is its standard deviation there. A slope b_j ~ N(0, 1) on a column is thus an effect of the
+    order of one standard deviation of the response between two levels, or over one standard deviation of a numeric predictor, however
+    rare a level is.
     """
 
-    columns: np.ndarray
+    distinct: Distinct
     unit: np.ndarray
+
+    @property
+    def with_one(self) -> Distinct:
+        """1 and the columns, rows (m, 1 + p)."""
+        return self.distinct._replace(rows=np.column_stack([np.ones(len(self.distinct.rows)), self.distinct.rows]))
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The rows of the records, (n, p): made anew when asked for, and large for a large file."""
+        return np.asarray(self.distinct.spread(self.distinct.rows))
 
     def at(self, design: Design) -> "RawColumns":
         """The rows of another frame, whose design is ``Design.at`` of it: the confidential centre and unit."""
-        return self._replace(columns=design.centred / self.unit)
+        return self._replace(distinct=design.distinct._replace(rows=design.distinct.rows / self.unit))
 
 
 def raw_columns(design: Design) -> RawColumns:
     """The raw columns of a design that `build_design` made of the confidential data."""
-    recorded = design.centred + design.centre
+    centred = design.distinct
+    recorded = centred.rows + design.centre
     binary = (np.minimum(np.abs(recorded), np.abs(recorded - 1.0)) <= 1e-9).all(axis=0)
-    unit = np.where(binary, 1.0, np.sqrt((design.centred**2).mean(axis=0)))
-    return RawColumns(design.centred / unit, unit)
+    unit = np.where(binary, 1.0, np.sqrt(centred.counts @ centred.rows**2 / len(centred.which)))
+    return RawColumns(centred._replace(rows=centred.rows / unit), unit)
 
 
-def ridge(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def ridge(columns: Distinct | np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Coefficients with N(0, 1) priors in a weighted normal regression: where they lie, for the coordinates of a sampler.
 
     Parameters
     ----------
-    columns : array (n, d)
+    columns : Distinct, or array (n, d)
     z : array (n,)
     alpha : array (n,)
 
@@ -47,9 +60,10 @@ def ridge(columns: np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.nda
     -------
     mean (d,), covariance (d, d) and the residual variance (with one record's worth of prior variance 1).
     """
-    gram, pull = columns.T @ (alpha[:, None] * columns), columns.T @ (alpha * z)
+    held = columns if isinstance(columns, Distinct) else Distinct.apart(columns)
+    gram, pull = held.gram(held.sums(alpha)), held.sums(alpha * z) @ held.rows
     first = np.linalg.solve(gram + np.eye(len(gram)), pull)
-    variance = float((1 + (alpha * (z - columns @ first) ** 2).sum()) / (1 + alpha.sum()))
+    variance = float((1 + (alpha * (z - held.spread(held.rows @ first)) ** 2).sum()) / (1 + alpha.sum()))
     covariance = np.linalg.inv(gram / variance + np.eye(len(gram)))
     return covariance @ pull / variance, covariance, variance
 

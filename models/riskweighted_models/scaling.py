@@ -10,6 +10,7 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
+from riskweighted.synthesis.tables import Tables
 from riskweighted.synthesis.transforms import Transform
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds
 from riskweighted_models.raw_columns import RawColumns, raw_columns
@@ -32,6 +33,11 @@ class ScaledResponse(NamedTuple):
         design = self.design.at(frame)
         z = (transformed(design, frame, self.transform) - self.location) / self.scale
         return self._replace(z=z, design=design, raw=self.raw.at(design))
+
+    def placed(self, columns: Tables) -> "ScaledResponse":
+        """Records of which only the predictors are known, by their model matrix."""
+        design = self.design.placed(columns)
+        return self._replace(z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design))
 
 
 def transformed(design: Design, frame: pd.DataFrame, transform: Transform) -> np.ndarray:

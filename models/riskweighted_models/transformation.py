@@ -1,5 +1,6 @@
 """Conditional transformation model on a grid of bins, for positive values such as incomes (METHODS section 5)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -13,18 +14,20 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, make_grid, share_below, straight
-from riskweighted_models.kernels.bins import bin_probabilities
+from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, find_ends, make_grid, straight
 from riskweighted_models.raw_columns import RawColumns, raw_columns
-from riskweighted_models.transformation_posterior import Cells, density_of, gamma_of, point_weight, predictor_of, priors, written_sum
+from riskweighted_models.transformation_posterior import Cells, density_of, point_weight, priors, written_sum
+from riskweighted_models.transformation_records import Designs, masses_of, pick_record_bins, record_probabilities
 
 __all__ = ["FEWEST_DISTINCT", "Binned", "Transformation"]
 
 FEWEST_DISTINCT = 20
 _FEWEST_HEAPS = 2
+_MOST = 0.5  # of the records, above which it is as fast to take all
 _FEWEST_KNOTS, _MOST_KNOTS = 3, 40
 
 
@@ -58,13 +61,21 @@ class Binned:
         bins, heap = _placed(design.response(frame), self.grid, self.bounds, response_name(design.formula))
         return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
 
+    @property
+    def distinct(self) -> Distinct:
+        """The different designs (m, p), and which is each record's (n,)."""
+        return self.raw.distinct
+
     @cached_property
-    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct designs (m, p), and which is each record's (n,)."""
-        if self.raw.columns.shape[1] == 0:
-            return np.empty((1, 0)), np.zeros(len(self.raw.columns), dtype=np.int64)
-        rows, which = np.unique(self.raw.columns, axis=0, return_inverse=True)
-        return np.ascontiguousarray(rows), which.reshape(-1)
+    def designs(self) -> Designs:
+        """All records by their design."""
+        return Designs.of(*self.distinct, np.arange(len(self.bins)))
+
+    def designs_of(self, wanted: np.ndarray | None) -> Designs:
+        """Those of the wanted records (booleans (n,)), and where these are most, of all."""
+        if wanted is None or wanted.mean() > _MOST:
+            return self.designs
+        return Designs.of(*self.distinct, np.flatnonzero(wanted))
 
     @cached_property
     def heap_of(self) -> np.ndarray:
@@ -209,51 +220,30 @@ class Transformation:
         terms = len(cells.rows) * len(prepared.grid.band) // 5
         return Blueprint(model, total, cells.weigh, tuple(cells.shapes), terms, density=partial(density_of, cells))
 
-    def log_likelihood(self, theta: Draw, prepared: Binned) -> np.ndarray:
-        """log P(recorded value i | x_i, theta), (n,); NaN where there is no value."""
-        probabilities, which = self._probabilities(theta, prepared)
-        points = point_weight(theta, prepared.grid, prepared.heap_of)
+    def log_likelihood(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> np.ndarray:
+        """log P(recorded value i | x_i, theta), (n,); NaN where there is no value. Of `wanted` records (booleans (n,)) alone, if given."""
+        bins, designs = np.maximum(prepared.bins, 0), prepared.designs_of(wanted)
+        found = record_probabilities(theta, designs, prepared.grid, bins)
         with np.errstate(divide="ignore"):
-            each = np.log(probabilities[which, prepared.bins]) + np.log(points[prepared.bins, prepared.heap])
+            points = np.log(point_weight(theta, prepared.grid, prepared.heap_of))
+            each = np.log(found) + points[bins, prepared.heap]
         return np.where(prepared.bins < 0, np.nan, each)
 
     def mass(self, theta: Draw, prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta), (n,)."""
-        probabilities, which = self._probabilities(theta, prepared)
-        cumulated = np.column_stack([np.zeros(len(probabilities)), np.cumsum(probabilities, axis=1)])
-        grid, points = prepared.grid, point_weight(theta, prepared.grid, prepared.heap_of)
-        n = len(which)
-        lowest, highest = grid.edges[0], grid.edges[-1]
+        return self.masses(prepared, lower, upper)(theta)
 
-        def below(units: np.ndarray) -> np.ndarray:
-            inside = np.clip(units, lowest - 1, highest)
-            bins = np.clip(np.searchsorted(grid.edges[1:-1], inside, side="right"), 0, len(grid.band) - 1)
-            share = np.where(inside < lowest, 0.0, share_below(grid, bins, inside, points))
-            found: np.ndarray = cumulated[which, bins] + probabilities[which, bins] * share
-            return found
+    def masses(self, prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: what the intervals decide is found once."""
+        n = len(prepared.bins)
+        ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
+        return masses_of(prepared.designs_of(ends.of[0] != ends.of[1]), prepared.grid, ends, prepared.heap_of)
 
-        first, last = (np.clip(interval_ends(bound, n) / grid.unit, lowest - 2, highest + 2) for bound in (lower, upper))
-        if grid.whole:
-            slack = 1e-9 * np.maximum(np.abs(last), 1.0)
-            first, last = np.ceil(first - slack) - 1, np.floor(last + slack)
-        return np.asarray(np.maximum(below(last) - below(first), 0.0))
-
-    def draw(self, theta: Draw, prepared: Binned, rng: np.random.Generator) -> np.ndarray:
-        """New values on the original scale, (n,)."""
-        probabilities, which = self._probabilities(theta, prepared)
-        cumulated = np.cumsum(probabilities, axis=1)[which]
-        points = point_weight(theta, prepared.grid, prepared.heap_of)
-        bins = (cumulated < rng.random(len(which))[:, None] * cumulated[:, -1:]).sum(axis=1)
-        return draw_point(prepared.grid, bins, points, rng)
-
-    @staticmethod
-    def _probabilities(theta: Draw, prepared: Binned) -> tuple[np.ndarray, np.ndarray]:
-        """P(bin | x) of every distinct design, (m, K), and which is each record's, (n,)."""
-        rows, which = prepared.distinct
-        tilt = np.asarray(theta["tilt"], dtype=float)
-        if (len(gamma_of(theta)), len(tilt)) != (len(prepared.grid.knots), len(prepared.grid.band)):
-            raise InputError("these parameters are those of another grid: bounds, knots or the precision of the data differ")
-        return bin_probabilities(predictor_of(theta, rows), gamma_of(theta), tilt, prepared.grid.hats), which
+    def draw(self, theta: Draw, prepared: Binned, rng: np.random.Generator, wanted: np.ndarray | None = None) -> np.ndarray:
+        """New values on the original scale, (n,). Of the `wanted` (booleans (n,)) alone if they are given, the same as without."""
+        designs = prepared.designs_of(wanted)
+        bins = pick_record_bins(theta, designs, prepared.grid, rng.random(len(prepared.bins)))
+        return draw_point(prepared.grid, bins, point_weight(theta, prepared.grid, prepared.heap_of), rng)
 
 
 def _checked_heaping(heaping: Any) -> Heaping:

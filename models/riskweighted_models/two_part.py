@@ -15,12 +15,12 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
-from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer, data_dependent, load_synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Draw, Layout, Synthesizer, data_dependent, interval_masses, load_synthesizer
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
+from riskweighted.synthesis.layout import EndToEnd, Joined, layout_of
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.continuation import distinct_rows
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
@@ -93,8 +93,7 @@ class TwoParts:
     @cached_property
     def cells(self) -> StatusCells:
         """What the likelihood of the statuses depends on."""
-        rows, which = distinct_rows(self.raw.columns)
-        return StatusCells(rows, which, self.status, self.sloped, len(self.statuses))
+        return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
 
 
 def _filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -217,7 +216,7 @@ class TwoPart:
         statuses = self._statuses(values)
         status = _status_of(values, statuses)
         raw = raw_columns(design)
-        p = raw.columns.shape[1]
+        p = len(raw.unit)
         parts = {}
         for sign, ends in ((_POSITIVE, Bounds(max(low, 0.0), high)), (_NEGATIVE, Bounds(max(-high, 0.0), -low))):
             if sign in statuses:
@@ -314,7 +313,7 @@ class TwoPart:
         terms = sum(blueprint.density_terms for blueprint in built.values()) + len(cells.rows)
         fused = all(blueprint.density is not None for blueprint in built.values())
         density = _joint(cells, built, members) if fused else None
-        return Blueprint(model, total, weigh, monitored, terms, geometry, density)
+        return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=_side_by_side(cells, built) if fused else None)
 
     def log_likelihood(self, theta: Draw, prepared: TwoParts) -> np.ndarray:
         """log p(status_i | x_i) + log p(value_i | status_i, x_i), (n,); NaN where there is no value."""
@@ -323,41 +322,66 @@ class TwoPart:
         with np.errstate(divide="ignore"):
             each = np.where(prepared.status < 0, np.nan, np.log(found))
         for sign, part in prepared.parts.items():
-            terms = part.synthesizer.log_likelihood(_part_of(theta, sign), part.prepared)
+            terms = part.synthesizer.log_likelihood(_part_of(theta, sign), part.prepared, **_wanted(part, part.member))
             each[part.member] += terms[part.member]
         return np.asarray(each)
 
     def mass(self, theta: Draw, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta), (n,)."""
-        cells = prepared.cells
-        found = probabilities(theta, cells)[cells.which]
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """The same for many parameters: what the intervals decide is found once."""
         low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
-        total = np.zeros(prepared.n)
-        for place, status in enumerate(prepared.statuses):
+        shares: list[Callable[[Draw], Any]] = []
+        for status in prepared.statuses:
             if status in prepared.parts:
-                part: Any = prepared.parts[str(status)]
-                ends = (low, high) if status == _POSITIVE else (-high, -low)
-                share = part.synthesizer.mass(_part_of(theta, str(status)), part.prepared, *ends)
+                shares.append(_part_masses(prepared.parts[str(status)], str(status), low, high))
             else:
                 point = 0.0 if isinstance(status, str) else status
-                share = (low <= point) & (point <= high)
-            total += found[:, place] * share
-        return total
+                shares.append(_point_masses((low <= point) & (point <= high)))
+
+        def masses(theta: Draw) -> np.ndarray:
+            cells, total = prepared.cells, np.zeros(prepared.n)
+            for of_status, share in zip(probabilities(theta, cells).T, shares, strict=True):
+                total += of_status[cells.which] * share(theta)
+            return total
+
+        return masses
 
     def draw(self, theta: Draw, prepared: TwoParts, rng: np.random.Generator) -> np.ndarray:
         """New values on the original scale, (n,)."""
         cells = prepared.cells
-        cumulated = np.cumsum(probabilities(theta, cells), axis=1)[cells.which]
-        drawn = (cumulated < rng.random(prepared.n)[:, None] * cumulated[:, -1:]).sum(axis=1)
+        below, drawn = np.cumsum(probabilities(theta, cells), axis=1).T, np.zeros(prepared.n, dtype=np.int64)
+        place = rng.random(prepared.n) * below[-1][cells.which]
+        for of_status in below[:-1]:
+            drawn += of_status[cells.which] < place
         values = np.zeros(prepared.n)
-        for place, status in enumerate(prepared.statuses):
+        for number, status in enumerate(prepared.statuses):
+            own = drawn == number
             if status in prepared.parts:
                 part = prepared.parts[str(status)]
-                amounts = part.synthesizer.draw(_part_of(theta, str(status)), part.prepared, rng)
-                values = np.where(drawn == place, amounts if status == _POSITIVE else -amounts, values)
+                amounts = part.synthesizer.draw(_part_of(theta, str(status)), part.prepared, rng, **_wanted(part, own))
+                values = np.where(own, amounts if status == _POSITIVE else -amounts, values)
             elif not isinstance(status, str):
-                values[drawn == place] = status
+                values[own] = status
         return values
+
+
+def _wanted(part: Part, wanted: np.ndarray) -> dict[str, np.ndarray]:
+    """Of which records (booleans (n,)) a model of values is asked, where it can be told so."""
+    return {"wanted": wanted} if isinstance(part.synthesizer, Transformation) else {}
+
+
+def _part_masses(part: Part, sign: str, low: np.ndarray, high: np.ndarray) -> Callable[[Draw], Any]:
+    """From parameters to the masses of intervals (n,) under the model of the values of one sign."""
+    masses = interval_masses(part.synthesizer, part.prepared, *((low, high) if sign == _POSITIVE else (-high, -low)))
+    return lambda theta: masses(_part_of(theta, sign))
+
+
+def _point_masses(inside: np.ndarray) -> Callable[[Draw], np.ndarray]:
+    """The same for a single value, which lies inside or not, (n,)."""
+    return lambda theta: inside
 
 
 def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
@@ -388,6 +412,15 @@ def _part_of(theta: Draw, sign: str) -> dict[str, np.ndarray]:
     return {name.rpartition("::")[2]: value for name, value in theta.items() if name.startswith(f"{sign}::")}
 
 
+def _side_by_side(cells: StatusCells, built: Mapping[str, Blueprint]) -> Joined:
+    """The layouts of all parts, in the order of `_joint`."""
+    parts: list[tuple[str, Layout]] = [("", EndToEnd(cells.shapes))] if cells.statuses > 1 else []
+    for blueprint in built.values():
+        prefix = "" if blueprint.layout is None else blueprint.model.name_for("")  # free variables have theirs
+        parts.append((prefix, layout_of(blueprint)))
+    return Joined(tuple(parts))
+
+
 def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], Density]:
     """The densities of all parts, side by side."""
 
@@ -396,10 +429,8 @@ def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[
         if cells.statuses > 1:
             parts.append((sum(int(np.prod(shape)) for shape in cells.shapes.values()), status_density(cells, alpha)))
         for sign, blueprint in built.items():
-            start = blueprint.model.initial_point()
-            size = sum(np.size(start[value.name]) for value in blueprint.model.value_vars)
             assert blueprint.density is not None
-            parts.append((size, blueprint.density(alpha * members[sign])))
+            parts.append((layout_of(blueprint).size, blueprint.density(alpha * members[sign])))
         return Independent(tuple(parts))
 
     return weighted

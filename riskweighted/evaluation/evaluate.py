@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -32,20 +33,22 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
 from riskweighted.utility.regression import Regression, checked_regression, coefficient_interval
-from riskweighted.utility.regressions import checked_analyses
+from riskweighted.utility.regressions import Analysis, checked_analyses
+from riskweighted.utility.survey import SurveyDesign
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
 
-__all__ = ["Evaluation", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world"]
 
 Frames = Sequence[pd.DataFrame]
+Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]  # a part of an evaluation, a label, how it is made: what that makes
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ def evaluate(
     ----------
     confidential : DataFrame, n rows
     synthetic : mapping of label to a list of L DataFrames
-        Each pairs with `confidential` row by row (same index).
+        Each pairs with `confidential` row by row (same index). Of a sequence that makes its items when they are indexed, each is made
+        once, and nothing but its columns that are measured is held while its label is.
     scenario : Scenario
     baseline : str, optional
         Label of the unweighted synthesizer; with it, whack-a-mole records are counted for the other labels.
@@ -176,6 +180,10 @@ def evaluate(
     )
 
 
+def _afresh(part: str, label: str, make: Callable[[], Any]) -> Any:
+    return make()
+
+
 def evaluate_world(
     world: World,
     synthetic: Mapping[str, Frames | pd.DataFrame],
@@ -188,47 +196,101 @@ def evaluate_world(
     unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    once: Once = _afresh,
 ) -> Evaluation:
-    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too."""
+    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too.
+
+    `once`: for whoever evaluates often what agrees in part; it may give what the same part came to before. Parts of a label: its datasets
+    "paired", their "scores" (risk by record and matches), rows of "utility" (under the label's own seed), of risk on "several" variables
+    one by one, and "summary", those on all.
+    """
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
     check_seed(random_seed)
     records = pd.DataFrame({CONFIDENTIAL: confidential_risk(world)})
+    groups = groups_of(world, records[CONFIDENTIAL].to_numpy())
     every = {CONFIDENTIAL: [world.confidential], **labelled}
     design = checked_design(world.confidential, settings, world.scenario.synthetic)
     analyses = checked_analyses(
         world.confidential, settings.regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes}
     )
+    crossed = table_columns(world, unaltered) if has_several(world) else ()
+    further = _further_columns(analysis, analyses, design, crossed)
     seeds = np.random.SeedSequence(random_seed).spawn(len(every))
     utility: list[dict[str, Any]] = []
-    crossed = table_columns(world, unaltered) if has_several(world) else ()
-    for done, ((label, frames), seed) in enumerate(zip(every.items(), seeds, strict=True)):
+    several: dict[str, list[dict[str, Any]]] = {}
+    for done, ((label, given), seed) in enumerate(zip(every.items(), seeds, strict=True)):
+        of_data = label == CONFIDENTIAL
+        paired = Paired(world, (world.confidential,) if of_data else once("paired", label, partial(world.pair, given, further)).frames)
+        risk_of_all, matches = once("scores", label, partial(mean_risk_and_matches, paired))
         if label != CONFIDENTIAL:
-            records[label] = identification_risks(world.pair(frames)).mean(axis=0)
-        utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
-        if design is not None:
-            utility += survey_rows(label, world, frames, settings, design)
-        utility += regression_rows(label, analyses, frames, design, settings.level)
+            records[label] = risk_of_all
+        rng = np.random.default_rng(seed)
+        utility += once("utility", label, partial(_label_utility, label, paired, settings, analysis, rng, design, analyses, crossed))
         if has_several(world):
-            utility += several_utility_rows(label, world, frames, crossed)
+            rows = several_risk_rows(label, paired, records[label].to_numpy(), matches, groups.isolated)
+            several[label] = once("several", label, partial(list, rows))
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
     risk: list[dict[str, Any]] = []
-    lengths = {label: len(frames) for label, frames in every.items()}
-    groups = groups_of(world, records[CONFIDENTIAL].to_numpy())
     for label in records:
-        if mechanisms is not None:
-            risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
-        risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
-        if has_several(world):
-            risk += several_risk_rows(label, Paired(world, tuple(every[label])), records[label].to_numpy(), groups.isolated)
-        if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
-            risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
+        own = _label_risk(label, world, len(every[label]), records, groups, settings, mechanisms, baseline, against)
+        risk += [*once("summary", label, partial(list, own)), *several.get(label, [])]
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
     compared = list(_with_overlap(utility))
     return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
+
+
+def _label_utility(
+    label: str,
+    paired: Paired,
+    settings: EvaluationSettings,
+    analysis: Regression | None,
+    rng: np.random.Generator,
+    design: SurveyDesign | None,
+    analyses: Sequence[Analysis],
+    crossed: Sequence[str],
+) -> list[dict[str, Any]]:
+    """All rows of the utility of one label."""
+    world, frames = paired.world, paired.frames
+    rows = list(_utility_rows(label, world, frames, settings, analysis, rng))
+    if design is not None:
+        rows += survey_rows(label, world, frames, settings, design)
+    rows += regression_rows(label, analyses, frames, design, settings.level)
+    if has_several(world):
+        rows += several_utility_rows(label, world, frames, crossed)
+    return rows
+
+
+def _label_risk(
+    label: str,
+    world: World,
+    datasets: int,
+    records: pd.DataFrame,
+    groups: Groups,
+    settings: EvaluationSettings,
+    mechanisms: Mapping[str, Mechanism] | None,
+    baseline: str | None,
+    against: pd.Series | None,
+) -> Iterator[dict[str, Any]]:
+    """All rows of the risk of one label on all variables; `records`: the risk of every record by label."""
+    if mechanisms is not None:
+        yield from _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, datasets, baseline)
+    yield from _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+    if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
+        yield from _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
+
+
+def _further_columns(
+    analysis: Regression | None, analyses: Sequence[Analysis], design: SurveyDesign | None, crossed: Sequence[str]
+) -> list[str]:
+    """What is needed of a dataset beside the scenario's columns."""
+    names = [*crossed, *(() if analysis is None else analysis.columns)]
+    names += [name for one in analyses for name in one.columns]
+    names += [] if design is None else [name for name in (design.column, design.stratified_by) if name is not None]
+    return list(dict.fromkeys(names))
 
 
 def _mechanism_rows(
@@ -301,9 +363,10 @@ def _utility_rows(
     for name in world.numeric:
         own, theirs = (world.scenario.statuses(world.confidential[name]), [world.scenario.statuses(frame[name]) for frame in frames])
         amounts = [one.amounts for one in theirs]
+        ordered = [np.sort(values) for values in amounts]
         if label != CONFIDENTIAL:
-            yield from _distance_rows(label, name, own.amounts, amounts)
-        yield from _estimate_rows(label, name, amounts, settings, rng)
+            yield from _distance_rows(label, name, own.amounts, ordered)
+        yield from _estimate_rows(label, name, amounts, ordered, settings, rng)
         for status in (status for status in own.present if (own.status == status).sum() >= LEAST_TAIL):
             statistic = Statistic("missing-share", name, term=status_name(status, world.scenario.codes_of(name)))
             yield _share_row(label, statistic, [one.status == status for one in theirs], settings, rng)
@@ -350,11 +413,12 @@ def _share_row(
 
 
 def _estimate_rows(
-    label: str, variable: str, values: list[np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
+    label: str, variable: str, amounts: list[np.ndarray], ordered: list[np.ndarray], settings: EvaluationSettings, rng: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
-    """Mean and quantiles of one variable."""
+    """Mean and quantiles of one variable; its amounts in each dataset, and the same sorted."""
     for quantile in (None, *map(float, settings.quantiles)):
         statistic = Statistic("mean", variable) if quantile is None else Statistic("quantile", variable, quantile)
+        values = amounts if quantile is None else ordered
         yield _interval_row(label, statistic, pooled_bootstrap(values, quantile, rng, resamples=settings.resamples, level=settings.level))
 
 

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, measured
 from riskweighted.intruder.world import World
 from riskweighted.risk.chance import expected_over, expected_whacked
-from riskweighted.risk.expected import ExpectedRisk, expected_risk, isolated_records, top_values
+from riskweighted.risk.expected import ExpectedRisk, count_draws, expected_risk, gives_masses, isolated_records, top_values
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
@@ -54,15 +54,23 @@ def find_mechanism(
     label: str, fit: "AnyFit", world: World, settings: EvaluationSettings, random_seed: int | None, precision: "Precision" = None
 ) -> Mechanism:
     """Both of the fit under a label, in one walk over its draws; `precision`: of the released values."""
-    seed = expected_seed(random_seed, label)
-    found = expected_risk(fit, world, settings.risk_draws, seed, precision=precision, influence=True)
-    if found.terms is None:
-        return Mechanism(found)
-    from riskweighted.risk.influence import cluster_terms, influence_of  # loads ArviZ, for which who gives no fits need not wait
+    seed, draws = expected_seed(random_seed, label), settings.risk_draws
+    if not fit.estimates:
+        return Mechanism(expected_risk(fit, world, draws, seed, precision=precision))
+    from riskweighted.risk.influence import InfluenceSums, clusters_of  # loads numba, for which who gives no fits need not wait
 
-    influence = influence_of(found.terms, world.confidential.index, found.masses)
-    clusters = None if settings.cluster is None else influence_of(*cluster_terms(found.terms, world.confidential, settings.cluster))
-    return Mechanism(replace(found, terms=None, masses=None), influence, clusters)
+    count, records = count_draws(fit, draws), world.confidential
+    of_records = InfluenceSums(records.index, count, attributes=gives_masses(fit))
+    clusters = None if settings.cluster is None else clusters_of(records, settings.cluster)
+    of_clusters = None if clusters is None else InfluenceSums(clusters.index, count, attributes=False)
+
+    def each(terms: np.ndarray, masses: np.ndarray) -> None:
+        of_records.add(terms, masses)
+        if clusters is not None and of_clusters is not None:
+            of_clusters.add(clusters.sums(terms))
+
+    found = expected_risk(fit, world, draws, seed, precision=precision, each=each)
+    return Mechanism(found, of_records.table(), None if of_clusters is None else of_clusters.table())
 
 
 @dataclass(frozen=True, eq=False)

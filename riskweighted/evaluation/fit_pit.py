@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from riskweighted.synthesis.contract import interval_masses
 from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
@@ -42,17 +42,17 @@ def randomized_pit(
     array (n,) in [0, 1].
     """
     random = rng.random(len(values))
-    mass: Any = getattr(fit.synthesizer, "mass", None)
-    if not callable(mass):
+    if not callable(getattr(fit.synthesizer, "mass", None)):
         below, equal, count = ranks
         return np.asarray((below + random * (equal + 1)) / (count + 1))
     half = 0.0 if unit is None else unit / 2
     step = math.ceil(len(places) / _MOST_DRAWS)
     total, used = np.zeros(len(values)), places[::step]
+    up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half)
+    around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)
     for place in used:
         theta = fit.draw(*place)
-        up_to = mass(theta, fit.prepared, np.full(len(values), -np.inf), values + half)
-        total += up_to - (1 - random) * mass(theta, fit.prepared, values - half, values + half)
+        total += up_to(theta) - (1 - random) * around(theta)
     return np.clip(total / len(used), 0, 1)
 
 

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
 from riskweighted.intruder.world import World
-from riskweighted.risk.identification import identification_risks
-from riskweighted.risk.matching import match
+from riskweighted.risk.matching import mean_risk_and_matches
 
 __all__ = ["released_rows"]
 
@@ -41,10 +39,6 @@ def _rows(wide: World, synthetic: Mapping[str, Sequence[pd.DataFrame]]) -> Itera
     for key, value in of_patterns.items():
         yield measured(CONFIDENTIAL, Statistic(key), value, Statistic(key).define())
     for label, frames in synthetic.items():
-        paired = wide.pair(list(frames))
-        risks = {
-            "released-mean-risk": float(np.mean(identification_risks(paired))),
-            "released-match-risk": match(paired).expected_match_risk,
-        }
-        for key, value in risks.items():
+        risk, matched = mean_risk_and_matches(wide.pair(frames))
+        for key, value in (("released-mean-risk", float(risk.mean())), ("released-match-risk", matched)):
             yield measured(label, Statistic(key), value, Statistic(key).define_risk(label))

@@ -14,8 +14,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, measured
 from riskweighted.intruder.world import Paired, World
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import isolated_records
-from riskweighted.risk.identification import identification_risks
-from riskweighted.risk.matching import match
+from riskweighted.risk.identification import mean_identification_risk
 from riskweighted.utility.propensity import file_propensity
 from riskweighted.utility.tables import table_utility
 
@@ -91,7 +90,7 @@ def _files(world: World, frames: Sequence[pd.DataFrame], names: Sequence[str]) -
     return first, others
 
 
-def several_risk_rows(label: str, paired: Paired, joint: np.ndarray, isolated: np.ndarray) -> Iterator[dict[str, Any]]:
+def several_risk_rows(label: str, paired: Paired, joint: np.ndarray, matches: float, isolated: np.ndarray) -> Iterator[dict[str, Any]]:
     """Match risk and isolated records' risk on all synthesized variables together, then each variable's risk where it is looked for alone.
 
     Parameters
@@ -101,19 +100,18 @@ def several_risk_rows(label: str, paired: Paired, joint: np.ndarray, isolated: n
     paired : Paired
     joint : ndarray (n,)
         Risk of the records on all variables, mean over datasets.
+    matches : float
+        Expected match risk on all variables.
     isolated : boolean ndarray (n,)
         The isolated records on all variables.
     """
-    values = {
-        Statistic("expected-match"): match(paired).expected_match_risk,
-        Statistic("isolated-risk"): joint[isolated].mean(),
-    }
+    values = {Statistic("expected-match"): matches, Statistic("isolated-risk"): joint[isolated].mean()}
     for name in paired.world.scenario.synthetic:
         alone = paired.only(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingletonWarning)  # the patterns are those of all variables, of which it was said
             own = confidential_risk(alone.world).to_numpy()
-        risk = own if label == CONFIDENTIAL else identification_risks(alone).mean(axis=0)
+        risk = own if label == CONFIDENTIAL else mean_identification_risk(alone)
         values[Statistic("own-mean-risk", name)] = risk.mean()
         values[Statistic("own-isolated-risk", name)] = risk[isolated_records(own)].mean()
     for statistic, value in values.items():

@@ -26,7 +26,7 @@ class Boxes:
     @cached_property
     def within(self) -> np.ndarray:
         """Number of candidates in each record's box, (n,)."""
-        return self.sums(np.ones(len(self.runs[0].order), dtype=np.int64))
+        return self.sums(np.ones(len(self.runs[0].cell), dtype=np.int64))
 
     @property
     def own_inside(self) -> np.ndarray:

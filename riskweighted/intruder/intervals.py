@@ -1,66 +1,161 @@
 """Balls of one numeric variable: runs of neighbours ``[first, last)`` in the order of the values.
 
-Candidates are sorted by cell and value once; two binary searches find each ball's run, prefix sums do the rest.
+Both sides are sorted within cells: the ends of the balls once for all candidates, the candidates once a file. One walk through both
+lists then finds every ball's run, and prefix sums do the rest. What is said of balls is found in their own order and brought into that
+of the records at the end, so that large files are read from front to back.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from riskweighted.intruder.kernels.runs import BallsOfCells, find_places
+from riskweighted.intruder.kernels.runs import SHORT, Line, deal, find_places
 
-__all__ = ["Runs", "find_runs"]
+__all__ = ["Runs", "SortedBalls", "find_runs", "sort_balls"]
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Neighbours in one dimension.
+def _sort(values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = True) -> Line:
+    """Values (n,) sorted within cells; without `ordered` in a fraction of the time, and the order then means nothing."""
+    line = deal(values, cell, np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells))]))
+    for long in np.flatnonzero(np.diff(line.begin) > SHORT).tolist():
+        own = slice(line.begin[long], line.begin[long + 1])
+        if ordered:
+            sort = np.argsort(line.values[own])
+            line.values[own], line.order[own] = line.values[own][sort], line.order[own][sort]
+        else:
+            line.values[own].sort()
+    return line
 
-    ``order`` (n,): candidate at each sorted place. ``first``, ``last`` (n,): the ball of record i holds the
-    candidates at places first[i] .. last[i]-1.
+
+def _by_record(values: np.ndarray, line: Line) -> np.ndarray:
+    """What stands in the order of a line, in that of the records, (n,)."""
+    placed: np.ndarray = np.empty_like(values)
+    placed[line.order] = values
+    return placed
+
+
+@dataclass(frozen=True, eq=False)
+class SortedBalls:
+    """n closed balls in cells; made by `sort_balls`.
+
+    Attributes
+    ----------
+    cell, centres, lower, upper : arrays (n,)
+        By record: what a ball is around, and its ends.
+    by_centre, by_lower, by_upper : Line
+        The same sorted.
     """
 
-    order: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
+    cell: np.ndarray = field(repr=False)
+    centres: np.ndarray = field(repr=False)
+    lower: np.ndarray = field(repr=False)
+    upper: np.ndarray = field(repr=False)
+    by_centre: Line = field(repr=False)
+    by_lower: Line = field(repr=False)
+    by_upper: Line = field(repr=False)
+
+    def hold(self, cell: np.ndarray, values: np.ndarray) -> "Runs":
+        """Which of m candidates lie in which ball; their cells (m,) are numbered as the balls' are, higher ones hold no ball."""
+        cells = max(len(self.by_centre.begin) - 1, int(cell.max()) + 1)
+        return self._runs(cell, values, _sort(values, cell, cells, ordered=False))
+
+    def hold_centres(self) -> "Runs":
+        """Which centres lie in which ball."""
+        runs = self._runs(self.cell, self.centres, self.by_centre)
+        runs.__dict__["order"] = self.by_centre.order
+        return runs
+
+    def _runs(self, cell: np.ndarray, values: np.ndarray, candidates: Line) -> "Runs":
+        return Runs(self, cell, values, find_places(candidates, self.by_lower, False), find_places(candidates, self.by_upper, True))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Neighbours in one dimension, of n balls and m candidates.
+
+    ``cell``, ``values`` (m,): of the candidates. ``opening``, ``closing`` (n,): where the runs begin, in the order of the balls' lower
+    ends, and where they end, in that of the upper ones.
+    """
+
+    balls: SortedBalls = field(repr=False)
+    cell: np.ndarray = field(repr=False)
+    values: np.ndarray = field(repr=False)
+    opening: np.ndarray = field(repr=False)
+    closing: np.ndarray = field(repr=False)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """The ball of record i holds the candidates at places first[i] .. last[i] - 1 in the order of cell and value; (n,)."""
+        return _by_record(self.opening, self.balls.by_lower)
+
+    @cached_property
+    def last(self) -> np.ndarray:
+        """See `first`; (n,)."""
+        return _by_record(self.closing, self.balls.by_upper)
 
     @property
     def within(self) -> np.ndarray:
         """Number of candidates in each record's ball, (n,)."""
-        number: np.ndarray = self.last - self.first
-        return number
+        return self._between(self.opening, self.closing)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Candidate at each sorted place, (m,); found where it is asked for, since counts need none."""
+        return _sort(self.values, self.cell, int(self.cell.max()) + 1).order
 
     @cached_property
     def place(self) -> np.ndarray:
-        """Sorted place of each candidate, (n,)."""
+        """Sorted place of each candidate, (m,)."""
         place = np.empty(len(self.order), dtype=np.int64)
         place[self.order] = np.arange(len(self.order))
         return place
 
     @property
     def own_inside(self) -> np.ndarray:
-        """Whether the candidate paired with the record lies in its ball, (n,)."""
-        return (self.first <= self.place) & (self.place < self.last)
+        """Whether the candidate paired with the record lies in its ball, (n,); there are n candidates."""
+        balls = self.balls
+        return np.asarray((balls.cell == self.cell) & (balls.lower <= self.values) & (self.values <= balls.upper))
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Differences of prefix sums, (n,)."""
-        before = np.concatenate([np.zeros(1, weights.dtype), np.cumsum(weights[self.order])])
-        total: np.ndarray = before[self.last] - before[self.first]
-        return total
+        before = np.zeros(len(self.order) + 1, np.cumsum(weights[:1]).dtype)
+        np.cumsum(weights[self.order], out=before[1:])
+        return self._between(before[self.opening], before[self.closing])
 
     def covering(self) -> np.ndarray:
-        """A difference array over the sorted places, summed, (n,)."""
-        n = len(self.order)
-        opened, closed = np.bincount(self.first, minlength=n + 1), np.bincount(self.last, minlength=n + 1)
-        number: np.ndarray = np.cumsum(opened - closed)[self.place]
+        """A difference array over the sorted places, summed, (m,)."""
+        steps = np.bincount(self.opening, minlength=len(self.order) + 1)
+        steps -= np.bincount(self.closing, minlength=len(steps))
+        number = np.empty(len(self.order), dtype=np.int64)
+        number[self.order] = np.cumsum(steps)[:-1]
         return number
+
+    def _between(self, opening: np.ndarray, closing: np.ndarray) -> np.ndarray:
+        """What stands at the end of each run less what stands at its beginning, by record, (n,)."""
+        if self.balls.by_lower.order is self.balls.by_upper.order:
+            return _by_record(closing - opening, self.balls.by_lower)
+        return np.asarray(_by_record(closing, self.balls.by_upper) - _by_record(opening, self.balls.by_lower))
+
+
+def sort_balls(cell: np.ndarray, centres: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> SortedBalls:
+    """Balls around centres (n,) sorted within their cells, once for all candidates.
+
+    Ends mostly rise with the centres, and then all three share one order.
+    """
+    cells = int(cell.max()) + 1
+    line = _sort(centres, cell, cells)
+    boundaries = line.begin[(line.begin > 0) & (line.begin < len(cell))]
+
+    def sorted_ends(ends: np.ndarray) -> Line:
+        ordered = ends[line.order]
+        falls = ordered[1:] < ordered[:-1]
+        falls[boundaries - 1] = False
+        return _sort(ends, cell, cells) if falls.any() else Line(ordered, line.order, line.begin)
+
+    return SortedBalls(cell, centres, lower, upper, line, sorted_ends(lower), sorted_ends(upper))
 
 
 def find_runs(centre_cell: np.ndarray, cell: np.ndarray, values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Runs:
-    """Sort the candidates by cell and value, and find each ball's run inside its cell."""
-    order = np.lexsort((values, cell))
-    end = np.cumsum(np.bincount(cell, minlength=max(cell.max(), centre_cell.max()) + 1))
-    begin = np.concatenate([[0], end])
-    first, last = find_places(values[order], BallsOfCells(begin[centre_cell], end[centre_cell], lower, upper))
-    return Runs(order, first, last)
+    """The candidates (m,) in each of n balls that are compared once."""
+    return sort_balls(centre_cell, lower, lower, upper).hold(cell, values)

@@ -1,24 +1,25 @@
-"""Which records lie in whose ball: sort once, search twice, and let prefix sums do the rest.
+"""Which records lie in whose ball: sort both sides, walk through them once, and let prefix sums do the rest.
 
 Records are sorted by cell (known pattern, then what is matched by equality: categories, and whether a number is an amount, missing or a
 special code) and value, so that the records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is
 arithmetic on runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
-box, an intersection of runs: `riskweighted.intruder.boxes`.
+box, an intersection of runs: `riskweighted.intruder.boxes`. The confidential side is sorted once for all files: `Centres`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.boxes import Boxes
-from riskweighted.intruder.intervals import find_runs
-from riskweighted.intruder.patterns import Patterns, cells
+from riskweighted.intruder.intervals import Runs, SortedBalls, sort_balls
+from riskweighted.intruder.patterns import Patterns, level_codes, numbered, numbered_as
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.statuses import Statuses
+from riskweighted.intruder.statuses import MISSING, Statuses
 
-__all__ = ["Compared", "Neighbourhood", "Neighbours", "compared_values", "find_neighbours"]
+__all__ = ["Centres", "Compared", "Neighbourhood", "Neighbours", "compared_values", "sort_centres"]
 
 
 class Neighbourhood(NamedTuple):
@@ -77,27 +78,95 @@ def compared_values(centres: pd.DataFrame, candidates: pd.DataFrame, scenario: S
     return Compared(list(equal()), amounts)
 
 
-def find_neighbours(confidential: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Neighbours:
-    """For each confidential record, which candidates of its pattern lie in its ball.
+class Division(NamedTuple):
+    """How a variable that is matched by equality divides cells.
+
+    ``distinct``: the confidential values of a category, each once; None of a number, of which the status is matched. ``found``: the codes
+    of cell and level that confidential records have, of ``size`` levels each, the last one for what no confidential record is.
+    """
+
+    name: str
+    distinct: pd.Series | None
+    size: int
+    found: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Centres:
+    """The confidential records as centres of balls, n of them, sorted once for all files; made by `sort_centres`. Confidential.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    known : integer array (n,)
+        The known pattern of each record, on both sides.
+    amounts : mapping of str to Statuses
+        The numeric synthetic variables.
+    divisions : tuple of Division
+        What is matched by equality.
+    balls : tuple of SortedBalls
+        Of each numeric variable; of a constant where there is none.
+    """
+
+    scenario: Scenario
+    known: np.ndarray = field(repr=False)
+    amounts: Mapping[str, Statuses] = field(repr=False)
+    divisions: tuple[Division, ...] = field(repr=False)
+    balls: tuple[SortedBalls, ...] = field(repr=False)
+
+    def own(self) -> Neighbours:
+        """Which of the confidential records lie in whose ball (S003 eq. 2)."""
+        return _one_or_box(tuple(balls.hold_centres() for balls in self.balls))
+
+    def find(self, candidates: pd.DataFrame) -> Neighbours:
+        """Which records of a file of n rows, paired with the confidential ones by position, lie in whose ball (S003 eq. 1)."""
+        amounts = {name: self.scenario.statuses(candidates[name]) for name in self.amounts}
+        cell, divided = self.known, {division.name for division in self.divisions}
+        for division in self.divisions:
+            cell = numbered_as(cell * division.size + _levels(division, candidates, amounts), division.found)
+        for name, theirs in amounts.items():
+            if name not in divided and theirs.status.any():  # no confidential record is missing or a special code
+                cell = np.where(theirs.is_amount, cell, int(self.balls[0].cell.max()) + 1)
+        values = [theirs.values for theirs in amounts.values()] or [np.zeros(len(cell))]
+        return _one_or_box(tuple(balls.hold(cell, theirs) for balls, theirs in zip(self.balls, values, strict=True)))
+
+
+def _one_or_box(runs: tuple[Runs, ...]) -> Neighbours:
+    return runs[0] if len(runs) == 1 else Boxes(runs)
+
+
+def _levels(division: Division, candidates: pd.DataFrame, amounts: Mapping[str, Statuses]) -> np.ndarray:
+    """The level of each candidate, as the confidential ones are numbered."""
+    if division.distinct is None:
+        return amounts[division.name].status
+    both = pd.concat([division.distinct, candidates[division.name]], ignore_index=True)
+    levels = level_codes(both)[len(division.distinct) :]
+    return np.asarray(np.minimum(levels, division.size - 1))
+
+
+def sort_centres(confidential: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Centres:
+    """Cells and sorted balls of the confidential records.
 
     Parameters
     ----------
     confidential : DataFrame, n rows
-        Centres of the balls.
-    candidates : DataFrame, n rows
-        The records that may lie in them, paired with the confidential ones by position: the confidential data
-        itself (S003 eq. 2) or a synthetic dataset (eq. 1).
+    scenario : Scenario
     patterns : Patterns
         Of the known variables, which are not synthesized: one code serves a record on both sides.
     """
-    compared, n = compared_values(confidential, candidates, scenario), len(confidential)
-    cell = cells(compared.equal, np.concatenate([patterns.codes, patterns.codes]))
-    centre_cell, cell = cell[:n], cell[n:]
-    if not compared.amounts:
-        everywhere = np.zeros(n)
-        return find_runs(centre_cell, cell, everywhere, everywhere, everywhere)
-    runs = []
-    for name, (own, theirs) in compared.amounts.items():
-        balls = scenario.balls(name, own.values)
-        runs.append(find_runs(centre_cell, cell, theirs.values, balls.lower, balls.upper))
-    return runs[0] if len(runs) == 1 else Boxes(tuple(runs))
+    amounts = {name: scenario.statuses(confidential[name]) for name in scenario.synthetic if scenario.is_numeric(confidential[name])}
+    cell, divisions = patterns.codes, []
+    for name in scenario.synthetic:
+        if name in amounts:
+            if not amounts[name].status.any():
+                continue
+            distinct, levels, size = None, amounts[name].status, MISSING + 2 + len(scenario.codes_of(name))
+        else:
+            levels, distinct = level_codes(confidential[name]), confidential[name].dropna().drop_duplicates()
+            size = len(distinct) + 2
+        cell, found = numbered(cell * size + levels)
+        divisions.append(Division(name, distinct, size, found))
+    values = {name: (own.values, *scenario.balls(name, own.values)) for name, own in amounts.items()}
+    everywhere = np.zeros(len(confidential))
+    centres = values.values() if values else [(everywhere, everywhere, everywhere)]
+    return Centres(scenario, patterns.codes, amounts, tuple(divisions), tuple(sort_balls(cell, *one) for one in centres))

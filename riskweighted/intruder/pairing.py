@@ -1,7 +1,7 @@
 """Whose synthetic record is whose: pairing rows and bringing both files to comparable dtypes."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,17 +11,19 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.statuses import MISSING, status_name
+from riskweighted.intruder.statuses import MISSING, Statuses, status_name
 
 __all__ = ["Frames", "as_frames", "check_synthetic", "check_values", "pair"]
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame]
 
 
-def as_frames(synthetic: Frames) -> list[pd.DataFrame]:
-    """One synthetic dataset or several, as a list; refuses none."""
-    frames = [synthetic] if isinstance(synthetic, pd.DataFrame) else list(synthetic)
-    if not frames:
+def as_frames(synthetic: Frames) -> Sequence[pd.DataFrame]:
+    """One synthetic dataset or several; refuses none. A sequence stays what it is, for it may make each of them when it is asked for."""
+    if isinstance(synthetic, pd.DataFrame):
+        return [synthetic]
+    frames = synthetic if isinstance(synthetic, Sequence) else list(synthetic)
+    if not len(frames):
         raise InputError("no synthetic dataset was given; valid is at least one")
     return frames
 
@@ -96,8 +98,11 @@ def _comparable(column: pd.Series, like: pd.Series) -> pd.Series:
     return converted
 
 
-def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenario, what: str) -> None:
-    """Refuse infinite values of a synthetic variable, and missing values and special codes of which the confidential column has none."""
+def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenario, what: str, own: Statuses | None = None) -> None:
+    """Refuse infinite values of a synthetic variable, and missing values and special codes of which the confidential column has none.
+
+    `own`: the statuses of the confidential column, where they are known.
+    """
     n, missing = len(synthetic), int(synthetic.isna().sum())
     if missing and not confidential.isna().any():
         raise InputError(
@@ -107,7 +112,7 @@ def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenar
     refuse_infinite(synthetic, what)
     if not scenario.is_numeric(confidential):
         return
-    own, theirs = scenario.statuses(confidential), scenario.statuses(synthetic)
+    own, theirs = own or scenario.statuses(confidential), scenario.statuses(synthetic)
     for status in sorted({*theirs.present} - {MISSING, *own.present}):
         code = status_name(status, scenario.codes_of(str(synthetic.name)))
         count = int((theirs.status == status).sum())
@@ -118,11 +123,13 @@ def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenar
         raise InputError(f"{what}: {synthetic.name!r} holds missing values and special codes only, the confidential data amounts too")
 
 
-def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str) -> None:
+def check_synthetic(
+    confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str, own: Mapping[str, Statuses] | None = None
+) -> None:
     """Refuse a synthetic frame whose rows do not pair with the confidential ones.
 
     Rows pair by index: same length, same index in the same order, the scenario's columns present (further columns
-    and their order do not matter), and the known variables unaltered.
+    and their order do not matter), and the known variables unaltered. `own`: statuses of confidential columns that are known.
     """
     require_columns(synthetic, (*scenario.known, *scenario.synthetic), what)
     if len(synthetic) != len(confidential):
@@ -133,12 +140,20 @@ def check_synthetic(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenari
         numeric = scenario.is_numeric(confidential[name])
         if numeric != scenario.is_numeric(synthetic[name]):
             raise InputError(f"{what}: {name!r} has dtype {synthetic[name].dtype}, the confidential data {confidential[name].dtype}")
-        check_values(confidential[name], synthetic[name], scenario, what)
-    stacked = [pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in scenario.known]
-    codes = cells(stacked, np.zeros(2 * len(confidential), dtype=np.int64))
-    altered = int((codes[: len(confidential)] != codes[len(confidential) :]).sum())
+        check_values(confidential[name], synthetic[name], scenario, what, (own or {}).get(name))
+    altered = _altered(confidential, synthetic, scenario.known)
     if altered:
         raise InputError(
             f"{what}: the known variables {listing(scenario.known)} differ from the confidential data in {altered} records; "
             "they are not synthesized, so rows do not pair"
         )
+
+
+def _altered(confidential: pd.DataFrame, synthetic: pd.DataFrame, known: Sequence[str]) -> int:
+    """In how many records known variables differ; only columns that are not the same as they stand are compared by value."""
+    other = [name for name in known if not synthetic[name].equals(confidential[name])]
+    if not other:
+        return 0
+    n, stacked = len(confidential), [pd.concat([confidential[name], synthetic[name]], ignore_index=True) for name in other]
+    codes = cells(stacked, np.zeros(2 * n, dtype=np.int64))
+    return int((codes[:n] != codes[n:]).sum())

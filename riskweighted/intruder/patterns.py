@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = ["Patterns", "cells", "known_patterns"]
+__all__ = ["Patterns", "cells", "known_patterns", "level_codes", "numbered", "numbered_as"]
 
 
 class Patterns(NamedTuple):
@@ -34,18 +34,45 @@ class Patterns(NamedTuple):
         return int((self.sizes == 1).sum())
 
 
-def _levels(column: pd.Series) -> np.ndarray:
-    """Integer code of each value; every kind of missing value shares one code of its own."""
+def level_codes(column: pd.Series) -> np.ndarray:
+    """Integer code of each value from 1, in order of appearance; every kind of missing value is 0."""
     codes: np.ndarray = pd.factorize(column)[0] + 1
     return codes
+
+
+def numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n,) >= 0 as numbers 0 .. C-1 in their order, (n,), and the codes that occur, (C,)."""
+    highest = int(codes.max())
+    if highest >= _table_length(len(codes)):
+        found, numbers = np.unique(codes, return_inverse=True)
+        return numbers, found
+    present = np.bincount(codes) > 0
+    return (np.cumsum(present) - 1)[codes], np.flatnonzero(present)
+
+
+def numbered_as(codes: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """The number of each code (m,) among the sorted ones of `numbered`, (m,); C where it is none of the C."""
+    count, highest = len(found), int(found[-1])
+    if highest >= _table_length(len(codes)):
+        places = np.minimum(np.searchsorted(found, codes), count - 1)
+        return np.where(found[places] == codes, places, count)
+    table = np.full(highest + 2, count)
+    table[found] = np.arange(count)
+    numbers: np.ndarray = table[np.minimum(codes, highest + 1)]
+    return numbers
+
+
+def _table_length(n: int) -> int:
+    """The highest code for which a table is filled rather than n codes sorted or searched."""
+    return max(4 * n, 1024)
 
 
 def cells(columns: Iterable[pd.Series], start: np.ndarray) -> np.ndarray:
     """Refine the integer codes ``start`` (n,) by the values of further columns; returns codes 0 .. C-1, (n,)."""
     codes = start
     for column in columns:
-        levels = _levels(column)
-        _, codes = np.unique(codes * (levels.max() + 1) + levels, return_inverse=True)
+        levels = level_codes(column)
+        codes, _ = numbered(codes * (levels.max() + 1) + levels)
     return codes
 
 

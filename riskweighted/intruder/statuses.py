@@ -34,13 +34,12 @@ class Statuses(NamedTuple):
     @property
     def amounts(self) -> np.ndarray:
         """The amounts alone, (m,)."""
-        amounts: np.ndarray = self.values[self.is_amount]
-        return amounts
+        return self.values[self.is_amount] if self.status.any() else self.values
 
     @property
     def present(self) -> list[int]:
         """The statuses that occur, amounts aside."""
-        return [int(status) for status in np.unique(self.status) if status != AMOUNT]
+        return [status for status in np.flatnonzero(np.bincount(self.status)).tolist() if status != AMOUNT]
 
 
 def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
@@ -53,10 +52,11 @@ def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
         Special codes. In a column of half precision they are compared as it stores them.
     """
     values = column.to_numpy(dtype=float, na_value=np.nan, copy=True)
-    status = np.where(np.isnan(values), MISSING, AMOUNT)
+    status = np.isnan(values).astype(np.int16)  # MISSING is 1, AMOUNT 0
     for place, code in enumerate(codes, start=MISSING + 1):
         status[values == (np.float32(code) if column.dtype == np.float32 else code)] = place
-    values[status != AMOUNT] = 0.0
+    if status.any():
+        values[status != AMOUNT] = 0.0
     return Statuses(status, values)
 
 

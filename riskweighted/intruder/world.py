@@ -4,7 +4,7 @@ Every measure and every weight starts from this frozen value and from synthetic 
 checked or coded twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbours, find_neighbours
+from riskweighted.common.frames import require_columns
+from riskweighted.intruder.neighbours import Centres, Neighbours, sort_centres
 from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
 from riskweighted.intruder.patterns import Patterns, known_patterns
 from riskweighted.intruder.points import warn_of_unscored
@@ -39,9 +40,14 @@ class World:
     patterns: Patterns = field(repr=False)
 
     @cached_property
+    def centres(self) -> Centres:
+        """The balls of the records, sorted once for all files."""
+        return sort_centres(self.confidential, self.scenario, self.patterns)
+
+    @cached_property
     def neighbours(self) -> Neighbours:
         """Which confidential records lie in whose ball (S003 eq. 2)."""
-        return self.find(self.confidential)
+        return self.centres.own()
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -50,7 +56,7 @@ class World:
 
     def find(self, candidates: pd.DataFrame) -> Neighbours:
         """Which records of a paired synthetic dataset lie in whose ball (S003 eq. 1)."""
-        return find_neighbours(self.confidential, candidates, self.scenario, self.patterns)
+        return self.centres.find(candidates)
 
     def under(self, scenario: Scenario) -> "World":
         """The same records under another scenario, for example another radius; only what differs is checked and coded anew."""
@@ -66,8 +72,11 @@ class World:
         scenario = self.scenario.only(variables)
         return self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
 
-    def pair(self, synthetic: Frames) -> "Paired":
+    def pair(self, synthetic: Frames, further: Iterable[str] = ()) -> "Paired":
         """Synthetic data whose rows pair with the confidential ones by index.
+
+        Each dataset is looked at once, and only the columns of the scenario and the `further` ones that it has are kept of it; those that
+        are as in the confidential data are held once. So a sequence may make its datasets when they are asked for.
 
         Raises
         ------
@@ -75,11 +84,24 @@ class World:
             If a dataset has other rows, lacks a column, has infinite values, missing ones or special codes where the confidential column
             has none, or other known values.
         """
-        frames = as_frames(synthetic)
-        for number, frame in enumerate(frames, start=1):
-            check_synthetic(self.confidential, frame, self.scenario, f"synthetic dataset {number}")
+        further, frames = list(further), []
+        for number, frame in enumerate(as_frames(synthetic), start=1):
+            what = f"synthetic dataset {number}"
+            check_synthetic(self.confidential, frame, self.scenario, what, self.centres.amounts)
+            require_columns(frame, [name for name in further if name in frame.columns], what)
+            frames.append(self._kept(frame, further))
         warn_of_unscored(self.confidential, self.scenario, frames)
         return Paired(self, tuple(frames))
+
+    def _kept(self, frame: pd.DataFrame, further: Sequence[str]) -> pd.DataFrame:
+        """The needed columns of a checked dataset, as copies, so that nothing else of it stays in memory."""
+        columns = {name: self.confidential[name] for name in self.scenario.known}
+        for name in dict.fromkeys([*self.scenario.synthetic, *further]):
+            if name not in frame.columns or name in columns:
+                continue
+            unaltered = name in self.confidential.columns and frame[name].equals(self.confidential[name])
+            columns[name] = self.confidential[name] if unaltered else frame[name].copy()
+        return pd.DataFrame(columns, copy=False)
 
     def pair_rows(self, synthetic: Frames, identifier: str | None = None) -> "Paired":
         """The same for data made by any tool: rows pair by `identifier`, else by equal index, else by position."""
@@ -88,7 +110,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """L synthetic datasets, checked against the world whose rows theirs pair with; made by `World.pair`."""
+    """L synthetic datasets, checked against the world whose rows theirs pair with, and of them what is needed; made by `World.pair`."""
 
     world: World
     frames: tuple[pd.DataFrame, ...] = field(repr=False)

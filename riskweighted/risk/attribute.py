@@ -140,7 +140,7 @@ def _dataset_numbers(count: int) -> pd.Index:
     return pd.RangeIndex(1, count + 1, name="dataset")
 
 
-def _checked_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> list[pd.DataFrame]:
+def _checked_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> Sequence[pd.DataFrame]:
     """The synthetic datasets as a list; they need the scenario's columns, comparable ones, and not paired rows."""
     if not scenario.known:
         raise InputError("known names no variable: attribution needs a key, at least one known variable")
@@ -232,7 +232,7 @@ def replicated_uniques(confidential: pd.DataFrame, synthetic: Frames, scenario: 
     return ReplicatedUniques(_uniques(confidential, frames, scenario.known), _uniques(confidential, frames, everything) if joint else None)
 
 
-def _uniques(confidential: pd.DataFrame, frames: list[pd.DataFrame], names: Sequence[str]) -> Uniques:
+def _uniques(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame], names: Sequence[str]) -> Uniques:
     unique = known_patterns(confidential, names).in_pattern == 1
     counts = []
     for frame in frames:

@@ -9,7 +9,7 @@ import pandas as pd
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer
+from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer, interval_masses
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.synthesis.posterior import Fit
@@ -65,15 +65,26 @@ def has_mass(synthesizer: object) -> bool:
 
 def mass_inside(fit: "Fit", theta: Draw, prepared: Any, balls: DrawnBalls) -> np.ndarray:
     """P(y*_i in B_i | theta) by the synthesizer's ``mass``, without the special codes that stand among amounts, (n,)."""
-    mass: Callable[..., object] = fit.synthesizer.mass  # type: ignore[attr-defined]
-    n = len(balls.lower)
-    found = _checked(mass(theta, prepared, balls.lower, balls.upper), fit.synthesizer, n)
+    return masses_inside(fit, prepared, balls)(theta)
+
+
+def masses_inside(fit: "Fit", prepared: Any, balls: DrawnBalls) -> Callable[[Draw], np.ndarray]:
+    """The same for many parameters."""
+    n, synthesizer = len(balls.lower), fit.synthesizer
+    whole = interval_masses(synthesizer, prepared, balls.lower, balls.upper)
+    codes = []
     for low, high in balls.codes.values():
         among = (balls.status == AMOUNT) & (balls.lower <= low) & (high <= balls.upper)
         if among.any():
-            at_code = _checked(mass(theta, prepared, np.full(n, low), np.full(n, high)), fit.synthesizer, n)
-            found = np.where(among, np.maximum(found - at_code, 0.0), found)
-    return found
+            codes.append((among, interval_masses(synthesizer, prepared, np.full(n, low), np.full(n, high))))
+
+    def masses(theta: Draw) -> np.ndarray:
+        found = _checked(whole(theta), synthesizer, n)
+        for among, at_code in codes:
+            found = np.where(among, np.maximum(found - _checked(at_code(theta), synthesizer, n), 0.0), found)
+        return found
+
+    return masses
 
 
 def masses_of_one(fit: "Fit", world: World, precision: float | None) -> Masses:
@@ -81,7 +92,8 @@ def masses_of_one(fit: "Fit", world: World, precision: float | None) -> Masses:
     precision = precision or fit.precision
     balls = drawn_balls(world.scenario, fit.synthesizer.target, fit.numbers(world.confidential), bool(world.numeric), precision)
     if has_mass(fit.synthesizer):
-        return lambda theta, rng, frame: mass_inside(fit, theta, fit.prepared, balls)
+        masses = masses_inside(fit, fit.prepared, balls)
+        return lambda theta, rng, frame: masses(theta)
     repeats = REPEATS if fit.estimates else 1
 
     def counted(theta: Any, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:

@@ -28,6 +28,7 @@ from riskweighted.synthesis.chain_fit import (
     outcome_value,
     plain_values,
 )
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.drawing import levels_at
 from riskweighted.synthesis.precision import Precision, precision_of
 from riskweighted.synthesis.rules import Structure
@@ -115,7 +116,7 @@ class _Walk:
     thetas: Thetas
     rng: np.random.Generator
     frame: pd.DataFrame
-    encoded: dict[str, np.ndarray]
+    encoded: dict[str, Distinct]
     mass: np.ndarray
     truncated: bool = field(default=False)  # whether a variable was; those before stand in the frame
 
@@ -129,7 +130,7 @@ class _Walk:
             rows = np.flatnonzero(self.mass > 0)
             self.frame[name] = self.fit.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
         if needed and name in self.fit.prepared.recipes:
-            self.encoded[name] = self.fit.prepared.recipes[name].columns(self.frame[name])
+            self.encoded[name] = self.fit.prepared.recipes[name].table(self.frame[name])
 
     def _is_needed(self, variable: str, later: Sequence[Link]) -> bool:
         """Whether a later variable looks at it."""

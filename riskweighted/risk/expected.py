@@ -6,6 +6,7 @@ posterior draws leaves out the chance that dominates a maximum, or a count of ri
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
@@ -28,8 +29,10 @@ if TYPE_CHECKING:  # at run time it would load xarray
 
 __all__ = [
     "ExpectedRisk",
+    "count_draws",
     "expected_identification_risk",
     "expected_risk",
+    "gives_masses",
     "isolated_records",
     "own_masses",
     "require_equality",
@@ -58,19 +61,12 @@ class ExpectedRisk:
         Probability that a record's synthetic value lies in its ball.
     outside : array (n,)
         Expected share of its pattern whose synthetic values lie outside its ball, given that its own lies inside.
-    terms : array (V, n, S) or None
-        alpha_iv log p(y_iv | theta_vs) of each of V variables, from which influence is measured; None where they were not asked for, or
-        nothing is estimated.
-    masses : array (n, S) or None
-        p_i given theta_s, likewise; of a chain one estimate of it.
     """
 
     blocks: np.ndarray = field(repr=False)
     sizes: np.ndarray
     own_mass: np.ndarray = field(repr=False)
     outside: np.ndarray = field(repr=False)
-    terms: np.ndarray | None = field(default=None, repr=False)
-    masses: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def draws(self) -> int:
@@ -139,11 +135,12 @@ def expected_risk(
     random_seed: int | None = None,
     *,
     precision: Precision = None,
-    influence: bool = False,
+    each: Callable[[np.ndarray, np.ndarray], None] | None = None,
 ) -> ExpectedRisk:
-    """`expected_identification_risk` of checked data, block by block; with `influence` also what that is measured from, in the same walk.
+    """`expected_identification_risk` of checked data, block by block.
 
-    `draws`: without it 100, or as many as the fit has. `precision`: of the released values, as in `Fit.synthesize`.
+    `draws`: without it 100, or as many as the fit has. `precision`: of the released values, as in `Fit.synthesize`. `each` is given, at
+    every draw of a fit that estimates anything, what the records add to the log posterior of each variable (V, n), and p_i (n,).
     """
     _check_target(fit, world)
     check_seed(random_seed)
@@ -152,8 +149,6 @@ def expected_risk(
     in_pattern = world.patterns.in_pattern
     protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
     found, share, own = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
-    terms: list[np.ndarray] = []
-    kept: list[np.ndarray] = []
     rng = np.random.default_rng(random_seed)
     for place, block in enumerate(blocks):
         for chain, draw in block:
@@ -165,14 +160,12 @@ def expected_risk(
             found[place] += mass * outside
             share += outside
             own += mass
-            if influence and fit.estimates:
-                terms.append(variable_terms(fit, theta))
-                kept.append(mass)
+            if each is not None and fit.estimates:
+                each(variable_terms(fit, theta), mass)
         found[place] /= len(block)
     sizes = np.array([len(block) for block in blocks])
-    by_draw = np.stack(kept, axis=-1) if kept and (_chain(fit) or has_mass(fit.synthesizer)) else None
     own = np.minimum(own / count, 1.0)  # an estimate along a path that rules cut may exceed 1
-    return ExpectedRisk(found, sizes, own, share / count, np.stack(terms, axis=-1) if terms else None, by_draw)
+    return ExpectedRisk(found, sizes, own, share / count)
 
 
 def variable_terms(fit: AnyFit, theta: Any) -> np.ndarray:
@@ -204,21 +197,28 @@ def _largest(values: np.ndarray, share: float) -> np.ndarray:
     return np.asarray(values >= np.partition(values, -count)[-count])
 
 
-def own_masses(fit: AnyFit, world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> np.ndarray:
-    """P(y*_i in B_i | theta_s) of every record for the draws at these places (chain, draw), (n, S).
+def own_masses(fit: AnyFit, world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> Iterator[np.ndarray]:
+    """P(y*_i in B_i | theta_s) of every record, (n,), for the draws at these places (chain, draw), one after the other.
 
     Of a chain an estimate along one path, drawn by the seed.
     """
     _check_target(fit, world)
-    rng, found, chain = np.random.default_rng(random_seed), [], _chain(fit)
-    if chain is None and not has_mass(fit.synthesizer):
+    if not gives_masses(fit):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
-    masses = _masses(fit, world, None)
-    for place in places:
-        theta: Any = fit.draw(*place)
-        frame = fit.confidential if chain is None else chain.released(theta, rng)
-        found.append(masses(theta, rng, frame))
-    return np.array(found).T
+    rng, chain, masses = np.random.default_rng(random_seed), _chain(fit), _masses(fit, world, None)
+
+    def walk() -> Iterator[np.ndarray]:
+        for place in places:
+            theta: Any = fit.draw(*place)
+            frame = fit.confidential if chain is None else chain.released(theta, rng)
+            yield masses(theta, rng, frame)
+
+    return walk()
+
+
+def gives_masses(fit: AnyFit) -> bool:
+    """Whether p_i is a probability given theta, rather than a share of draws."""
+    return _chain(fit) is not None or has_mass(fit.synthesizer)
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
@@ -259,14 +259,21 @@ def _check_one(fit: "Fit", world: World) -> None:
     require_equality(world, target, fit.categories)
 
 
+def count_draws(fit: AnyFit, draws: int | None) -> int:
+    """How many draws of a fit are meant: so many, or 100, or as many as it has."""
+    available = fit.sizes["chain"] * fit.sizes["draw"]
+    count = min(_DRAWS, available) if draws is None else check_count(draws, "draws")
+    if count > available:
+        raise InputError(f"draws must be at most the {available} that the fit has, got {count}")
+    return count
+
+
 def _blocks(fit: AnyFit, draws: int | None) -> list[list[tuple[int, int]]]:
     """Places (chain, draw) of the draws, in stretches of neighbours within a chain."""
     if not fit.estimates:
         return [[(0, 0)] for _ in range(_BLOCKS)]
     chains, length = fit.sizes["chain"], fit.sizes["draw"]
-    count = min(_DRAWS, chains * length) if draws is None else check_count(draws, "draws")
-    if count > chains * length:
-        raise InputError(f"draws must be at most the {chains * length} that the fit has, got {count}")
+    count = count_draws(fit, draws)
     places = spread_draws(chains, length, count)
     blocks: list[list[tuple[int, int]]] = []
     for chain in range(min(chains, count)):

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbourhood
+from riskweighted.intruder.neighbours import Neighbourhood, Neighbours
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.world import Paired, make_world
+from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
 
-__all__ = ["identification_risk", "identification_risks"]
+__all__ = ["identification_risk", "identification_risks", "mean_identification_risk", "record_risks"]
 
 
 def identification_risks(paired: Paired) -> np.ndarray:
@@ -29,12 +29,24 @@ def identification_risks(paired: Paired) -> np.ndarray:
     value, where the record's own synthetic value lies inside it, else 0. Under `singletons="protect"` a record that is alone in its
     pattern is found by the pattern, so its risk is whether its own synthetic value is near (METHODS section 2).
     """
-    in_pattern = paired.world.patterns.in_pattern
-    found_by_pattern = (in_pattern == 1) & (paired.world.scenario.singletons == "protect")
-    risks = np.empty((len(paired), len(in_pattern)))
-    for row, neighbours in zip(risks, paired.neighbours(), strict=True):
-        row[:] = np.where(found_by_pattern, 1.0, Neighbourhood(in_pattern, neighbours.within).risk) * neighbours.own_inside
-    return risks
+    return np.stack([record_risks(paired.world, neighbours) for neighbours in paired.neighbours()])
+
+
+def record_risks(world: World, neighbours: Neighbours) -> np.ndarray:
+    """IR_i^(l) of every record in one synthetic dataset whose records lie in the balls as `neighbours` say, (n,)."""
+    in_pattern, singletons = world.patterns.in_pattern, world.scenario.singletons
+    outside = Neighbourhood(in_pattern, neighbours.within).risk
+    if singletons == "protect":
+        outside[in_pattern == 1] = 1.0
+    return np.asarray(outside * neighbours.own_inside)
+
+
+def mean_identification_risk(paired: Paired) -> np.ndarray:
+    """IR_i of every record, the mean of `identification_risks` over the datasets, (n,); summed dataset by dataset."""
+    total = np.zeros(len(paired.world.confidential))
+    for neighbours in paired.neighbours():
+        total += record_risks(paired.world, neighbours)
+    return total / len(paired)
 
 
 @overload
@@ -77,5 +89,5 @@ def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = N
     world = make_world(confidential, scenario)
     if synthetic is None:
         return confidential_risk(world)
-    risks = identification_risks(world.pair(synthetic))
-    return pd.Series(risks.mean(axis=0), confidential.index, name="identification_risk")
+    risk = mean_identification_risk(world.pair(synthetic))
+    return pd.Series(risk, confidential.index, name="identification_risk")

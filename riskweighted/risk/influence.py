@@ -1,8 +1,12 @@
 """How much one record, or one household, can move the pseudo posterior: measures from the draws of a fit (METHODS section 9.1).
 
 All of it is empirical. A largest value over S draws is a lower bound of a supremum, alpha is held fixed, and `lipschitz` depends on the
-units of density. Nothing here is a guarantee of privacy.
+units of density. Nothing here is a guarantee of privacy. Draws are taken in one after the other: what is kept grows with the number of
+records, and hardly with that of draws.
 """
+
+import itertools
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,14 +17,14 @@ from riskweighted.common.frames import require_columns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import own_masses, variable_terms
+from riskweighted.risk.kernels.left_out import add_to_left_out, averages_without, nothing_left_out
+from riskweighted.risk.kernels.moments import add_to_moments, no_moments
 from riskweighted.synthesis.chain_fit import ChainFit
 from riskweighted.synthesis.drawing import spread_draws
-from riskweighted.synthesis.loo import importance_weights
 from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["cluster_terms", "influence", "influence_of"]
+__all__ = ["Clusters", "InfluenceSums", "clusters_of", "influence"]
 
-_CHUNK = 65_536  # records at a time
 _FEWEST = 20  # draws to weight: of fewer no tail can be judged
 
 
@@ -79,41 +83,76 @@ def influence(
     available = sizes["chain"] * sizes["draw"]
     count = available if draws is None else check_count(draws, "draws", most=available)
     places = spread_draws(sizes["chain"], sizes["draw"], count)
-    terms = np.stack([variable_terms(fit, fit.draw(*place)) for place in places], axis=-1)  # (V, n, S)
-    index = fit.confidential.index
-    if cluster is not None:
-        terms, index = cluster_terms(terms, fit.confidential, cluster)
-    masses = own_masses(fit, make_world(fit.confidential, scenario), places, random_seed) if scenario is not None else None
-    return influence_of(terms, index, masses)
+    clusters = None if cluster is None else clusters_of(fit.confidential, cluster)
+    index = fit.confidential.index if clusters is None else clusters.index
+    world = None if scenario is None else make_world(fit.confidential, scenario)
+    masses = itertools.repeat(None) if world is None else own_masses(fit, world, places, random_seed)
+    found = InfluenceSums(index, count, attributes=world is not None)
+    for place, mass in zip(places, masses, strict=False):
+        terms = variable_terms(fit, fit.draw(*place))
+        found.add(terms if clusters is None else clusters.sums(terms), mass)
+    return found.table()
 
 
-def cluster_terms(terms: np.ndarray, confidential: pd.DataFrame, cluster: str) -> tuple[np.ndarray, pd.Index]:
-    """Contributions (V, n, S) of records, summed over the members of each cluster (V, m, S); the clusters, a missing one being one."""
+class Clusters(NamedTuple):
+    """``codes`` (n,): which cluster each record belongs to; ``index``: the clusters, a missing one being one."""
+
+    codes: np.ndarray
+    index: pd.Index
+
+    def sums(self, terms: np.ndarray) -> np.ndarray:
+        """Contributions (V, n) of records, summed over the members of each cluster (V, m)."""
+        return np.array([np.bincount(self.codes, own, minlength=len(self.index)) for own in terms])
+
+
+def clusters_of(confidential: pd.DataFrame, cluster: str) -> Clusters:
+    """Those of a column."""
     require_columns(confidential, [cluster], "confidential data")
-    codes, index = pd.factorize(confidential[cluster], use_na_sentinel=False)
-    summed = np.zeros((terms.shape[0], len(index), terms.shape[2]))
-    for each, own in zip(summed, terms, strict=True):
-        np.add.at(each, codes, own)
-    return summed, pd.Index(index)
+    return Clusters(*pd.factorize(confidential[cluster], use_na_sentinel=False))
 
 
-def influence_of(terms: np.ndarray, index: pd.Index, masses: np.ndarray | None = None) -> pd.DataFrame:
-    """`influence` from contributions to the log posterior of each variable (V, n, S), and from ball probabilities (n, S) if there are any.
+class InfluenceSums:
+    """What `influence` is measured from, in the room of a few numbers a record: it takes in one draw after the other.
 
-    The parameters of the variables are independent: each could be at its worst together, so what they can do adds up.
+    The parameters of several variables are independent: each could be at its worst together, so what they can do adds up.
+
+    Parameters
+    ----------
+    index : Index (m,)
+        Records, or clusters.
+    draws : int
+        S.
+    attributes : bool
+        Whether probabilities of the own ball come with them.
     """
-    count = terms.shape[2]
-    variance = terms.var(axis=2, ddof=1).sum(axis=0) if count > 1 else np.full(terms.shape[1], np.nan)
-    columns = {"lipschitz": np.abs(terms).max(axis=2).sum(axis=0), "range": np.ptp(terms, axis=2).sum(axis=0), "information": variance / 2}
-    terms = terms.sum(axis=0)
-    if masses is not None and count < _FEWEST:
-        columns["pareto_k"] = columns["attributable"] = np.full(len(terms), np.nan)
-    elif masses is not None:
-        columns["pareto_k"], columns["attributable"] = np.empty(len(terms)), np.empty(len(terms))
-        for start in range(0, len(terms), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            weights, columns["pareto_k"][part] = importance_weights(terms[part])
-            columns["attributable"][part] = masses[part].mean(axis=1) - (weights * masses[part]).sum(axis=1)
-    found = pd.DataFrame(columns, index)
-    found.attrs = {"draws": count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
-    return found
+
+    def __init__(self, index: pd.Index, draws: int, *, attributes: bool) -> None:
+        self._index, self._draws, self._attributes, self._count = pd.Index(index), draws, attributes, 0
+        self._moments = no_moments(0, 0)
+        self._left = nothing_left_out(len(index), draws) if attributes and draws >= _FEWEST else None
+
+    def add(self, terms: np.ndarray, masses: np.ndarray | None = None) -> None:
+        """One draw: what each record adds to the log posterior of each variable (V, m), and p_i (m,)."""
+        self._count += 1
+        if self._count == 1:
+            self._moments = no_moments(*terms.shape)
+        terms = np.ascontiguousarray(terms, dtype=float)
+        add_to_moments(self._moments, terms, self._count)
+        if self._left is not None and masses is not None:
+            add_to_left_out(self._left, terms, np.ascontiguousarray(masses, dtype=float), self._count)
+
+    def table(self) -> pd.DataFrame:
+        """What `influence` returns."""
+        low, high, _, squares = self._moments
+        variance = squares.sum(axis=0) / (self._count - 1) if self._count > 1 else np.full(len(self._index), np.nan)
+        spans = high - low
+        columns = {"lipschitz": np.maximum(high, -low).sum(axis=0), "range": spans.sum(axis=0), "information": variance / 2}
+        if self._left is not None:
+            without, pareto_k = averages_without(self._left, self._count)
+            columns["pareto_k"] = np.where((spans > 0).any(axis=0), pareto_k, 0.0)
+            columns["attributable"] = self._left.values / self._count - without
+        elif self._attributes:
+            columns["pareto_k"] = columns["attributable"] = np.full(len(self._index), np.nan)
+        found = pd.DataFrame(columns, self._index)
+        found.attrs = {"draws": self._count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
+        return found

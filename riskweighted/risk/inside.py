@@ -43,19 +43,29 @@ class Inside:
         return np.asarray((status > MISSING) & (self.balls.status == AMOUNT))
 
     def _drawn(self) -> np.ndarray:
-        """By halving, until a ball holds a quarter of the precision, or a millionth of its width."""
+        """By the model's `inverse`; without it by halving, until a ball holds a quarter of the precision, or a millionth of its width."""
         low, high, precision = self.balls.lower.copy(), self.balls.upper.copy(), self.balls.precision
         width = high - low
         wide = width > 0 if precision is None else width > 1.5 * precision
         if wide.any():
-            aim = self.rng.random(len(low)) * self._below(high)
-            most = _MOST_HALVINGS if precision is None else int(np.ceil(np.log2(width.max() / precision))) + 2
-            for _ in range(min(most, _MOST_HALVINGS)):
-                middle = (low + high) / 2
-                beyond = self._below(middle) >= aim
-                low, high = np.where(wide & ~beyond, middle, low), np.where(wide & beyond, middle, high)
+            share, inverse = self.rng.random(len(low)), getattr(self.fit.synthesizer, "inverse", None)
+            if inverse is None:
+                low, high = self._halved(low, high, wide, share * self._below(high))
+            else:
+                found = inverse(self.theta, self.prepared, low, high, share)
+                low = high = np.where(wide & np.isfinite(found), found, (low + high) / 2)
         middle = (low + high) / 2
         return np.rint(middle) if self.fit.categories is not None else self.fit.rounded(middle, precision)
+
+    def _halved(self, low: np.ndarray, high: np.ndarray, wide: np.ndarray, aim: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Ends (m,) between which the mass from the lower end of a wide ball reaches what is aimed at."""
+        width, precision = (high - low).max(), self.balls.precision
+        most = _MOST_HALVINGS if precision is None else int(np.ceil(np.log2(width / precision))) + 2
+        for _ in range(min(most, _MOST_HALVINGS)):
+            middle = (low + high) / 2
+            beyond = self._below(middle) >= aim
+            low, high = np.where(wide & ~beyond, middle, low), np.where(wide & beyond, middle, high)
+        return low, high
 
     def _below(self, ends: np.ndarray) -> np.ndarray:
         """Mass from the lower ends of the balls to these, (m,)."""

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.intruder.neighbours import Neighbours
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, make_world
+from riskweighted.risk.identification import record_risks
 
-__all__ = ["MatchingRisk", "match", "matching_risk"]
+__all__ = ["MatchingRisk", "expected_matches", "match", "matching_risk", "mean_risk_and_matches"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,21 @@ def match(
         tables.append(pd.DataFrame(columns, index=index)[chosen])
     by_dataset = pd.DataFrame([_figures(table) for table in tables], index=pd.RangeIndex(1, len(tables) + 1, name="dataset"))
     return MatchingRisk(**by_dataset.mean().to_dict(), targets=int(chosen.sum()), by_dataset=by_dataset, records=pd.concat(tables))
+
+
+def mean_risk_and_matches(paired: Paired) -> tuple[np.ndarray, float]:
+    """IR_i of every record, (n,), and the expected match risk, means over the datasets, in one walk through them."""
+    total, matched = np.zeros(len(paired.world.confidential)), 0.0
+    for neighbours in paired.neighbours():
+        total += record_risks(paired.world, neighbours)
+        matched += expected_matches(neighbours)
+    return total / len(paired), matched / len(paired)
+
+
+def expected_matches(neighbours: Neighbours) -> float:
+    """sum T_i / c_i over all records in one synthetic dataset, the `expected_match_risk` of `match`."""
+    within = neighbours.within
+    return float(np.divide(1.0, within, out=np.zeros(len(within)), where=neighbours.own_inside & (within > 0)).sum())
 
 
 def _targets(targets: Sequence[object] | np.ndarray | None, index: pd.Index) -> np.ndarray:

@@ -41,8 +41,9 @@ def rank_shares(paired: Paired) -> pd.Series:
     (name,) = numeric
     patterns = world.patterns
     own, n = world.scenario.statuses(world.confidential[name]), len(world.confidential)
-    shares = np.empty((len(paired), n))
-    for share, released in zip(shares, paired.statuses(name), strict=True):
+    total = np.zeros(n)
+    for frame in paired.frames:
+        released = world.scenario.statuses(frame[name])
         kinds = pd.Series(np.concatenate([own.status, released.status]))
         cell = cells([kinds], np.concatenate([patterns.codes, patterns.codes]))
         lower, upper = np.minimum(own.values, released.values), np.maximum(own.values, released.values)
@@ -50,5 +51,6 @@ def rank_shares(paired: Paired) -> pd.Series:
         lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
         other = own.status != released.status
         lower[other], upper[other] = -np.inf, np.inf
-        share[:] = find_runs(cell[:n], cell[n:], released.values, lower, upper).within / patterns.in_pattern
-    return pd.Series(shares.mean(axis=0), world.confidential.index, name="rank_measure")
+        between = find_runs(cell[:n], cell[n:], released.values, lower, upper).within
+        total += np.maximum(between, 0) / patterns.in_pattern  # nothing lies between equal numbers, where lower is above upper
+    return pd.Series(total / len(paired), world.confidential.index, name="rank_measure")

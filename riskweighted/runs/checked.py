@@ -20,12 +20,12 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.agreement import free_shapes
 from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.chain import PreparedChain, prepare_chain
 from riskweighted.synthesis.chain_fitting import block_alpha
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
 from riskweighted.synthesis.design import Design, build_design
+from riskweighted.synthesis.layout import free_shapes
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.synthesis.sampling import NUTS
@@ -298,7 +298,7 @@ def _predictors(study: Study, checked: CheckedStudy) -> int:
     """How many numeric columns predict; of a chain, its last variable."""
     if isinstance(checked.model, PreparedChain):
         return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
-    return int(build_design(str(study.synthesizer.formula), checked.world.confidential).centred.shape[1])
+    return len(build_design(str(study.synthesizer.formula), checked.world.confidential).centre)
 
 
 def _rare(prepared: PreparedChain) -> dict[str, int]:

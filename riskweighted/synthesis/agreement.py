@@ -18,6 +18,7 @@ from riskweighted.synthesis.censoring import DATA, Censoring
 from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.drawing import draw_values
+from riskweighted.synthesis.layout import layout_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -36,8 +37,8 @@ __all__ = [
     "compile_log_posterior",
     "compile_records",
     "compile_weighted_sum",
-    "free_shapes",
     "record_terms",
+    "unconstrained",
 ]
 
 
@@ -109,20 +110,27 @@ def _function(model: "pm.Model", output: "TensorVariable[Any, Any]", names: Sequ
     return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
 
 
-def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
-    """Shape of every free variable, in the model's order."""
-    start = model.initial_point()
-    return {str(variable.name): np.shape(start[str(model.rvs_to_values[variable].name)]) for variable in model.free_RVs}
+def unconstrained(model: "pm.Model", variable: "TensorVariable[Any, Any]") -> "TensorVariable[Any, Any]":
+    """A free variable in the form without bounds in which PyMC samples it, as a node of the graph."""
+    transform = model.rvs_to_transforms[variable]
+    moved: TensorVariable[Any, Any] = variable if transform is None else transform.forward(variable, *variable.owner.inputs)
+    return moved
 
 
 def compile_log_posterior(blueprint: Blueprint) -> WeightedSum:
     """The log posterior of the blueprint's model, priors and weighted likelihood, as a function of one posterior draw and alpha (n,)."""
     model = blueprint.model
     held = {variable: variable.type() for variable in model.data_vars}
+    values = {model.rvs_to_values[variable]: unconstrained(model, variable) for variable in model.free_RVs}
     posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(
-            [*model.value_vars, *held.values()], posterior, givens=held, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
+            [*model.free_RVs, *held.values()],
+            posterior,
+            givens=held | values,
+            mode=PLAIN,
+            on_unused_input="ignore",
+            allow_input_downcast=True,
         )
     unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
 
@@ -144,9 +152,9 @@ def check_density(
     """
     if blueprint.of_vector is None or len(thetas) < 2:
         return
-    density, names = blueprint.of_vector(alpha), [str(variable.name) for variable in blueprint.model.free_RVs]
-    vectors = np.array([np.concatenate([np.ravel(theta[name]) for name in names]) for theta in thetas])
-    stated = np.array([log_posterior(theta, alpha) for theta in thetas])
+    density, layout = blueprint.of_vector(alpha), layout_of(blueprint)
+    vectors = np.array([layout.vector(theta) for theta in thetas])
+    stated = np.array([log_posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
     off = np.array([[density(vector)[0] for vector in vectors], heights_of(density, vectors)]) - stated
     tolerance = _TOLERANCE if blueprint.direct is None else _DIRECT_TOLERANCE
     if not np.ptp(off) <= tolerance * (np.abs(stated).max() + 1e-3):

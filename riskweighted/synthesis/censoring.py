@@ -84,7 +84,7 @@ def obstacles(synthesizer: Synthesizer, prepared: Any) -> list[str]:
     blueprint = synthesizer.build(prepared)
     if blueprint is None:
         found.append(f"{name}, which estimates nothing")
-    elif blueprint.records is None or blueprint.density is not None:
+    elif blueprint.records is None:
         lacks = "samples a compiled density of its own" if blueprint.density is not None else "has one sum of them"
         found.append(f"{name}, whose graph gives no log-likelihood record by record that could be clipped (Blueprint.records): it {lacks}")
     return found

@@ -19,10 +19,12 @@ from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
 from riskweighted.synthesis.recoding import Recipe, independent, make_recipes
 from riskweighted.synthesis.rules import Structure
+from riskweighted.synthesis.tables import Tables
 
 __all__ = ["Block", "Link", "PreparedChain", "Status", "prepare_chain"]
 
@@ -131,21 +133,25 @@ class PreparedChain:
         return fingerprint(self.confidential)
 
     @cached_property
-    def encoded(self) -> dict[str, np.ndarray]:
-        """The numeric columns of the unsynthesized predictors, (n, k) each: they are the same in every dataset."""
-        return {name: self.recipes[name].columns(self.confidential[name]) for name in self.recipes if name not in self.chain.variables}
+    def encoded(self) -> dict[str, Distinct]:
+        """The numeric columns of the unsynthesized predictors, of n records each: they are the same in every dataset."""
+        return {name: self.recipes[name].table(self.confidential[name]) for name in self.recipes if name not in self.chain.variables}
 
-    def columns_of(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, np.ndarray], rows: np.ndarray) -> pd.DataFrame:
+    def tables_of(self, block: Block, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Tables:
+        """The numeric columns that predict a block whose formula names no sources, for some records."""
+        widths = [encoded[name].rows.shape[1] for name in block.sources]
+        kept = np.split(np.asarray(block.keep), np.cumsum(widths)[:-1]) if widths else []
+        parts = ((encoded[name], keep) for name, keep in zip(block.sources, kept, strict=True) if keep.any())
+        return Tables((Distinct(table.rows[:, keep], table.which[rows]) for table, keep in parts), len(rows))
+
+    def columns_of(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> pd.DataFrame:
         """What a block's formula names, for some rows of a frame."""
         index = frame.index[rows]
         if block.keep is None:
             return pd.DataFrame({name: self.recipes[name].filled(frame[name].iloc[rows]) for name in block.sources}, index)
         names = _names(self.recipes, block.sources)
-        chosen = np.flatnonzero(block.keep)
-        if not len(chosen):
-            return pd.DataFrame(index=index)
-        columns = np.column_stack([encoded[name] for name in block.sources])[np.ix_(rows, chosen)]
-        return pd.DataFrame(columns, index, [names[place] for place in chosen], copy=False)
+        columns = np.asarray(self.tables_of(block, encoded, rows))
+        return pd.DataFrame(columns, index, [names[place] for place in np.flatnonzero(block.keep)], copy=False)
 
 
 def _names(recipes: Mapping[str, Recipe], sources: Iterable[str]) -> list[str]:
@@ -169,7 +175,7 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
     chain.rules.refuse_broken(confidential)
     aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
     recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables)
-    encoded = {name: recipe.columns(confidential[name]) for name, recipe in recipes.items()}
+    encoded = {name: recipe.table(confidential[name]) for name, recipe in recipes.items()}
     prepared = PreparedChain(chain, confidential, (), recipes, aside, weights)
     links = []
     for variable in chain.variables:
@@ -178,7 +184,7 @@ def prepare_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Ser
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
             own, taken = link.values.model, {*chain.variables, *_names(recipes, recipes)}
             recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or (), taken)
-            encoded[variable] = recipes[variable].columns(confidential[variable])
+            encoded[variable] = recipes[variable].table(confidential[variable])
     return replace(prepared, links=tuple(links))
 
 
@@ -206,7 +212,7 @@ class _Linking:
     """The making of one link."""
 
     prepared: PreparedChain
-    encoded: Mapping[str, np.ndarray]
+    encoded: Mapping[str, Distinct]
     variable: str
 
     def link(self) -> Link:
@@ -251,7 +257,7 @@ class _Linking:
         if holds_numbers(column) or self.prepared.chain.formula_of(self.variable) is not None:
             width = 0
         else:
-            width = sum(self.encoded[source].shape[1] for source in self._sources())
+            width = sum(self.encoded[source].rows.shape[1] for source in self._sources())
         for level in self.prepared.chain.one_by_one(self.variable, column[reached].dropna(), width)[:-1]:
             yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool)
 
@@ -284,8 +290,7 @@ class _Linking:
             formula = f"`{name}` ~ {split_formula(own).right}"
         else:
             sources = self._sources()
-            stacked = np.column_stack([self.encoded[source] for source in sources]) if sources else np.empty((len(member), 0))
-            keep = independent(stacked[rows])
+            keep = independent(np.asarray(Tables((self.encoded[source].at(rows) for source in sources), len(rows))))
             of_level = status is not None and status.of_level
             if events < (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE) * keep.sum():
                 keep = np.zeros(len(keep), dtype=bool)

@@ -3,7 +3,8 @@
 import io
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,11 @@ from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.drawing import as_column, draw_values, levels_at, random_draws
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.precision import Precision, precision_of
+from riskweighted.synthesis.tables import Tables
 
 __all__ = [
     "ROUNDS",
@@ -147,6 +150,17 @@ class ChainFit:
         InputError
             If L exceeds the number of draws, or a rule leaves a record no value that its model would draw.
         """
+        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+
+    def synthetic(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: Precision = None,
+        parameters: str = "draws",
+    ) -> Iterator[pd.DataFrame]:
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
         check_seed(random_seed)
         check_choice(parameters, ("draws",), "parameters")
         self.check_precision(precision)
@@ -154,10 +168,25 @@ class ChainFit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], check_count(L, most=sizes["chain"] * sizes["draw"]), choice)
         self._warn_of_few_draws(L)
-        seeds = streams.spawn(L)
-        frames = [self.released(self.draw(*at), np.random.default_rng(seed), precision) for at, seed in zip(places, seeds, strict=True)]
-        self._warn_of_explosion(frames)
-        return frames
+        return self._drawn(places, streams.spawn(L), precision)
+
+    def _drawn(
+        self, places: Sequence[tuple[int, int]], seeds: Sequence[np.random.SeedSequence], precision: Precision
+    ) -> Iterator[pd.DataFrame]:
+        """A dataset for each place and seed; then the warnings of amounts that lie far out."""
+        fits = {name: fit for name, fit in self.value_fits().items() if fit is not None}
+        far, amounts = Counter[str](), Counter[str]()
+        for place, seed in zip(places, seeds, strict=True):
+            frame = self.released(self.draw(*place), np.random.default_rng(seed), precision)
+            for link in self.prepared.links:
+                if link.values is not None and not link.levels:
+                    column = frame[link.variable]
+                    held = column[~column.isin([*self.prepared.chain.codes.get(link.variable, ())])].dropna()
+                    far[link.variable] += fits[link.variable].count_far(held)
+                    amounts[link.variable] += len(held)
+            yield frame
+        for name, count in far.items():
+            fits[name].warn_of_far(count, amounts[name])
 
     def check_precision(self, precision: Precision) -> None:
         """Refuse a precision that is no number, or of a variable that is none of the chain or categorical."""
@@ -174,18 +203,18 @@ class ChainFit:
 
     def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
-        frame, encoded = self.confidential.copy(), dict(self.prepared.encoded)
+        frame, encoded = self.confidential.assign(), dict(self.prepared.encoded)
         for link in self.prepared.links:
             frame[link.variable] = self.drawn(link, frame, encoded, thetas, rng, precision)
             if link.variable in self.prepared.recipes:
-                encoded[link.variable] = self.prepared.recipes[link.variable].columns(frame[link.variable])
+                encoded[link.variable] = self.prepared.recipes[link.variable].table(frame[link.variable])
         return frame
 
     def drawn(
         self,
         link: Link,
         frame: pd.DataFrame,
-        encoded: Mapping[str, np.ndarray],
+        encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
         precision: Precision = None,
@@ -211,7 +240,7 @@ class ChainFit:
         self,
         link: Link,
         frame: pd.DataFrame,
-        encoded: Mapping[str, np.ndarray],
+        encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
         rows: np.ndarray,
@@ -241,7 +270,7 @@ class ChainFit:
         self,
         block: Block,
         frame: pd.DataFrame,
-        encoded: Mapping[str, np.ndarray],
+        encoded: Mapping[str, Distinct],
         thetas: Thetas,
         rng: np.random.Generator,
         rows: np.ndarray,
@@ -250,9 +279,13 @@ class ChainFit:
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.fits[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
 
-    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, np.ndarray], rows: np.ndarray) -> Any:
+    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
         """A block's arrays for some rows of a frame, without its target."""
-        return self.fits[block.name].prepared.at(self.prepared.columns_of(block, frame, encoded, rows))
+        prepared = self.fits[block.name].prepared
+        placed: Callable[[Tables], object] | None = getattr(prepared, "placed", None)
+        if placed is None or block.keep is None:
+            return prepared.at(self.prepared.columns_of(block, frame, encoded, rows))
+        return placed(self.prepared.tables_of(block, encoded, rows))
 
     def save(self, path: str | Path) -> None:
         """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
@@ -273,15 +306,8 @@ class ChainFit:
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of a block: their parameters are not independent; "
                 "sample longer or take a smaller L",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-
-    def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
-        for link in self.prepared.links:
-            if link.values is not None and not link.levels:
-                codes = self.prepared.chain.codes.get(link.variable, ())
-                amounts = [frame[[link.variable]][~frame[link.variable].isin([*codes])].dropna() for frame in frames]
-                self.fits[link.values.name].warn_of_explosion(amounts)
 
 
 def block_file(place: int) -> str:
@@ -298,10 +324,10 @@ def plain_values(column: pd.Series, link: Link) -> np.ndarray:
     """A column of the variable in the form of drawn values."""
     if not link.levels:
         return as_floats(column).copy()
-    values = empty_values(link, len(column))
-    there = column.notna().to_numpy()
-    values[there] = column[there].astype(object)
-    return values
+    codes, levels = pd.factorize(column)
+    names = empty_values(link, len(levels) + 1)  # the last one, where a missing value finds it, stays None
+    names[:-1] = levels.astype(object)
+    return np.asarray(names[codes])
 
 
 def outcome_value(outcome: object, link: Link) -> object:
@@ -318,7 +344,10 @@ def as_original(values: np.ndarray, original: pd.Series) -> pd.Series:
         as_column(values[there], original[there])  # refuses what the dtype has no room for: casting would wrap it round
         values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values
     try:
-        return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+        if holds_numbers(original) or len(values) == 0:
+            return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+        codes, levels = pd.factorize(values, use_na_sentinel=False)  # each level is cast once
+        return pd.Series(pd.Series(levels, dtype=object).astype(original.dtype).array.take(codes), original.index, name=original.name)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"drawn values of {original.name!r} do not fit dtype {original.dtype}; set support within its range or widen the dtype"

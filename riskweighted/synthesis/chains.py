@@ -1,9 +1,8 @@
 """The chains: the one file that drives nutpie."""
 
 import ctypes
-import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.synthesis.contract import Density
-from riskweighted.synthesis.laplace import Coordinates, Independent, round_coordinates
+from riskweighted.synthesis.laplace import Coordinates, Independent, begun_at_modes
 from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
@@ -21,7 +20,7 @@ with warnings.catch_warnings():
     import nutpie
     import nutpie.compiled_pyfunc
 
-__all__ = ["Progress", "begun_near", "graph_density", "graph_parameters", "run_chains", "run_density", "share_of"]
+__all__ = ["LOG_LIKELIHOOD", "Progress", "begun_near", "graph_density", "graph_parameters", "run_chains", "run_density", "share_of"]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _JITTER = 0.1  # about a place where chains begin, in unconstrained coordinates
@@ -30,6 +29,8 @@ _TARGET = 0.8  # acceptance
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 _SHORTER = 0.3  # of what a target lacks to 1, for a density whose chains diverged
 _TRIES = 3
+LOG_LIKELIHOOD = "log_pseudo_likelihood"  # of a compiled PyMC model, draw by draw
+_VECTOR = "vector"
 _POINTER = ctypes.POINTER(ctypes.c_double)
 
 
@@ -62,32 +63,32 @@ def run_chains(
 
 
 def run_density(
-    density: Density, shapes: Mapping[str, tuple[int, ...]], sampling: Sampling, random_seed: int | None, progress: Progress | None
-) -> tuple[xr.Dataset, int]:
+    density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None
+) -> tuple[np.ndarray, int]:
     """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other.
 
     Parameters
     ----------
     density : callable
         From a vector (d,) to the log density and its gradient (d,).
-    shapes : mapping of name to shape
-        What the vector holds, end to end.
+    size : int
+        d.
+
+    Returns
+    -------
+    vectors (chains, draws, d), and how many transitions diverged.
     """
-    parts = density.parts if isinstance(density, Independent) else ((sum(math.prod(shape) for shape in shapes.values()), density),)
+    parts = density.parts if isinstance(density, Independent) else ((size, density),)
     seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
-    left, found, diverging = dict(shapes), [], 0
-    for number, ((size, part), seed) in enumerate(zip(parts, seeds, strict=True)):
-        own: dict[str, tuple[int, ...]] = {}
-        while sum(math.prod(shape) for shape in own.values()) < size:
-            name = next(iter(left))
-            own[name] = left.pop(name)
+    found, diverging = [], 0
+    for number, ((width, part), seed) in enumerate(zip(parts, seeds, strict=True)):
         report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
-            coordinates = round_coordinates(part, size)
-        posterior, divergences = _run_part(_density_model(coordinates, own), coordinates.prior_share, sampling, seed, report)
-        found.append(posterior)
+            coordinates, places = begun_at_modes(part, width)
+        posterior, divergences = _run_part(_density_model(coordinates, places), coordinates.prior_share, sampling, seed, report)
+        found.append(posterior[_VECTOR].values)
         diverging += divergences
-    return xr.merge(found), diverging
+    return np.concatenate(found, axis=2), diverging
 
 
 def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> tuple[xr.Dataset, int]:
@@ -105,23 +106,23 @@ def share_of(progress: Progress, number: int, parts: int) -> Progress:
     return lambda done, total: progress(number * total + done, parts * total)
 
 
-def _density_model(coordinates: Coordinates, shapes: Mapping[str, tuple[int, ...]]) -> Any:
-    """A model for nutpie of one log density, in round coordinates."""
-    sizes = [math.prod(shape) for shape in shapes.values()]
-    ends = np.cumsum(sizes)
+def _density_model(coordinates: Coordinates, places: np.ndarray) -> Any:
+    """A model for nutpie of one log density, in round coordinates; chains begin about one of the places (S, d) there."""
+    size = len(coordinates.centre)
 
-    def named(w: np.ndarray) -> dict[str, np.ndarray]:
-        vector = coordinates.vector(w)
-        return {name: vector[end - size : end].reshape(shapes[name]) for name, size, end in zip(shapes, sizes, ends, strict=True)}
+    def begin(seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        place = places[rng.integers(len(places)) if len(places) > 1 else 0]
+        return np.asarray(place + rng.uniform(-1, 1, size))
 
     return nutpie.compiled_pyfunc.from_pyfunc(
-        len(coordinates.centre),
+        size,
         lambda: coordinates,
-        lambda *seeds: named,
-        [np.dtype(float)] * len(shapes),
-        list(shapes.values()),
-        list(shapes),
-        make_initial_point_fn=lambda seed: np.random.default_rng(seed).uniform(-1, 1, len(coordinates.centre)),
+        lambda *seeds: lambda w: {_VECTOR: coordinates.vector(w)},
+        [np.dtype(float)],
+        [(size,)],
+        [_VECTOR],
+        make_initial_point_fn=begin,
     )
 
 
@@ -144,13 +145,15 @@ def begun_near(compiled: Any, place: np.ndarray) -> Any:
 
 
 def graph_parameters(compiled: Any) -> Callable[[np.ndarray], dict[str, np.ndarray]]:
-    """From the unconstrained vector (d,) of a compiled PyMC model to what a fit holds of it: its variables by name."""
+    """From unconstrained vectors (S, d) of a compiled PyMC model to what a fit holds of them: its variables by name, each (S, ...)."""
     call, layout = compiled.compiled_expand_func.ctypes, list(zip(*compiled.shape_info, strict=True))
 
-    def parameters(vector: np.ndarray) -> dict[str, np.ndarray]:
-        held, found = np.ascontiguousarray(vector, dtype=float), np.zeros(compiled.n_expanded)
-        call(len(held), len(found), held.ctypes.data_as(_POINTER), found.ctypes.data_as(_POINTER), compiled.user_data.ctypes.data)
-        return {name: found[place].reshape(shape) for name, place, shape in layout if not name.endswith("__")}
+    def parameters(vectors: np.ndarray) -> dict[str, np.ndarray]:
+        found = np.zeros((len(vectors), compiled.n_expanded))
+        for vector, row in zip(np.ascontiguousarray(vectors, dtype=float), found, strict=True):
+            call(len(vector), len(row), vector.ctypes.data_as(_POINTER), row.ctypes.data_as(_POINTER), compiled.user_data.ctypes.data)
+        named = ((name, found[:, place].reshape(-1, *shape)) for name, place, shape in layout)
+        return {name: values for name, values in named if not name.endswith("__") and name != LOG_LIKELIHOOD}
 
     return parameters
 

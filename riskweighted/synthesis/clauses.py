@@ -11,7 +11,7 @@ import pandas as pd
 from riskweighted.synthesis.agreement import WeightedSum, check_agreement, check_records, compile_records, record_terms
 from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.censoring import refuse_dependence
-from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer, data_dependent
+from riskweighted.synthesis.contract import Blueprint, ContractError, Draw, Synthesizer, data_dependent, interval_masses
 from riskweighted.synthesis.drawing import as_column, draw_values
 
 __all__ = [
@@ -269,6 +269,8 @@ def _checked_mass(trial: Trial, prepared: Any, lower: np.ndarray, upper: np.ndar
     mass = np.asarray(synthesizer.mass(trial.thetas[0], prepared, lower, upper))
     fine = mass.shape == lower.shape and bool(((mass >= 0) & (mass <= 1 + 1e-9)).all())
     require(fine, trial, f"mass must give {len(lower)} numbers in [0, 1], got shape {mass.shape}")
+    once = interval_masses(synthesizer, prepared, lower, upper)(trial.thetas[0])
+    require(close(np.asarray(once), mass), trial, "masses(prepared, lower, upper) must give, for every theta, what mass gives")
     return mass
 
 

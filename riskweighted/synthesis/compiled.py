@@ -14,16 +14,18 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.frames import check_weights
-from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draws, check_censored, check_density, free_shapes
+from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draws, check_censored, check_density
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, refuse_dependence
-from riskweighted.synthesis.chains import Progress, begun_near, graph_density, run_chains, run_density
+from riskweighted.synthesis.chains import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.convergence import failure, no_diagnostics
+from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.direct_fit import DirectFit, draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
 from riskweighted.synthesis.judging import judge
 from riskweighted.synthesis.laplace import mode_of
+from riskweighted.synthesis.layout import as_posterior, layout_of
 from riskweighted.synthesis.posterior import Fit, refuse_survey
 from riskweighted.synthesis.sampling import Sampling
 
@@ -139,15 +141,15 @@ class CompiledModel:
         direct = self._directly(checked, random_seed, sampling, censoring is not None) if attempt is None else attempt.draws
         divergences = 0
         if direct is None:
-            posterior, divergences = self._chains(weights, censoring, sampling, random_seed, progress)
+            posterior, log_likelihood, divergences = self._chains(weights, censoring, sampling, random_seed, progress)
         else:
-            posterior = direct.posterior
+            posterior, log_likelihood = direct.posterior, direct.log_likelihood
             if progress is not None:
                 progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
         made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data, censoring)
         fitted = Fit(*made, self.survey)
         _check_contract(fitted, self)
-        fitted = replace(fitted, diagnostics=judge(fitted, self.blueprint.monitored, divergences, direct))
+        fitted = replace(fitted, diagnostics=judge(fitted, self.blueprint.monitored, log_likelihood, divergences, direct))
         if not fitted.converged:
             warnings.warn(
                 f"{type(self.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
@@ -164,18 +166,31 @@ class CompiledModel:
         sampling: Sampling,
         random_seed: int | None,
         progress: Progress | None,
-    ) -> tuple[xr.Dataset, int]:
-        """Draws for these weights and this clip, and how many transitions diverged."""
+    ) -> tuple[xr.Dataset, np.ndarray, int]:
+        """Draws for these weights and this clip, their log pseudo-likelihoods (chains, draws), and how many transitions diverged."""
         assert self.blueprint is not None
-        if self.blueprint.density is not None:
-            return run_density(self.blueprint.density(alpha), free_shapes(self.blueprint.model), sampling, random_seed, progress)
+        if self.blueprint.density is not None and censoring is None:
+            return self._density_chains(alpha, sampling, random_seed, progress)
         values = self.blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if self.blueprint.geometry is not None:
             values |= self.blueprint.geometry(alpha)
         compiled = self.compiled.with_data(**values)
         if censoring is not None:
             compiled = self._begun(compiled, values)
-        return run_chains(compiled, sampling, random_seed, progress)
+        posterior, divergences = run_chains(compiled, sampling, random_seed, progress)
+        return posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences
+
+    def _density_chains(
+        self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None
+    ) -> tuple[xr.Dataset, np.ndarray, int]:
+        """The same of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
+        assert self.blueprint is not None
+        assert self.blueprint.density is not None
+        density, prior, layout = self.blueprint.density(alpha), self.blueprint.density(np.zeros(len(alpha))), layout_of(self.blueprint)
+        vectors, divergences = run_density(density, layout.size, sampling, random_seed, progress)
+        drawn = vectors.reshape(-1, layout.size)
+        log_likelihood = heights_of(density, drawn) - heights_of(prior, drawn)
+        return as_posterior(layout, vectors), log_likelihood.reshape(vectors.shape[:2]), divergences
 
     def _begun(self, compiled: Any, values: Mapping[str, Any]) -> Any:
         """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior

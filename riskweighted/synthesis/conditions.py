@@ -22,6 +22,7 @@ from riskweighted.synthesis.condition_text import (
     Within,
     read,
 )
+from riskweighted.synthesis.distinct import by_distinct
 
 __all__ = ["ALLOWED", "Cells", "Condition", "cells_of", "shown"]
 
@@ -97,6 +98,10 @@ class Condition:
         InputError
             If the frame lacks a column, or one cannot be compared so: numbers with text, or texts by order.
         """
+        return by_distinct(frame, self.names, self._holds)
+
+    def _holds(self, frame: pd.DataFrame) -> np.ndarray:
+        """The same, record by record."""
         columns = {name: self._cells(frame, name) for name in self.names}
         return self._meets(self.tree, columns, len(frame))
 

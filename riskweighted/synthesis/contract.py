@@ -21,11 +21,13 @@ __all__ = [
     "Blueprint",
     "Chain",
     "ContractError",
+    "Layout",
     "Prepared",
     "Synthesizer",
     "baseline_names",
     "chain_names",
     "data_dependent",
+    "interval_masses",
     "is_chain",
     "keeps_true_values",
     "load_synthesizer",
@@ -38,6 +40,23 @@ _BASELINES = "riskweighted.baselines"
 
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
 Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class Layout(Protocol):
+    """What the vector (d,) of a density stands for: the variables of its model in a form without bounds."""
+
+    @property
+    def size(self) -> int:
+        """d."""
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """From vectors (S, d) to what a fit holds of them: free variables and what follows from them, by name, each (S, ...)."""
+
+    def vector(self, theta: Draw) -> np.ndarray:
+        """The vector (d,) of one draw of the free variables."""
+
+    def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
+        """log |d free variables / d vector| at vectors (S, d), (S,): what the log density has over the log posterior of the variables."""
 
 
 class Blueprint(NamedTuple):
@@ -62,8 +81,10 @@ class Blueprint(NamedTuple):
         (`riskweighted.synthesis.coordinates`).
     density : callable, optional
         The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
-        free variables of the model laid end to end, that gives the log density (up to a constant) and its gradient (d,). No free
-        variable may be bounded. At every fit the framework holds it to the model.
+        free variables of the model laid end to end or in another `layout`, that gives the log density (up to a constant) and its
+        gradient (d,). It may offer ``starts()``, places (S, d) about which chains begin, in place of the one mode that is
+        found from 0: a posterior that may have several modes begins at each; and ``rough()``, a density of a share of the
+        records, searched before the whole one. At every fit the framework holds it to the model.
     records : TensorVariable (n,), optional
         log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
         (`riskweighted.synthesis.censoring`); without it there is none.
@@ -71,7 +92,9 @@ class Blueprint(NamedTuple):
         The same posterior as such a function of one vector, for a model whose posterior is close to normal: it is drawn from by importance
         (`riskweighted.synthesis.direct`) before anything is compiled, and chains of the model are run where that fails. Alpha (n,) may be
         all zero. The function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and ``curvature(vector)``, minus the
-        second derivatives (d, d). The model must monitor free variables alone.
+        second derivatives (d, d). The model must monitor what its layout gives.
+    layout : Layout, optional
+        What that vector stands for; without it no free variable may be bounded.
     """
 
     model: "pm.Model"
@@ -83,6 +106,7 @@ class Blueprint(NamedTuple):
     density: Callable[[np.ndarray], Density] | None = None
     records: "TensorVariable[Any, Any] | None" = None
     direct: Callable[[np.ndarray], Density] | None = None
+    layout: Layout | None = None
 
     @property
     def of_vector(self) -> Callable[[np.ndarray], Density] | None:
@@ -109,7 +133,8 @@ class Synthesizer(Protocol):
     """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
 
     These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
-    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves); ``categories(prepared)``,
+    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves), with ``masses(prepared, lower,
+    upper)``, the same as a function of theta, for a model that finds what the intervals decide only once; ``categories(prepared)``,
     for a categorical target: its levels as a tuple, whose codes 0, ..., K - 1 ``draw`` then gives and ``mass`` then takes;
     ``draws_points = True`` for a model that draws single values such as zero with positive probability; and ``keeps_true_values =
     True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,
@@ -211,6 +236,15 @@ def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
     if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
         raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")
     return stated
+
+
+def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], Any]:
+    """From parameters to the synthesizer's ``mass`` of the same intervals (n,); by its ``masses`` where it has them."""
+    own: Any = synthesizer
+    if callable(getattr(synthesizer, "masses", None)):
+        masses: Callable[[Draw], Any] = own.masses(prepared, lower, upper)
+        return masses
+    return lambda theta: own.mass(theta, prepared, lower, upper)
 
 
 def probability_mass(synthesizer: Synthesizer) -> bool:

@@ -1,15 +1,14 @@
 """A fit without chains: the draws of `riskweighted.synthesis.direct` as those of a posterior."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.agreement import free_shapes
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.direct import draw_directly, heights_of
+from riskweighted.synthesis.layout import as_posterior, layout_of
 from riskweighted.synthesis.loo import K_LIMIT
 from riskweighted.synthesis.sampling import AUTO, DIRECT, NUTS, Sampling
 
@@ -62,13 +61,12 @@ def draw_or_refuse(
     if not possible or sampling.engine == NUTS:
         return None
     assert blueprint.direct is not None
-    shapes = free_shapes(blueprint.model)
-    size, count = sum(int(np.prod(shape)) for shape in shapes.values()), sampling.chains * sampling.draws
-    direct = draw_directly(blueprint.direct(alpha), size, count, np.random.default_rng(random_seed))
+    layout, shape = layout_of(blueprint), (sampling.chains, sampling.draws)
+    direct = draw_directly(blueprint.direct(alpha), layout.size, sampling.chains * sampling.draws, np.random.default_rng(random_seed))
     if direct.accepted:
         prior = heights_of(blueprint.direct(np.zeros(len(alpha))), direct.vectors)
-        log_likelihood = (direct.heights - prior).reshape(sampling.chains, sampling.draws)
-        return DirectFit(_posterior(direct.vectors, shapes, sampling), log_likelihood, direct.which, direct.pareto_k)
+        posterior = as_posterior(layout, direct.vectors.reshape(*shape, layout.size))
+        return DirectFit(posterior, (direct.heights - prior).reshape(shape), direct.which, direct.pareto_k)
     if sampling.engine == DIRECT:
         raise InputError(
             f"engine = {DIRECT!r} failed for {name}: Pareto k-hat {direct.pareto_k:.2f} (at most {K_LIMIT}) and {direct.effective:.0f} "
@@ -82,15 +80,3 @@ def not_possible(synthesizer: Synthesizer, blueprint: Blueprint | None) -> Input
     lacking = blueprint is None or blueprint.direct is None
     why = f"{type(synthesizer).__name__} has no density to draw from directly" if lacking else "a guarantee censors the model"
     return InputError(f"engine = {DIRECT!r} is not possible: {why}; valid are {AUTO!r} and {NUTS!r}")
-
-
-def _posterior(vectors: np.ndarray, shapes: Mapping[str, tuple[int, ...]], sampling: Sampling) -> xr.Dataset:
-    """Vectors (chains x draws, d) as the variables that they hold, named as nutpie names them."""
-    sizes = {"chain": sampling.chains, "draw": sampling.draws}
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-    variables = {}
-    for (name, shape), part in zip(shapes.items(), np.split(vectors, ends[:-1], axis=1), strict=True):
-        own = {f"{name}_dim_{axis}": size for axis, size in enumerate(shape)}
-        variables[name] = (tuple(sizes | own), part.reshape(*sizes.values(), *shape))
-    found = xr.Dataset(variables)
-    return found.assign_coords({str(name): np.arange(size) for name, size in found.sizes.items()})

@@ -18,6 +18,7 @@ from riskweighted.synthesis.agreement import (
     compile_weighted_sum,
 )
 from riskweighted.synthesis.censoring import clipped_sum, obstacles, refusal
+from riskweighted.synthesis.chains import LOG_LIKELIHOOD
 from riskweighted.synthesis.compiled import Censored, CompiledModel, Sampler
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
@@ -57,7 +58,8 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
             clipped, total = _censored(model, blueprint)
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", total)
-        sampler = Sampler(blueprint.model, _compile) if blueprint.density is None else None
+            pm.Deterministic(LOG_LIKELIHOOD, total)
+        sampler = Sampler(blueprint.model, _compile) if blueprint.density is None or censored else None
     made = (
         model.synthesizer,
         model.confidential,

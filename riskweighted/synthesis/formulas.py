@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["ALLOWED", "Parts", "response_name", "split_formula"]
+__all__ = ["ALLOWED", "Parts", "response_name", "split_formula", "uses_all_records"]
 
 _SPLINES = {
     "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation"),
@@ -45,6 +45,11 @@ class _NotAllowedError(Exception):
 def response_name(formula: str) -> str:
     """The column on the left of the formula: the sensitive variable."""
     return split_formula(formula).response
+
+
+def uses_all_records(formula: str) -> bool:
+    """Whether the columns of a formula depend on how many records have a value, as the knots of a spline do."""
+    return re.search(rf"\b({'|'.join(_SPLINES)})\s*\(", split_formula(formula).right) is not None
 
 
 def split_formula(formula: str) -> Parts:

@@ -10,22 +10,13 @@ from riskweighted.synthesis.posterior import Fit
 __all__ = ["judge"]
 
 
-def judge(fitted: Fit, monitored: tuple[str, ...], divergences: int, direct: DirectFit | None) -> pd.DataFrame:
-    """The diagnostics of a fit: of its log pseudo-likelihood and every scalar of its monitored parameters.
+def judge(fitted: Fit, monitored: tuple[str, ...], log_likelihood: np.ndarray, divergences: int, direct: DirectFit | None) -> pd.DataFrame:
+    """The diagnostics of a fit: of its log pseudo-likelihood (chains, draws) and every scalar of its monitored parameters.
 
     `direct`: the draws as the direct engine left them, where it made them.
     """
-    likelihood = _log_likelihoods(fitted) if direct is None else direct.log_likelihood
-    quantities = {"log_pseudo_likelihood": likelihood} | _scalars(fitted, monitored)
+    quantities = {"log_pseudo_likelihood": log_likelihood} | _scalars(fitted, monitored)
     return diagnose(quantities, divergences) if direct is None else diagnose_direct(quantities, direct.which, direct.pareto_k)
-
-
-def _log_likelihoods(fitted: Fit) -> np.ndarray:
-    """The log pseudo-likelihood of every draw, (chains, draws)."""
-    found = np.empty((fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]))
-    for place in np.ndindex(found.shape):
-        found[place] = fitted.contributions(fitted.draw(*place)).sum()
-    return found
 
 
 def _scalars(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ at all where they say all. The sampler moves in s stretched by tau^c, c being th
 non-centred parametrisation, Papaspiliopoulos, Roberts & Skold 2007), and c follows alpha.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +14,23 @@ from scipy import linalg, optimize
 
 from riskweighted.synthesis.contract import Density
 
-__all__ = ["Coordinates", "Independent", "Scaled", "curvature_at", "laplace_draws", "mode_of", "root_of_inverse", "round_coordinates"]
+__all__ = [
+    "Coordinates",
+    "Independent",
+    "Scaled",
+    "begun_at_modes",
+    "curvature_at",
+    "laplace_draws",
+    "mode_of",
+    "root_of_inverse",
+    "round_coordinates",
+]
 
 _DIFFERENCE = 1e-4  # step of the differences of gradients
 _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its prior's
 _TURNS = 6
 _NEAR = 0.05  # standard deviations from the mode
+_STILL = 1e-3  # likewise, where a search ends
 _WALL = 1e300  # where a density is no number
 
 
@@ -51,12 +63,16 @@ class Scaled:
         Places of the parameters with prior N(0, (tau unit)^2).
     unit : array
         Theirs.
+    starts, rough : callable or None
+        See `Blueprint.density`.
     """
 
     density: Density
     log_scale: int
     scaled: slice
     unit: np.ndarray
+    starts: Callable[[], np.ndarray] | None = None
+    rough: Callable[[], Density] | None = None
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density and its gradient (d,)."""
@@ -92,6 +108,17 @@ class _Stretched:
         v[scaled] = vector[scaled] / np.exp(self._log_stretch(vector))
         return v
 
+    def curvature_from(self, whole: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """Minus the second derivatives in v at a mode, (d, d), from those in the parameters over their scale.
+
+        At the mode s / tau = v exp((c - 1)(log tau - its value there)) / tau, whose derivative in log tau is (c - 1) s / tau.
+        """
+        over = np.eye(len(vector))
+        scaled, tau = self.of.scaled, np.exp(vector[self.of.log_scale])
+        over[scaled, scaled] /= tau
+        over[scaled, self.of.log_scale] = (self.share - 1) * vector[scaled] / tau
+        return np.asarray(over.T @ whole @ over)
+
     def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of v and its gradient (d,)."""
         scaled, vector, log_stretch = self.of.scaled, self.vector(v), self._log_stretch(v)
@@ -120,6 +147,11 @@ class Coordinates:
         v = self.centre + self.turn @ w
         return self.density.vector(v) if isinstance(self.density, _Stretched) else v
 
+    def place(self, vector: np.ndarray) -> np.ndarray:
+        """w (d,) of the parameters."""
+        v = self.density.stretched(vector) if isinstance(self.density, _Stretched) else vector
+        return np.asarray(np.linalg.solve(self.turn, v - self.centre))
+
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of w, up to a constant, and its gradient (d,)."""
         height, slope = self.density(self.centre + self.turn @ w)
@@ -142,15 +174,35 @@ def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.
     if isinstance(density, Independent):
         starts = np.split(place, np.cumsum([width for width, _ in density.parts])[:-1])
         return np.concatenate([mode_of(part, width, own) for (width, part), own in zip(density.parts, starts, strict=True)])
-    if isinstance(density, Scaled):
-        whole = _Stretched(density, 0.0, np.ones(len(density.unit)))
-        return whole.vector(mode_of(whole, size, whole.stretched(place)))
+    return _found(density, place)[0]
+
+
+def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mode (d,), and minus the second derivatives (d, d) there; of a `Scaled` density those in the parameters over their scale.
+
+    A density of a share of the records, where one is offered, is searched first: the whole one then has the last steps left.
+    """
+    make_rough, turn = getattr(density, "rough", None), None
+    if make_rough is not None:
+        place, curvature = _found(make_rough(), place)
+        turn = root_of_inverse(curvature)
+    if not isinstance(density, Scaled):
+        return _climbed(density, place, turn)
+    whole = _Stretched(density, 0.0, np.ones(len(density.unit)))
+    v, curvature = _climbed(whole, whole.stretched(place), turn)
+    return whole.vector(v), curvature
+
+
+def _climbed(density: Density, place: np.ndarray, turn: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The mode and minus the second derivatives there, from a place, in coordinates that are round about there if any are known."""
     for _ in range(_TURNS):
-        turn = root_of_inverse(curvature_at(density, place))
-        if np.abs(turn.T @ density(place)[1]).max() < _NEAR:
-            break
-        place = place + turn @ _descended(density, place, turn)
-    return place
+        if turn is None:
+            curvature = curvature_at(density, place)
+            turn = root_of_inverse(curvature)
+            if np.abs(turn.T @ density(place)[1]).max() < _NEAR:
+                return place, curvature
+        place, turn = place + turn @ _descended(density, place, turn), None
+    return place, curvature_at(density, place)
 
 
 def laplace_draws(density: Density, size: int, count: int, rng: np.random.Generator, start: np.ndarray | None = None) -> np.ndarray:
@@ -180,16 +232,25 @@ def round_coordinates(density: Density, size: int, start: np.ndarray | None = No
     density, size, start
         See `mode_of`; not `Independent` parts, of which each has its own.
     """
-    mode = mode_of(density, size, start)
-    curvature = curvature_at(density, mode)
+    mode, curvature = _found(density, np.zeros(size) if start is None else start)
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, root_of_inverse(curvature))
     given = np.delete(np.arange(size), density.log_scale)  # tau
     variance = np.zeros(size)
     variance[given] = (root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
-    share = np.minimum(variance[density.scaled] / (np.exp(mode[density.log_scale]) * density.unit) ** 2, 1.0)
+    share = np.minimum(variance[density.scaled] / density.unit**2, 1.0)
     stretched = _Stretched(density, float(mode[density.log_scale]), share)
-    return Coordinates(stretched, mode, root_of_inverse(curvature_at(stretched, mode)))
+    return Coordinates(stretched, mode, root_of_inverse(stretched.curvature_from(curvature, mode)))
+
+
+def begun_at_modes(density: Density, size: int) -> tuple[Coordinates, np.ndarray]:
+    """`round_coordinates` at the mode near the highest of the density's ``starts``, and where all of these are there, (S, d)."""
+    find = getattr(density, "starts", None)
+    if find is None:
+        return round_coordinates(density, size), np.zeros((1, size))
+    starts = find()
+    coordinates = round_coordinates(density, size, max(starts, key=lambda start: density(start)[0]))
+    return coordinates, np.array([coordinates.place(start) for start in starts])
 
 
 def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -199,7 +260,7 @@ def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndar
         height, slope = density(place + turn @ w)
         return (-height, -(turn.T @ slope)) if np.isfinite(height) else (_WALL, np.zeros(len(w)))
 
-    options = {"maxiter": 150, "maxcor": 30, "ftol": 1e-12}
+    options = {"maxiter": 150, "maxcor": 30, "ftol": 1e-12, "gtol": _STILL}
     return np.asarray(optimize.minimize(downhill, np.zeros(len(place)), jac=True, method="L-BFGS-B", options=options).x)
 
 

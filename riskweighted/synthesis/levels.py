@@ -16,7 +16,7 @@ def level_members(design: Design) -> dict[str, np.ndarray]:
     are 0; a column of numbers 0 and 1 is a factor of its own.
     """
     spec = design.spec
-    recorded = design.centred + design.centre
+    recorded = design.distinct.rows + design.centre
     kept = [place for place, name in enumerate(spec.column_names) if str(name) != "Intercept"]
     column = {place: recorded[:, at] for at, place in enumerate(kept)}
     members: dict[str, np.ndarray] = {}
@@ -28,7 +28,7 @@ def level_members(design: Design) -> dict[str, np.ndarray]:
         members |= ones
         if len(term.factors) == 1:
             members[_reference(str(term), spec)] = ~np.any(list(ones.values()), axis=0)
-    return members
+    return {name: design.distinct.spread(rows) for name, rows in members.items()}
 
 
 def sparse_levels(members: dict[str, np.ndarray], alpha: np.ndarray) -> tuple[str, ...]:

@@ -15,14 +15,15 @@ import pytensor.tensor as pt
 import xarray as xr
 
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.agreement import PLAIN, free_shapes
+from riskweighted.synthesis.agreement import PLAIN, unconstrained
 from riskweighted.synthesis.chains import graph_density, graph_parameters
 from riskweighted.synthesis.contract import Blueprint, Density, Draw
 from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.fitting import CompiledModel
 from riskweighted.synthesis.laplace import laplace_draws, mode_of
-from riskweighted.synthesis.posterior import Fit, split_vector
+from riskweighted.synthesis.layout import layout_of
+from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["Modes", "modes_of"]
 
@@ -40,7 +41,7 @@ class Modes:
     density : callable
         From alpha (n,) to the log density of the vector, with its gradient.
     parameters : callable
-        From the vector to what a fit holds: variables by name.
+        From vectors (S, d) to what a fit holds: variables by name.
     start : array (d,)
         A draw of the fit.
     """
@@ -67,14 +68,13 @@ class Modes:
 
     def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int) -> Fit:
         """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
-        theta = self.parameters(mode)
-        return self._fit(alpha, {name: np.broadcast_to(value, (count, *value.shape)) for name, value in theta.items()})
+        theta = self.parameters(mode[None])
+        return self._fit(alpha, {name: np.broadcast_to(value, (count, *value.shape[1:])) for name, value in theta.items()})
 
     def laplace(self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator) -> Fit:
         """A fit of `count` draws from the normal approximation at the mode."""
         vectors = laplace_draws(self.density(self._weights(alpha)), len(mode), count, rng, mode)
-        thetas = [self.parameters(vector) for vector in vectors]
-        return self._fit(alpha, {name: np.array([theta[name] for theta in thetas]) for name in thetas[0]})
+        return self._fit(alpha, self.parameters(vectors))
 
     def _weights(self, alpha: np.ndarray) -> np.ndarray:
         """What enters the likelihood, (n,): alpha, times the survey weights where the fit has any."""
@@ -102,10 +102,9 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
     if blueprint is None:
         raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
     if blueprint.of_vector is not None:
-        shapes = free_shapes(blueprint.model)
-        density = blueprint.of_vector
-        parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = partial(split_vector, shapes=shapes)
-        vectors = [np.concatenate([np.ravel(theta[name]) for name in shapes]) for theta in _spread(fit)]
+        layout, density = layout_of(blueprint), blueprint.of_vector
+        parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = layout.parameters
+        vectors = [layout.vector(theta) for theta in _spread(fit)]
     else:
         # The coordinates are held: a vector then says the same under every alpha.
         held = {} if blueprint.geometry is None else blueprint.geometry(np.ones(len(model.confidential)))
@@ -130,10 +129,8 @@ def _weighted(compiled: Any, weigh: Callable[[np.ndarray], dict[str, np.ndarray]
 
 def _unconstrained(blueprint: Blueprint, held: Draw, thetas: list[dict[str, np.ndarray]]) -> list[np.ndarray]:
     """Draws of a PyMC model as its unconstrained vectors, in the coordinates of `held`."""
-    model, outputs = blueprint.model, []
-    for variable in model.free_RVs:
-        transform = model.rvs_to_transforms[variable]
-        outputs.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
+    model = blueprint.model
+    outputs = [unconstrained(model, variable) for variable in model.free_RVs]
     givens = {variable: pt.constant(held[variable.name]) for variable in model.data_vars if variable.name in held}
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(

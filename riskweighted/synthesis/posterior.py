@@ -2,7 +2,7 @@
 
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.frames import check_weights
+from riskweighted.common.frames import as_floats, check_weights
 from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.censoring import Censoring, censor
@@ -25,10 +25,11 @@ from riskweighted.synthesis.convergence import no_diagnostics
 from riskweighted.synthesis.drawing import as_column, draw_values, random_draws
 from riskweighted.synthesis.guarantee import Guarantee, Statement
 from riskweighted.synthesis.laplace import mode_of
+from riskweighted.synthesis.layout import layout_of
 from riskweighted.synthesis.precision import find_precision, round_within
 from riskweighted.synthesis.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey", "split_vector"]
+__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey"]
 
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
@@ -187,6 +188,17 @@ class Fit:
         ExplosionWarning
             If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
         """
+        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+
+    def synthetic(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: float | None = None,
+        parameters: str = "draws",
+    ) -> Iterator[pd.DataFrame]:
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
         if precision is not None and self.categories is not None:
@@ -197,12 +209,23 @@ class Fit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
         self._warn_of_few_draws(L)
-        frames = []
-        for place, seed in zip(places, streams.spawn(L), strict=True):
+        return self._drawn(places, streams.spawn(L), plugged, precision)
+
+    def _drawn(
+        self,
+        places: Sequence[tuple[int, int]],
+        seeds: Sequence[np.random.SeedSequence],
+        plugged: Draw | None,
+        precision: float | None,
+    ) -> Iterator[pd.DataFrame]:
+        """A dataset for each place and seed; then the warning of values that lie far out."""
+        far = 0
+        for place, seed in zip(places, seeds, strict=True):
             theta = self.draw(*place) if plugged is None else plugged
-            frames.append(self.released(theta, np.random.default_rng(seed), precision))
-        self.warn_of_explosion(frames)
-        return frames
+            frame = self.released(theta, np.random.default_rng(seed), precision)
+            far += self.count_far(frame[self.synthesizer.target])
+            yield frame
+        self.warn_of_far(far, len(places) * len(self.confidential))
 
     def _check_guarantee(self, count: int, precision: float | None, parameters: str) -> None:
         """Refuse datasets that the guarantee does not cover."""
@@ -229,22 +252,28 @@ class Fit:
         if self.keeps_true_values or self.categories is not None:
             return values
         rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
-        return np.where(np.isin(values, getattr(self.synthesizer, "codes", ())), values, rounded)
+        codes = getattr(self.synthesizer, "codes", ())
+        return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
 
-    def warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
-        """Warn of drawn values beyond ten times the largest confidential one, as `synthesize` does."""
+    def count_far(self, values: pd.Series) -> int:
+        """How many drawn values lie beyond ten times the largest absolute confidential one; none of levels."""
         if self.categories is not None:
-            return
-        target = self.synthesizer.target
-        limit = _FAR * np.abs(self.confidential[target].to_numpy(dtype=float)).max()
-        far = sum(int((np.abs(frame[target].to_numpy(dtype=float)) > limit).sum()) for frame in frames)
+            return 0
+        return int((np.abs(as_floats(values)) > self._limit).sum())
+
+    @cached_property
+    def _limit(self) -> float:
+        return float(_FAR * np.abs(self.confidential[self.synthesizer.target].to_numpy(dtype=float)).max())
+
+    def warn_of_far(self, far: int, drawn: int) -> None:
+        """Warn of that many values of those drawn, as `synthesize` does."""
         if far:
             warnings.warn(
-                f"{far} of {sum(map(len, frames)):,} drawn values of {target!r} lie beyond {_FAR} times the largest confidential one: "
+                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond {_FAR} times the largest confidential one: "
                 "the model knows too little there (rare levels, small weights, a scale with heavy tails); "
                 "set support = [low, high] where the synthesizer takes public bounds, or merge levels",
                 ExplosionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _warn_of_few_draws(self, count: int) -> None:
@@ -254,7 +283,7 @@ class Fit:
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
                 "independent; sample longer or take a smaller L",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def save(self, path: str | Path) -> None:
@@ -287,15 +316,9 @@ def plug_in(fit: Fit) -> dict[str, np.ndarray]:
         raise InputError(
             f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
         )
-    shapes = {str(variable.name): fit.posterior[str(variable.name)].shape[2:] for variable in blueprint.model.free_RVs}
-    size = sum(int(np.prod(shape)) for shape in shapes.values())
-    return split_vector(mode_of(blueprint.of_vector(fit.weights.to_numpy()), size), shapes)
-
-
-def split_vector(vector: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The variables that a vector (d,) holds, laid end to end."""
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), np.split(vector, ends[:-1]), strict=True)}
+    layout = layout_of(blueprint)
+    mode = mode_of(blueprint.of_vector(fit.weights.to_numpy()), layout.size)
+    return {name: values[0] for name, values in layout.parameters(mode[None]).items()}
 
 
 @dataclass(frozen=True, eq=False)

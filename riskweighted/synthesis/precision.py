@@ -65,6 +65,9 @@ def round_within(values: np.ndarray, precision: float | None, support: tuple[flo
     if support is None:
         return rounded
     low, high = support
+    outside = (rounded < low) | (rounded > high)
+    if not outside.any():
+        return rounded
     size = np.floor(np.log10(np.maximum(np.abs(rounded), np.finfo(float).tiny)))
     step = precision or 10.0 ** (size - SIGNIFICANT_DIGITS + 1)
     back = round_to(rounded + step * (rounded < low) - step * (rounded > high), precision)

@@ -14,6 +14,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
+from riskweighted.synthesis.distinct import Distinct, distinct_records
 
 __all__ = ["Recipe", "independent", "make_recipes"]
 
@@ -73,6 +74,14 @@ class Recipe:
             If a value is a level, or missing, that the confidential data lack.
         """
         return self._of_levels(values) if self.levels is not None else self._of_numbers(values)
+
+    def table(self, values: pd.Series) -> Distinct:
+        """`columns` of m values, each different value's once."""
+        first, which = distinct_records([values], len(values))
+        try:
+            return Distinct(self.columns(values.iloc[first]), which)
+        except InputError:  # whose message counts records
+            return Distinct(self.columns(values)[first], which)
 
     def with_levels(self, levels: Sequence[object], taken: Iterable[str] = ()) -> "Recipe":
         """The same with further levels, which no confidential record has; of numbers unchanged. `taken`: names of other columns."""

@@ -8,6 +8,7 @@ import pandas as pd
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.conditions import Condition, cells_of, shown
+from riskweighted.synthesis.distinct import by_distinct
 
 __all__ = ["Forbidden", "Order", "Rule", "Structure"]
 
@@ -96,6 +97,10 @@ class Structure:
 
     def broken(self, frame: pd.DataFrame) -> np.ndarray:
         """Which records should have the value and do not, bool (n,)."""
+        return by_distinct(frame, self.names, self._broken)
+
+    def _broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """The same, record by record."""
         column = frame[self.variable]
         value, cells = self.value(column), cells_of(column)
         obeyed = np.asarray(cells.values.astype(object) == value, dtype=bool) & ~cells.missing

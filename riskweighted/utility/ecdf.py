@@ -8,6 +8,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.groups import group_codes
+from riskweighted.utility.bootstrap import in_order
+from riskweighted.utility.kernels.merging import compare_shares
 
 __all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance", "mean_total_variation"]
 
@@ -36,14 +38,12 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     for what, values in zip(("confidential", "synthetic"), both, strict=True):
         if values.ndim != 1 or len(values) == 0 or np.isnan(values).any():
             raise InputError(f"{what} values must be one non-empty array without missing values; leave those out, and special codes too")
-    merged = np.concatenate(both)
-    shares = [np.searchsorted(np.sort(values), merged, side="right") / len(values) for values in both]
-    difference = np.abs(shares[0] - shares[1])
-    return EcdfDistance(float(difference.max()), float((difference**2).mean()))
+    return EcdfDistance(*compare_shares(*map(in_order, both)))
 
 
 def mean_ecdf_distance(confidential: np.ndarray, synthetic: Sequence[np.ndarray]) -> EcdfDistance:
     """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6)."""
+    confidential = in_order(np.asarray(confidential, dtype=float))
     distances = np.array([ecdf_distance(confidential, values) for values in synthetic])
     return EcdfDistance(*map(float, distances.mean(axis=0)))
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from formulaic import model_matrix
 from scipy import stats
 
@@ -13,6 +12,7 @@ from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.synthesis.design import build_design, response_values
+from riskweighted.synthesis.distinct import Distinct, distinct_records
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 
@@ -26,15 +26,34 @@ class Regression:
     spec: object
     coefficient: str
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it needs of a dataset."""
+        return (self.response, *sorted(str(name) for name in self.spec.required_variables))  # type: ignore[attr-defined]
+
     def fit(self, frame: pd.DataFrame) -> tuple[float, float, float]:
         """Estimate, variance and residual degrees of freedom of the coefficient in one dataset."""
-        require_columns(frame, sorted(str(name) for name in self.spec.required_variables), "synthetic data")  # type: ignore[attr-defined]
-        columns = np.asarray(model_matrix(self.spec, frame, na_action="ignore"), dtype=float)
-        if not np.isfinite(columns).all():
+        require_columns(frame, self.columns[1:], "synthetic data")
+        predictors = frame[list(self.columns[1:])]
+        first, which = distinct_records((column for _, column in predictors.items()), len(frame))
+        rows = np.asarray(model_matrix(self.spec, predictors.iloc[first].reset_index(drop=True), na_action="ignore"), dtype=float)
+        if not np.isfinite(rows).all():
             raise InputError(f"the regression {self.formula!r} meets missing or infinite predictors in the synthetic data")
-        result = sm.OLS(frame[self.response].to_numpy(dtype=float), columns).fit()
+        response = frame[self.response].to_numpy(dtype=float)
+        values, variances, df = _least_squares(Distinct(rows, which), response)
         place = list(self.spec.column_names).index(self.coefficient)  # type: ignore[attr-defined]
-        return float(result.params[place]), float(result.bse[place] ** 2), float(result.df_resid)
+        return float(values[place]), float(variances[place]), df
+
+
+def _least_squares(columns: Distinct, response: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Coefficients (p,), their variances (p,) and degrees of freedom: records alike in all columns enter by their number and mean."""
+    root = np.sqrt(columns.counts)
+    weighted = root[:, None] * columns.rows
+    inverse = np.linalg.pinv(weighted)
+    values = inverse @ (columns.sums(response) / root)
+    residuals = response - columns.spread(columns.rows @ values)
+    df = float(len(response) - np.linalg.matrix_rank(weighted))
+    return values, (inverse**2).sum(axis=1) * (residuals @ residuals) / df, df
 
 
 def checked_regression(

@@ -19,6 +19,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.synthesis.conditions import Condition
 from riskweighted.synthesis.design import Design, build_design
+from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import split_formula
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 from riskweighted.utility.survey import SurveyDesign
@@ -78,6 +79,12 @@ class Analysis:
     @property
     def logistic(self) -> bool:
         return self.event is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it needs of a dataset."""
+        conditions = () if self.where is None else self.where.names
+        return (self.response, *split_formula(self.design.formula).names, *conditions)
 
     def target(self, frame: pd.DataFrame) -> np.ndarray:
         """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
@@ -212,10 +219,10 @@ def _complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 def _rare(design: Design) -> np.ndarray:
     """Columns (p,) of two values, one of which fewer than 10 records have."""
-    rare = np.zeros(design.centred.shape[1], dtype=bool)
-    for place, column in enumerate(design.centred.T):
-        counts = np.unique(column, return_counts=True)[1]
-        rare[place] = len(counts) == 2 and counts.min() < _FEWEST
+    rare, counts = np.zeros(len(design.centre), dtype=bool), design.distinct.counts
+    for place, column in enumerate(design.distinct.rows.T):
+        values, which = np.unique(column, return_inverse=True)
+        rare[place] = len(values) == 2 and np.bincount(which, weights=counts).min() < _FEWEST
     return rare
 
 
@@ -230,28 +237,27 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
         Of the same n records.
     """
     names = split_formula(analysis.design.formula).names
-    conditions = () if analysis.where is None else analysis.where.names
-    require_columns(frame, [analysis.response, *names, *conditions], "synthetic data (regressions)")
+    require_columns(frame, analysis.columns, "synthetic data (regressions)")
     target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
     complete = _complete(frame, names) & np.isfinite(target)
     weights = np.ones(len(frame)) if design is None else design.weights
-    size, records = analysis.design.centred.shape[1] + 1, int(complete.sum())
+    size, records = len(analysis.design.centre) + 1, int(complete.sum())
     nothing = Estimates(np.full(size, np.nan), np.full(size, np.nan), np.nan, records)
     if records == 0:
         return nothing
     try:
-        centred = analysis.design.at(frame[complete]).centred
+        centred = analysis.design.at(frame[complete]).distinct
     except InputError:  # a level that the confidential complete cases lack, or a scale that has no value there
         return nothing
-    columns = np.column_stack([np.ones(records), centred])
-    free = np.concatenate([[True], np.ptp(centred, axis=0) > 1e-12 * np.abs(centred).max(axis=0)])
-    found = _solve(columns[:, free], target[complete], weights[complete], analysis.logistic)
+    free = np.concatenate([[True], np.ptp(centred.rows, axis=0) > 1e-12 * np.abs(centred.rows).max(axis=0)])
+    columns = Distinct(np.column_stack([np.ones(len(centred.rows)), centred.rows])[:, free], centred.which)
+    found = _solve(columns, target[complete], weights[complete], analysis.logistic)
     if found is None:
         return nothing
     coefficients, bread, residuals = found
     if design is not None:
         scores = np.zeros((len(frame), free.sum()))  # records outside the domain add nothing but count in their stratum
-        scores[complete] = columns[:, free] * residuals[:, None]
+        scores[complete] = columns.spread(columns.rows) * residuals[:, None]
         covariance, df = bread @ design.covariance(scores) @ bread, design.df
     elif analysis.logistic:
         covariance, df = bread, np.inf
@@ -261,20 +267,22 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
     return Estimates(*_uncentred(coefficients, covariance, free, analysis.design.centre), df, records)
 
 
-def _solve(
-    columns: np.ndarray, target: np.ndarray, weights: np.ndarray, logistic: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None where they are not determined."""
-    scale = np.sqrt((columns**2).mean(axis=0))
-    x = columns / scale
-    if len(x) < x.shape[1] or np.linalg.matrix_rank(np.sqrt(weights)[:, None] * x) < x.shape[1]:
+def _solve(columns: Distinct, target: np.ndarray, weights: np.ndarray, logistic: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Coefficients (k,), the inverse of the weighted information (k, k) and residuals (m,); None where they are not determined.
+
+    Records of one row enter by their weight and the weighted sum of their targets.
+    """
+    weight, sums = columns.sums(weights), columns.sums(weights * target)
+    scale = np.sqrt(columns.counts @ columns.rows**2 / len(target))
+    x = columns.rows / scale
+    if len(target) < x.shape[1] or _rank(Distinct(x, columns.which).triangle(weight), len(target)) < x.shape[1]:
         return None
     beta = np.zeros(x.shape[1])
     for _ in range(_STEPS if logistic else 1):
         mean = expit(x @ beta) if logistic else x @ beta
-        information = x.T @ ((weights * (mean * (1 - mean) if logistic else 1.0))[:, None] * x)
+        information = x.T @ ((weight * (mean * (1 - mean) if logistic else 1.0))[:, None] * x)
         try:
-            step = np.linalg.solve(information, x.T @ (weights * (target - mean)))
+            step = np.linalg.solve(information, x.T @ (sums - weight * mean))
         except np.linalg.LinAlgError:
             return None
         beta = beta + step
@@ -282,10 +290,16 @@ def _solve(
             return None
         if not logistic or np.abs(x @ step).max() < _PRECISE:
             mean = expit(x @ beta) if logistic else x @ beta
-            spread = weights * (mean * (1 - mean) if logistic else 1.0)
+            spread = weight * (mean * (1 - mean) if logistic else 1.0)
             bread = np.linalg.inv(x.T @ (spread[:, None] * x)) / np.outer(scale, scale)
-            return beta / scale, bread, target - mean
+            return beta / scale, bread, target - columns.spread(mean)
     return None
+
+
+def _rank(triangle: np.ndarray, records: int) -> int:
+    """The rank of what a triangle is the QR of, judged as NumPy does with so many rows."""
+    values = np.linalg.svd(triangle, compute_uv=False)
+    return int((values > values.max(initial=0.0) * records * np.finfo(float).eps).sum())
 
 
 def _uncentred(coefficients: np.ndarray, covariance: np.ndarray, free: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -30,12 +30,12 @@ def _joint_risk(patterns: Patterns, neighbours: Neighbours, k: int) -> np.ndarra
     share = np.ones(len(size), dtype=np.int64 if exact else np.longdouble)
     tuples = np.ones(len(size), dtype=share.dtype)
     for t in range(1, k):
-        allowed = size > t
+        allowed, free = size > t, np.maximum(missing - t, 0)
+        np.multiply(share, free, out=share, where=allowed)
         if exact:  # falling factorials: the binomials without their common (k-1)!
-            share = np.where(allowed, share * np.maximum(missing - t, 0), share)
-            tuples = np.where(allowed, tuples * (size - t), tuples)
+            np.multiply(tuples, size - t, out=tuples, where=allowed)
         else:
-            share = np.where(allowed, share * np.maximum(missing - t, 0) / np.maximum(size - t, 1), share)
+            np.divide(share, size - t, out=share, where=allowed)
     outside = patterns.sums(share) - neighbours.sums(share)
     return np.asarray(outside / (size * tuples), dtype=float)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from riskweighted import Scenario, identification_risk, kway_weights, marginal_weights
-from riskweighted.intruder.neighbours import find_neighbours
+from riskweighted.intruder.neighbours import sort_centres
 from riskweighted.intruder.world import make_world
 
 numbers = st.sampled_from([-20.0, -10.0, -1.0, 0.0, 1.0, 9.0, 10.0, 11.0, 12.0, 100.0])
@@ -53,7 +53,7 @@ def test_sums_and_covering_equal_the_literal_comparison(data, count, categorical
     radius = {name: data.draw(st.sampled_from([0.0, 0.1, 0.2, 1.5])) for name in variables}
     scenario = Scenario(known="g", synthetic=(*variables, *(("c",) if categorical else ())), radius=radius, allow_wide=True)
     patterns = make_world(frame, scenario).patterns
-    boxes = find_neighbours(frame, candidates, scenario, patterns)
+    boxes = sort_centres(frame, scenario, patterns).find(candidates)
     inside = literal(frame, candidates, scenario)
     np.testing.assert_array_equal(boxes.within, inside.sum(axis=1))
     np.testing.assert_array_equal(boxes.covering(), inside.sum(axis=0))
@@ -95,7 +95,7 @@ def test_the_tree_equals_the_literal_comparison(n, count, patterns, distinct, bo
     frame, candidates = (pd.DataFrame(rng.integers(-distinct, distinct, (n, count)).astype(float), columns=variables) for _ in range(2))
     frame = frame.assign(g=rng.integers(0, patterns, n))
     scenario = Scenario(known="g", synthetic=variables, radius=1, radius_kind="absolute", boundary=boundary)
-    boxes = find_neighbours(frame, candidates.assign(g=frame["g"]), scenario, make_world(frame, scenario).patterns)
+    boxes = sort_centres(frame, scenario, make_world(frame, scenario).patterns).find(candidates.assign(g=frame["g"]))
     inside = frame["g"].to_numpy()[:, None] == frame["g"].to_numpy()
     for name in variables:
         apart = np.abs(frame[name].to_numpy()[:, None] - candidates[name].to_numpy())

@@ -6,7 +6,7 @@ from brute import assert_clear
 from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import Neighbourhood, find_neighbours
+from riskweighted.intruder.neighbours import Neighbourhood, sort_centres
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
@@ -99,7 +99,7 @@ def test_runs_hold_the_members_of_the_ball(data, frame, kind):
     settings = data.draw(brute.settings(*kind))
     candidates = data.draw(brute.released(frame))
     patterns = known_patterns(frame, settings["known"])
-    runs = find_neighbours(frame, candidates, Scenario(**settings), patterns)
+    runs = sort_centres(frame, Scenario(**settings), patterns).find(candidates)
     assert sorted(runs.order) == list(range(len(frame)))
     for i, members in enumerate(expected_members(frame, candidates, settings)):
         assert set(runs.order[runs.first[i] : runs.last[i]]) == members

@@ -4,7 +4,7 @@ import pytest
 
 from riskweighted import Scenario
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.intruder.pairing import pair
+from riskweighted.intruder.pairing import check_synthetic, pair
 
 scenario = Scenario(known="g", synthetic="y")
 
@@ -67,3 +67,16 @@ def test_refuses(confidential, change, identifier, message):
 def test_missing_known_values_stay_missing(confidential):
     frame = confidential.assign(g=[1, np.nan, 1])
     assert pair(frame, frame, scenario)["g"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "string"])
+def test_known_values_are_compared_whatever_holds_them(dtype):
+    own = pd.DataFrame({"g": ["a", None, "b", "b"], "h": [1, 2, 3, 4], "y": [1.0, 2.0, 3.0, 4.0]})
+    both = Scenario(known=("g", "h"), synthetic="y")
+    other = own.assign(g=own["g"].astype(dtype), h=own["h"].astype(float))
+    check_synthetic(own, other, both, "dataset")
+    check_synthetic(own, own.assign(y=own["y"] * 2), both, "dataset")
+    with pytest.raises(InputError, match=r"^dataset: the known variables 'g', 'h' differ from the confidential data in 2 records"):
+        check_synthetic(own, other.assign(h=[1, 9, 3, 8]), both, "dataset")
+    with pytest.raises(InputError, match="in 1 records"):
+        check_synthetic(own, own.assign(g=["a", "b", "b", "b"]), both, "dataset")

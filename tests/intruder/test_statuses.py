@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.neighbours import find_neighbours
+from riskweighted.intruder.neighbours import sort_centres
 from riskweighted.intruder.points import point_balls
 from riskweighted.intruder.statuses import ends_of_code, find_statuses, status_name
 from riskweighted.intruder.world import make_world
@@ -135,7 +135,7 @@ def test_neighbours_equal_the_literal_comparison(data, count, boundary):
     own, released = frame(), frame()
     scenario = rw.Scenario(synthetic=[*names, "job"], radius=0.2, boundary=boundary, codes={"y0": [-8, 0]})
     patterns = make_world(pd.DataFrame({"y0": np.ones(n), "job": "x"}), rw.Scenario(synthetic="y0")).patterns
-    found = find_neighbours(own, released, scenario, patterns)
+    found = sort_centres(own, scenario, patterns).find(released)
     inside = [[_near(own.iloc[i], released.iloc[h], names, boundary) for h in range(n)] for i in range(n)]
     np.testing.assert_array_equal(found.within, np.sum(inside, axis=1))
     np.testing.assert_array_equal(found.covering(), np.sum(inside, axis=0))

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from riskweighted_models.grid import class_of, default_knots, draw_point, make_grid, share_below
+from riskweighted_models.grid import class_of, default_knots, draw_point, find_ends, make_grid
+from riskweighted_models.kernels.points import shares_below
 
 from riskweighted.common.errors import InputError
 
@@ -76,13 +77,18 @@ def test_points_are_drawn_in_their_bin_and_alike_within_a_heap(seed):
     assert (drawn == np.rint(drawn)).all()
 
 
+def share_below(grid, value, weight):
+    ends = find_ends(grid, np.array([-np.inf]), np.array([value]))
+    return shares_below(ends.bins, ends.counts, weight)[ends.of[1, 0]]
+
+
 def test_share_of_draws_follows_the_weights(grid):
     weight = np.sqrt(grid.heaps) * np.ones(grid.points.shape)
     weight /= (grid.points * weight).sum(axis=1, keepdims=True)
     place = int(grid.bin_of(np.array([4300.0]))[0])
     drawn = draw_point(grid, np.full(50_000, place), weight, np.random.default_rng(1))
     for value in (grid.edges[place] + 7, grid.edges[place] + 100, grid.edges[place + 1] - 1):
-        share = share_below(grid, np.array([place]), np.array([value]), weight)[0]
+        share = share_below(grid, value, weight)
         assert abs((drawn <= value).mean() - share) < 4 * np.sqrt(share * (1 - share) / 50_000) + 1e-12
 
 
@@ -101,7 +107,7 @@ def test_values_on_no_grid_are_spread_over_their_bin():
     drawn = draw_point(grid, bins, weight, np.random.default_rng(2))
     middle = (grid.edges[bins[0]] + grid.edges[bins[0] + 1]) / 2
     assert abs((drawn <= middle).mean() - 0.5) < 0.02
-    assert share_below(grid, bins[:1], np.array([middle]), weight)[0] == pytest.approx(0.5)
+    assert share_below(grid, middle, weight) == pytest.approx(0.5)
 
 
 def test_default_knots_are_round_and_depend_on_median_and_quartiles_only():

@@ -9,7 +9,8 @@ from scipy.special import expit
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import expected_risk, own_masses
+from riskweighted.risk import expected
+from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.tuning.neighbours import reweighted_draws
 
@@ -41,6 +42,10 @@ def chain_of(variables=VARIABLES, *, own=None, **settings):
 @pytest.fixture(scope="module")
 def fit(confidential):
     return given_chain_fit(chain_of(), confidential)
+
+
+def own_masses(*arguments, **settings):
+    return np.array(list(expected.own_masses(*arguments, **settings))).T
 
 
 def scenario_of(*names, **settings):

@@ -9,6 +9,9 @@ from shared_data import shared
 
 from riskweighted import Scenario, matching_risk
 from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.identification import identification_risks, mean_identification_risk
+from riskweighted.risk.matching import match, mean_risk_and_matches
 
 ACS = Scenario(known=("SEX", "RACE", "MAR"), synthetic=("DIS", "HICOV"))
 CE = Scenario(known=("UrbanRural", "Race"), synthetic="Expenditure", radius=0.2)
@@ -74,6 +77,20 @@ def test_equals_brute_force(data, frame, kind):
         assert risk.false_match_rate == pytest.approx((len(unique) - sum(unique)) / len(unique))
     else:
         assert np.isnan(risk.false_match_rate)
+
+
+@settings(deadline=None, max_examples=30)
+@given(data=st.data(), frame=brute.frames(), kind=st.sampled_from([(True, False), (False, True), (True, True)]))
+def test_one_walk_finds_both_risks(data, frame, kind):
+    keys = data.draw(brute.settings(*kind))
+    released = [data.draw(brute.released(frame)) for _ in range(3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        paired = make_world(frame, Scenario(**keys)).pair(released)
+        risk, matches = mean_risk_and_matches(paired)
+        np.testing.assert_array_equal(risk, mean_identification_risk(paired))
+        np.testing.assert_allclose(risk, identification_risks(paired).mean(axis=0), rtol=0, atol=1e-15)
+        assert matches == pytest.approx(match(paired).expected_match_risk, abs=1e-12)
 
 
 @pytest.fixture

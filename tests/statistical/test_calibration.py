@@ -15,6 +15,7 @@ from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.synthesis.chains import run_density
 from riskweighted.synthesis.contract import load_synthesizer, synthesizer_names
 from riskweighted.synthesis.fit import fit
+from riskweighted.synthesis.layout import EndToEnd
 from riskweighted.synthesis.sampling import Sampling
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
@@ -50,9 +51,9 @@ def test_the_shares_of_statuses_are_calibrated():
         shares = np.cumsum(probabilities(theta, cells), axis=1)
         cells = cells._replace(status=(shares < rng.random(n)[:, None]).sum(axis=1))
         density = status_density(cells, np.ones(n))
-        posterior, divergences = run_density(density, cells.shapes, Sampling(draws=200, tune=200, chains=2), 1, None)
+        vectors, divergences = run_density(density, EndToEnd(cells.shapes).size, Sampling(draws=200, tune=200, chains=2), 1, None)
         assert divergences == 0
-        drawn = np.column_stack([posterior[name].values.reshape(400, -1)[::7] for name in cells.shapes])
+        drawn = vectors.reshape(400, -1)[::7]
         true = np.concatenate([np.ravel(theta[name]) for name in cells.shapes])
         ranks.append(((drawn < true).sum(axis=0) + rng.random(len(true))) / (len(drawn) + 1))
     table = pd.DataFrame(ranks).assign(**{"divergences": 0, "smallest ESS": 1})

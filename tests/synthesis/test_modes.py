@@ -26,6 +26,11 @@ def modes_for(name, confidential, **settings):
     return modes_of(model, model.sample(None, random_seed=1, sampling=rw.Sampling(draws=300, tune=300)))
 
 
+def one(parameters, vector):
+    """What a single vector stands for."""
+    return {name: values[0] for name, values in parameters(vector[None]).items()}
+
+
 @pytest.fixture(scope="module")
 def linear(confidential):
     return modes_for("linear-regression", confidential, transform="log")
@@ -33,7 +38,7 @@ def linear(confidential):
 
 def test_a_draw_of_a_graph_and_its_vector_say_the_same(linear):
     """The start is a draw: what its vector expands to stands in the fit, coordinates, transforms and all."""
-    theta = linear.parameters(linear.start)
+    theta = one(linear.parameters, linear.start)
     drawn = linear.fit.posterior["coefficient"].values.reshape(-1, 3)
     place = np.flatnonzero(np.isclose(drawn, theta["coefficient"], atol=1e-9).all(axis=1))
     assert len(place) > 0  # a chain may stay where it is
@@ -42,7 +47,7 @@ def test_a_draw_of_a_graph_and_its_vector_say_the_same(linear):
 
 def test_the_mode_of_a_regression_is_its_weighted_ridge(linear, confidential):
     alpha = np.random.default_rng(1).uniform(0.1, 1, N)
-    theta = linear.parameters(linear.find(alpha))
+    theta = one(linear.parameters, linear.find(alpha))
     prepared = linear.fit.prepared
     columns = np.column_stack([np.ones(N), prepared.raw.columns])
     precision = columns.T @ (alpha[:, None] * columns) / theta["sigma"] ** 2 + np.eye(3)  # N(0, 1) on every coefficient
@@ -67,7 +72,7 @@ def test_plug_in_fits_hold_the_mode_and_draw_values(linear, confidential):
 def test_the_mode_of_a_compiled_density_is_that_of_plug_in_draws(confidential):
     modes = modes_for("transformation", confidential)
     alpha = np.ones(N)
-    found, stated = modes.parameters(modes.find(alpha)), plug_in(modes.fit)
+    found, stated = one(modes.parameters, modes.find(alpha)), plug_in(modes.fit)
     assert set(found) == set(stated)
     masses = [modes.fit.synthesizer.mass(theta, modes.fit.prepared, np.full(N, 100.0), np.full(N, 150.0)) for theta in (found, stated)]
     np.testing.assert_allclose(*masses, atol=2e-3)

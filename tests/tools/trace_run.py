@@ -25,7 +25,8 @@ import pandas as pd
 FUNCTIONS = (
     "make_world",
     "known_patterns",
-    "find_neighbours",
+    "sort_centres",
+    "Centres.find",
     "Scenario.check",
     "require_columns",
     "build_design",

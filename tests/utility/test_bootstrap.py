@@ -6,7 +6,7 @@ from scipy import stats
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.settings import EvaluationSettings
-from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, pooled_bootstrap
+from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, in_order, pooled_bootstrap
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.77, 0.9])
@@ -38,6 +38,47 @@ def test_blocks_do_not_change_the_number_of_resamples(monkeypatch):
     assert draws.shape == (10,)
     assert np.isfinite(draws).all()
     assert len(set(draws)) > 5
+
+
+def resampled_means(values, resamples, rng):
+    """The slow way: every sample drawn."""
+    return np.array([values[rng.integers(0, len(values), len(values))].mean() for _ in range(resamples)])
+
+
+LARGE = {
+    "normal": np.random.default_rng(5).normal(100, 20, 1000),
+    "lognormal": np.exp(1.5 * np.random.default_rng(6).normal(0, 1, 1500)),
+    "few far away": np.concatenate([np.random.default_rng(7).normal(0, 1, 1990), np.full(10, 1e6)]),
+    "many far away": np.concatenate([np.random.default_rng(8).normal(0, 1, 1600), np.full(400, -1e6)]),
+    "heavy": np.random.default_rng(9).standard_cauchy(3000),
+    "spike": np.concatenate([np.zeros(2000), np.random.default_rng(10).integers(1, 500, 1000)]).astype(float),
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_means_of_many_values_have_the_law_of_resampling(what):
+    values = LARGE[what]
+    fast, slow = bootstrap_means(values, 40_000, np.random.default_rng(11)), resampled_means(values, 20_000, np.random.default_rng(12))
+    assert stats.ks_2samp(fast, slow).pvalue > 1e-3
+    assert fast.mean() == pytest.approx(values.mean(), abs=5 * np.sqrt(values.var() / len(values) / 40_000))
+    assert fast.var() == pytest.approx(values.var() / len(values), rel=0.05)
+
+
+def test_the_rule_says_how_means_of_many_values_were_drawn():
+    values, rng = LARGE["lognormal"], np.random.default_rng(13)
+    said = "the 100 farthest values, the others by normal theory"
+    assert said in pooled_bootstrap([values], None, rng, resamples=50).rule
+    assert said not in pooled_bootstrap([values], 0.5, rng, resamples=50).rule
+    assert said not in pooled_bootstrap([values[:999]], None, rng, resamples=50).rule
+    assert said not in pooled_bootstrap([np.repeat([0.0, 1.0], 5000)], None, rng, resamples=50).rule  # counts of two values
+    counted = bootstrap_means(np.repeat([0.0, 1.0], 5000), 100, rng) * 10_000
+    np.testing.assert_allclose(counted, np.rint(counted), atol=1e-9)
+
+
+def test_sorted_values_are_not_sorted_again():
+    values = np.array([1.0, 1.0, 2.0])
+    assert in_order(values) is values
+    assert in_order(values[::-1]).tolist() == [1.0, 1.0, 2.0]
 
 
 def test_pooled_interval_spans_within_and_between():

@@ -1,4 +1,4 @@
-"""Binary searches for the run of candidates that a ball of one variable holds."""
+"""Balls of one variable and the runs of candidates that they hold: one walk through two sorted lists a cell."""
 
 from typing import NamedTuple
 
@@ -6,42 +6,56 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["BallsOfCells", "find_places"]
+__all__ = ["SHORT", "Line", "deal", "find_places"]
+
+SHORT = 64  # numbers at the most in a cell that is sorted by insertion
 
 
-class BallsOfCells(NamedTuple):
-    """``begin``, ``end`` (n,): places of the ball's cell, [begin, end); ``lower``, ``upper`` (n,): the closed ball."""
+class Line(NamedTuple):
+    """Numbers sorted within cells.
 
+    ``values`` (n,); ``order`` (n,): whose each of them is; ``begin`` (C + 1,): places of the cells, that of cell c is
+    [begin[c], begin[c + 1]).
+    """
+
+    values: np.ndarray
+    order: np.ndarray
     begin: np.ndarray
-    end: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
 
 
 @kernel
-def find_places(values: np.ndarray, balls: BallsOfCells) -> tuple[np.ndarray, np.ndarray]:
-    """First place with value >= lower and first place with value > upper inside the ball's cell; (n,) each.
+def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
+    """Values (n,) dealt into their cells; those of cells of up to `SHORT` are sorted, the others in the order of the records."""
+    place, dealt, order = begin.copy(), np.empty(len(values), np.float64), np.empty(len(values), np.int64)
+    for record in range(len(values)):
+        at = place[cell[record]]
+        dealt[at], order[at] = values[record], record
+        place[cell[record]] += 1
+    for own in range(len(begin) - 1):
+        low, high = begin[own], begin[own + 1]
+        if high - low > SHORT:
+            continue
+        for at in range(low + 1, high):
+            value, record, free = dealt[at], order[at], at
+            while free > low and dealt[free - 1] > value:
+                dealt[free], order[free] = dealt[free - 1], order[free - 1]
+                free -= 1
+            dealt[free], order[free] = value, record
+    return Line(dealt, order, begin)
 
-    `values` are sorted inside every cell.
+
+@kernel
+def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
+    """For each of the sorted ends (n,) of n balls the first place in its cell of a candidate that is not below it, (n,).
+
+    With `past` of one that is above it. Both lists are walked once; the candidates' order is not looked at.
     """
-    n = len(balls.lower)
-    first, last = np.empty(n, np.int64), np.empty(n, np.int64)
-    for ball in range(n):
-        lower, upper, end = balls.lower[ball], balls.upper[ball], balls.end[ball]
-        low, high = balls.begin[ball], end
-        while low < high:
-            middle = (low + high) // 2
-            if values[middle] < lower:
-                low = middle + 1
-            else:
-                high = middle
-        first[ball] = low
-        high = end
-        while low < high:
-            middle = (low + high) // 2
-            if values[middle] <= upper:
-                low = middle + 1
-            else:
-                high = middle
-        last[ball] = low
-    return first, last
+    places = np.empty(len(ends.values), np.int64)
+    for cell in range(len(ends.begin) - 1):
+        place, last = candidates.begin[cell], candidates.begin[cell + 1]
+        for at in range(ends.begin[cell], ends.begin[cell + 1]):
+            end = ends.values[at]
+            while place < last and (candidates.values[place] < end or (past and candidates.values[place] == end)):
+                place += 1
+            places[at] = place
+    return places

@@ -1,0 +1,72 @@
+"""Linear predictors of many distinct designs, whose columns fall into blocks of few distinct rows each."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted_models.kernels.blocks import gathered, scattered
+
+__all__ = ["ColumnBlocks", "column_blocks"]
+
+_MOST = 4096  # distinct rows of a block: a table of them stays in the processor's cache
+
+
+class ColumnBlocks(NamedTuple):
+    """Columns (m, p) as tables of distinct parts of rows, and which of them every row is put together from.
+
+    Ten categorical predictors have a million combinations, of which every half has a thousand: a linear predictor is then a sum of two
+    numbers that are looked up, in place of a product of p columns.
+
+    Attributes
+    ----------
+    tables : tuple of arrays (m_b, p_b)
+    columns : tuple of arrays (p_b,)
+        Which columns a table holds.
+    part : array (B, m) of uint32
+        Row of each table, in all tables laid end to end.
+    size : int
+        p.
+    """
+
+    tables: tuple[np.ndarray, ...]
+    columns: tuple[np.ndarray, ...]
+    part: np.ndarray
+    size: int
+
+    def linear(self, slopes: np.ndarray) -> np.ndarray:
+        """Columns times slopes (K, p), for every row: (K, m)."""
+        parts = [slopes[:, own] @ table.T for table, own in zip(self.tables, self.columns, strict=True)]
+        return gathered(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part)
+
+    def pulled(self, by_row: np.ndarray) -> np.ndarray:
+        """The transpose: derivatives in the linear predictors (K, m) as derivatives in the slopes, (K, p)."""
+        found = np.zeros((len(by_row), self.size))
+        sums = scattered(np.ascontiguousarray(by_row), self.part, sum(map(len, self.tables)))
+        start = 0
+        for table, own in zip(self.tables, self.columns, strict=True):
+            found[:, own] = sums[:, start : start + len(table)] @ table
+            start += len(table)
+        return found
+
+
+def column_blocks(rows: np.ndarray, most: int = _MOST) -> ColumnBlocks:
+    """Blocks of neighbouring columns of rows (m, p), each of at most so many distinct parts unless a single column has more."""
+    m, p = rows.shape
+    blocks: list[tuple[list[int], np.ndarray]] = []  # columns, and the code of every row
+    for column in range(p):
+        code, values = pd.factorize(rows[:, column])
+        if blocks:
+            columns, before = blocks[-1]
+            both, distinct = pd.factorize(before * len(values) + code)
+            if len(distinct) <= most:
+                blocks[-1] = ([*columns, column], both)
+                continue
+        blocks.append(([column], code))
+    index, tables, start = np.empty((len(blocks), m), dtype=np.uint32), [], 0
+    for place, (columns, code) in enumerate(blocks):
+        first = np.unique(code, return_index=True)[1]
+        tables.append(np.ascontiguousarray(rows[first][:, columns]))
+        index[place] = start + code
+        start += len(first)
+    return ColumnBlocks(tuple(tables), tuple(np.array(columns) for columns, _ in blocks), index, p)

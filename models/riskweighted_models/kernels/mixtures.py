@@ -1,0 +1,93 @@
+"""Weighted log-likelihood of a finite mixture of normal regressions over rows that share cells, and its gradient."""
+
+import numpy as np
+
+from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above
+
+__all__ = ["mixture_sum"]
+
+_HALF_LOG_2PI = 0.9189385332046727
+
+
+@inlined
+def _read(z, weight, cell, start, zs, ws, cells):  # type: ignore[no-untyped-def]
+    """A block of rows; what the last block lacks weighs nothing."""
+    for i in range(BLOCK):
+        row = min(start + i, z.shape[0] - 1)
+        zs[i] = z[row]
+        ws[i] = weight[row] if start + i < z.shape[0] else 0.0
+        cells[i] = cell[row]
+
+
+@fast_kernel
+def mixture_sum(
+    z: np.ndarray, weight: np.ndarray, cell: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """sum over rows of weight log sum_k share_k N(z; mean_k, sd_k), and its gradient.
+
+    Parameters
+    ----------
+    z, weight : arrays (R,)
+    cell : array (R,) of uint32
+        The column of `mean` that a row has; rows sorted by it are fastest.
+    mean : array (K, m)
+    sd : array (K,)
+    log_share : array (K, m) or (K, 1)
+        Logarithms of the components' shares, by cell or for all cells.
+
+    Returns
+    -------
+    value, and its derivatives in mean (K, m), log sd (K,) and log share (K, m) or (K, 1), each taken as free.
+    """
+    components, gated = mean.shape[0], log_share.shape[1] > 1
+    by_mean, by_log_sd, by_log_share = np.zeros(mean.shape), np.zeros(components), np.zeros(log_share.shape)
+    scale, level = 1.0 / sd, -np.log(sd) - _HALF_LOG_2PI
+    zs, ws, cells = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, dtype=np.uint32)
+    standard, term, part = np.empty((components, BLOCK)), np.empty((components, BLOCK)), np.empty((components, BLOCK))
+    top, total, logs = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
+    power, whole = bits.view(np.float64), whole_bits.view(np.float64)
+    values, squares, shares = np.zeros(BLOCK), np.zeros((components, BLOCK)), np.zeros((components, BLOCK))
+    for start in range(0, z.shape[0], BLOCK):
+        _read(z, weight, cell, start, zs, ws, cells)
+        for k in range(components):
+            for i in range(BLOCK):
+                standard[k, i] = mean[k, cells[i]]
+                term[k, i] = log_share[k, cells[i]] if gated else log_share[k, 0]
+            for i in range(BLOCK):
+                standard[k, i] = (zs[i] - standard[k, i]) * scale[k]
+                term[k, i] += level[k] - 0.5 * standard[k, i] * standard[k, i]
+        for i in range(BLOCK):
+            top[i] = term[0, i]
+            total[i] = 0.0
+        for k in range(1, components):
+            for i in range(BLOCK):
+                top[i] = max(top[i], term[k, i])
+        for k in range(components):
+            for i in range(BLOCK):
+                term[k, i] -= top[i]
+            exp_below(term[k], bits, power, part[k])
+            for i in range(BLOCK):
+                total[i] += part[k, i]
+        log_above(total, bits, power, whole_bits, whole, logs)
+        for i in range(BLOCK):
+            values[i] += ws[i] * (top[i] + logs[i])
+            total[i] = ws[i] / total[i]
+        for k in range(components):
+            for i in range(BLOCK):
+                part[k, i] *= total[i]
+                shares[k, i] += part[k, i]
+                pull = part[k, i] * standard[k, i]
+                squares[k, i] += pull * standard[k, i]
+                standard[k, i] = pull * scale[k]
+            for i in range(BLOCK):
+                by_mean[k, cells[i]] += standard[k, i]
+            if gated:
+                for i in range(BLOCK):
+                    by_log_share[k, cells[i]] += part[k, i]
+    for k in range(components):
+        weighted = shares[k].sum()
+        by_log_sd[k] = squares[k].sum() - weighted
+        if not gated:
+            by_log_share[k, 0] = weighted
+    return values.sum(), by_mean, by_log_sd, by_log_share

@@ -1,0 +1,78 @@
+"""Mixtures of normal distributions, one a record: masses, log densities and draws, without an array of records by components."""
+
+import math
+
+import numpy as np
+
+from riskweighted.common.jit import kernel
+
+__all__ = ["log_densities", "masses_between", "pick"]
+
+_ROOT_HALF, _LOG_ROOT = math.sqrt(0.5), 0.5 * math.log(2 * math.pi)
+
+
+@kernel
+def masses_between(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """P(lower <= z_i <= upper), (n,).
+
+    A component's is a difference of the tails that are near, so that small masses keep their digits.
+
+    Parameters
+    ----------
+    which : array (n,)
+        The row of each record.
+    mean : array (m, K)
+    sd : array (K,)
+    share : array (m, K) or (1, K)
+        Probabilities of the components.
+    ends : array (2, n)
+        Lower and upper.
+    """
+    n, components, shared = len(which), mean.shape[1], len(share) == 1
+    found, unit = np.zeros(n), _ROOT_HALF / sd
+    for i in range(n):
+        row = which[i]
+        lower, upper = ends[0, i], ends[1, i]
+        total = 0.0
+        for k in range(components):
+            low, high = (lower - mean[row, k]) * unit[k], (upper - mean[row, k]) * unit[k]
+            if low > 0:
+                low, high = -high, -low
+            mass = 0.5 * (math.erfc(-high) - math.erfc(-low))
+            if mass > 0:
+                total += mass * (share[0, k] if shared else share[row, k])
+        found[i] = total
+    return found
+
+
+@kernel
+def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """log p(z_i), (n,); arguments as in `masses_between`."""
+    n, components, shared = len(which), mean.shape[1], len(log_share) == 1
+    found, unit, each = np.empty(n), 1 / sd, np.empty(components)
+    for i in range(n):
+        row = which[i]
+        largest = -np.inf
+        for k in range(components):
+            standard = (z[i] - mean[row, k]) * unit[k]
+            each[k] = (log_share[0, k] if shared else log_share[row, k]) + math.log(unit[k]) - 0.5 * standard * standard
+            largest = max(largest, each[k])
+        if not math.isfinite(largest):
+            found[i] = z[i] if math.isnan(z[i]) else -np.inf
+            continue
+        total = 0.0
+        for k in range(components):
+            total += math.exp(each[k] - largest)
+        found[i] = largest + math.log(total) - _LOG_ROOT
+    return found
+
+
+@kernel
+def pick(which: np.ndarray, ends: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """How many of the K ends of each record's row, (m, K) or (1, K), lie at or below its place, (n,)."""
+    found, shared = np.zeros(len(which), np.int64), len(ends) == 1
+    for i in range(len(which)):
+        row = 0 if shared else which[i]
+        for k in range(ends.shape[1]):
+            found[i] += ends[row, k] <= place[i]
+    return found

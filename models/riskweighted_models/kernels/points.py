@@ -1,0 +1,121 @@
+"""What the records of each design have of the probabilities of its bins: densities, masses of intervals, bins and points drawn.
+
+Records are taken design by design, so that the probabilities of all bins are held for a few designs at a time.
+"""
+
+import math
+
+import numpy as np
+
+from riskweighted.common.jit import kernel
+
+__all__ = ["draw_points", "masses_between", "pick_bins", "probabilities_of", "shares_below"]
+
+_ENDLESS = np.iinfo(np.int64).max
+
+
+@kernel
+def probabilities_of(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, bins: np.ndarray, found: np.ndarray) -> None:
+    """P(own bin) of the records of some designs, into found (n,).
+
+    Parameters
+    ----------
+    probabilities : array (d, K)
+    start : array (d + 1,)
+        Where the records of each design begin in `order`.
+    order : array
+        Records, design by design.
+    bins : array (n,)
+    """
+    for design in range(len(probabilities)):
+        for place in range(start[design], start[design + 1]):
+            found[order[place]] = probabilities[design, bins[order[place]]]
+
+
+@kernel
+def _first_reaching(below: np.ndarray, target: float) -> int:
+    """How many of the increasing numbers lie below the target; without branches, which nothing could foresee."""
+    at, length = 0, len(below)
+    while length > 1:
+        half = length // 2
+        at = at + half if below[at + half - 1] < target else at
+        length -= half
+    return at + 1 if below[at] < target else at
+
+
+@kernel
+def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, place: np.ndarray, found: np.ndarray) -> None:
+    """The bin in which a share `place` (n,) of all probability is reached, by record, into found (n,)."""
+    below = np.empty(probabilities.shape[1])
+    for design in range(len(probabilities)):
+        total = 0.0
+        for k in range(len(below)):
+            total += probabilities[design, k]
+            below[k] = total
+        for j in range(start[design], start[design + 1]):
+            found[order[j]] = _first_reaching(below, place[order[j]] * total)
+
+
+@kernel
+def shares_below(bins: np.ndarray, counts: np.ndarray, point_weight: np.ndarray) -> np.ndarray:
+    """Share of its bin's probability below each of some ends, (e,).
+
+    ``bins`` (e,); ``counts`` (e, C): points of the bin below the end, by heap; ``point_weight`` (K, C): probability of one.
+    """
+    found = np.zeros(len(bins))
+    for end in range(len(bins)):
+        for heap in range(counts.shape[1]):
+            found[end] += counts[end, heap] * point_weight[bins[end], heap]
+    return found
+
+
+@kernel
+def masses_between(
+    probabilities: np.ndarray,
+    start: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    bins: np.ndarray,
+    shares: np.ndarray,
+    found: np.ndarray,
+) -> None:
+    """Probability between two ends, by record, into found (n,).
+
+    ``ends`` (2, r): which of e ends is the lower and the upper one of each record of `order`, ``bins`` (2, r) where they lie; ``shares``
+    (e,): see `shares_below`.
+    """
+    below = np.empty(probabilities.shape[1])
+    for design in range(len(probabilities)):
+        total = 0.0
+        for k in range(len(below)):
+            below[k] = total
+            total += probabilities[design, k]
+        for j in range(start[design], start[design + 1]):
+            low, high = bins[0, j], bins[1, j]
+            lower = below[low] + probabilities[design, low] * shares[ends[0, j]]
+            upper = below[high] + probabilities[design, high] * shares[ends[1, j]]
+            found[order[j]] = max(upper - lower, 0.0)
+
+
+@kernel
+def draw_points(
+    bins: np.ndarray, edges: np.ndarray, heaps: np.ndarray, points: np.ndarray, below: np.ndarray, place: np.ndarray, unit: float
+) -> np.ndarray:
+    """A point of each bin, (n,): a heap by ``below`` (K, C), probabilities summed up to each, then one of its points alike.
+
+    ``place`` (2, n): numbers between 0 and 1, for the heap and for the point.
+    """
+    found, last = np.empty(len(bins)), len(heaps) - 1
+    for i in range(len(bins)):
+        k, chosen = bins[i], 0
+        target = place[0, i] * below[k, last]
+        while chosen < last and below[k, chosen] < target:
+            chosen += 1
+        heap = heaps[chosen]
+        ratio = heaps[chosen + 1] // heap if chosen < last else _ENDLESS
+        before = math.ceil(edges[k] / heap) - 1  # multiples of the heap before the bin
+        skipped = before - before // ratio  # of them those that are of this heap alone
+        number = skipped + 1 + math.floor(place[1, i] * points[k, chosen])
+        multiple = number + (number - 1) // (ratio - 1)  # the number-th that the next heap does not divide
+        found[i] = unit * heap * multiple
+    return found

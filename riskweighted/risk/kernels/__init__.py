@@ -1,0 +1,1 @@
+"""Compiled loops of the measures of a fit."""

@@ -1,0 +1,176 @@
+"""Averages over the posterior without a record, from weighted draws that come one after the other (Vehtari et al. 2024).
+
+Pareto smoothing asks for the largest weights of a record alone. These are kept, in a heap whose first is the least; the others are
+summed as they leave it. So the room for S draws of n records is that of n (3 sqrt(S) + 1) pairs of numbers rather than n S.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from riskweighted.common.jit import kernel
+
+__all__ = ["LeftOut", "add_to_left_out", "averages_without", "nothing_left_out"]
+
+_PRIOR, _PRIOR_SHAPE = 10.0, 0.5  # of the Pareto shape: so many observations of it
+_FEWEST = 5  # weights of a tail that has a shape
+_LARGE = 1e100  # products beyond it are taken the logarithm of
+_LEAST = math.log(np.finfo(np.float64).tiny)
+
+
+class LeftOut(NamedTuple):
+    """Of n records, M + 1 weights kept: ``log_weight``, ``value`` (n, M + 1) of the draws that are kept; ``largest`` (n,), the reference of
+    ``weights`` and ``weighted`` (n,), the sums of weights, and of weights times values, of the others; ``values`` (n,): of all draws."""
+
+    log_weight: np.ndarray
+    value: np.ndarray
+    largest: np.ndarray
+    weights: np.ndarray
+    weighted: np.ndarray
+    values: np.ndarray
+
+
+def nothing_left_out(records: int, draws: int) -> LeftOut:
+    """Room for so many draws."""
+    kept = math.ceil(min(draws / 5, 3 * math.sqrt(draws))) + 1
+    pairs = np.empty((2, records, kept))
+    return LeftOut(pairs[0], pairs[1], np.full(records, -np.inf), *np.zeros((3, records)))
+
+
+@kernel
+def _rise(log_weight: np.ndarray, value: np.ndarray, place: int) -> None:
+    """Move what stands at a place of a heap towards its first."""
+    weight, own = log_weight[place], value[place]
+    while place > 0 and log_weight[(place - 1) // 2] > weight:
+        above = (place - 1) // 2
+        log_weight[place], value[place] = log_weight[above], value[above]
+        place = above
+    log_weight[place], value[place] = weight, own
+
+
+@kernel
+def _replace_first(log_weight: np.ndarray, value: np.ndarray, weight: float, own: float) -> None:
+    """Put another pair in the place of a heap's first."""
+    kept, place = len(log_weight), 0
+    while 2 * place + 1 < kept:
+        below = 2 * place + 1
+        if below + 1 < kept and log_weight[below + 1] < log_weight[below]:
+            below += 1
+        if log_weight[below] >= weight:
+            break
+        log_weight[place], value[place] = log_weight[below], value[below]
+        place = below
+    log_weight[place], value[place] = weight, own
+
+
+@kernel
+def add_to_left_out(left: LeftOut, terms: np.ndarray, values: np.ndarray, count: int) -> None:
+    """Take in draw number `count`, from 1, in place.
+
+    `terms` (V, n): what each record adds to the log posterior, whose sum is the logarithm of one over its weight; `values` (n,): what is
+    averaged.
+    """
+    kept = left.log_weight.shape[1]
+    for i in range(len(values)):
+        weight, own = 0.0, values[i]
+        for v in range(terms.shape[0]):
+            weight -= terms[v, i]
+        left.values[i] += own
+        if count <= kept:
+            left.log_weight[i, count - 1], left.value[i, count - 1] = weight, own
+            _rise(left.log_weight[i], left.value[i], count - 1)
+            continue
+        if weight > left.log_weight[i, 0]:
+            gone, value_gone = left.log_weight[i, 0], left.value[i, 0]
+            _replace_first(left.log_weight[i], left.value[i], weight, own)
+            weight, own = gone, value_gone
+        if weight > left.largest[i]:
+            scale = math.exp(left.largest[i] - weight)
+            left.weights[i] *= scale
+            left.weighted[i] *= scale
+            left.largest[i] = weight
+        share = math.exp(weight - left.largest[i])
+        left.weights[i] += share
+        left.weighted[i] += share * own
+
+
+@kernel
+def _mean_log(b: float, excess: np.ndarray) -> float:
+    """Mean of log(1 - b x): the logarithm of a product, taken before it runs out of range."""
+    product, total = 1.0, 0.0
+    for x in excess:
+        factor = 1.0 - b * x
+        if factor > _LARGE:
+            total += math.log(factor)
+            continue
+        product *= factor
+        if product > _LARGE or product < 1 / _LARGE:
+            total += math.log(product)
+            product = 1.0
+    return (total + math.log(product)) / len(excess)
+
+
+@kernel
+def _pareto(excess: np.ndarray) -> tuple[float, float]:
+    """Shape and scale of a generalized Pareto distribution, from excesses in increasing order (Zhang and Stephens 2009)."""
+    n = len(excess)
+    tried = 30 + int(math.sqrt(n))
+    quartile, largest = excess[int(n / 4 + 0.5) - 1], excess[-1]
+    if not quartile > 0:
+        return np.nan, np.nan
+    places, heights = np.empty(tried), np.empty(tried)
+    for j in range(tried):
+        b = (1 - math.sqrt(tried / (j + 0.5))) / (3 * quartile) + 1 / largest
+        shape = _mean_log(b, excess)
+        places[j] = b
+        heights[j] = n * (math.log(-b / shape) - shape - 1) if b * shape < 0 else -np.inf
+    weights = np.exp(heights - heights.max())
+    weights /= weights.sum()
+    weights[weights < 10 * np.finfo(np.float64).eps] = 0.0
+    b = (places * weights).sum() / weights.sum()
+    if b == 0:
+        return np.nan, np.nan
+    shape = 0.0
+    for x in excess:
+        shape += math.log1p(-b * x)
+    shape /= n
+    return (n * shape + _PRIOR * _PRIOR_SHAPE) / (n + _PRIOR), -shape / b
+
+
+@kernel
+def _smooth(weights: np.ndarray, cutoff: float) -> float:
+    """Replace a tail of weights, in increasing order, by the order statistics of its Pareto distribution, at most 1; its shape."""
+    n = len(weights)
+    if n < _FEWEST:
+        return np.inf
+    shape, scale = _pareto(weights - cutoff)
+    if not math.isfinite(shape):
+        return shape
+    for place in range(n):
+        rest = -math.log1p(-(place + 0.5) / n)
+        above = rest if abs(shape) < np.finfo(np.float64).eps else math.expm1(shape * rest) / shape
+        weights[place] = min(cutoff + scale * above, 1.0)
+    return shape
+
+
+@kernel
+def averages_without(left: LeftOut, draws: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of every record the average of the values over the posterior without it, (n,), and the Pareto shape of its weights, (n,)."""
+    n = len(left.values)
+    found, shapes = np.empty(n), np.empty(n)
+    kept = min(draws, left.log_weight.shape[1])
+    for i in range(n):
+        order = np.argsort(left.log_weight[i, :kept])
+        log_weight, value = left.log_weight[i, :kept][order], left.value[i, :kept][order]
+        top = log_weight[-1]
+        cutoff = max(log_weight[0] - top, _LEAST)
+        first = 0
+        while first < kept and log_weight[first] - top <= cutoff:
+            first += 1
+        weights = np.exp(log_weight - top)
+        shapes[i] = _smooth(weights[first:], math.exp(cutoff))
+        others = math.exp(left.largest[i] - top)
+        total = others * left.weights[i] + weights.sum()
+        found[i] = (others * left.weighted[i] + (weights * value).sum()) / total
+    return found, shapes

@@ -1,0 +1,63 @@
+"""Predictors that are read from tables: a level, or an age, gives its columns and their effect, however many records have it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from riskweighted.synthesis.distinct import Distinct
+
+__all__ = ["Tables"]
+
+
+class Tables:
+    """A matrix (n, p) whose columns stand beside each other in parts, each with few different rows; not to be changed.
+
+    It is multiplied from the right, shifted and scaled by column without being made; NumPy makes it where it needs it. A product costs n
+    times the number of parts, not n times p.
+
+    Parameters
+    ----------
+    parts : iterable of Distinct
+        Of n records each.
+    n : int
+    """
+
+    __array_ufunc__ = None  # so that arrays leave operations with it alone
+
+    def __init__(self, parts: Iterable[Distinct], n: int) -> None:
+        self.parts, self.n = tuple(parts), n
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and p."""
+        return self.n, sum(part.rows.shape[1] for part in self.parts)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __matmul__(self, right: np.ndarray) -> np.ndarray:
+        """Its product with a vector (p,) or matrix (p, k)."""
+        found = np.zeros((self.n, *right.shape[1:]))
+        for part, places in self._each():
+            found += np.take(part.rows @ right[places], part.which, axis=0)
+        return found
+
+    def __sub__(self, shift: np.ndarray) -> "Tables":
+        return Tables((part._replace(rows=part.rows - shift[places]) for part, places in self._each()), self.n)
+
+    def __truediv__(self, unit: np.ndarray) -> "Tables":
+        return Tables((part._replace(rows=part.rows / unit[places]) for part, places in self._each()), self.n)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if not self.parts:
+            return np.empty((self.n, 0), dtype=dtype)
+        return np.hstack([np.take(part.rows, part.which, axis=0) for part in self.parts]).astype(dtype or float, copy=False)
+
+    def _each(self) -> Iterator[tuple[Distinct, slice]]:
+        """Every part and the places of its columns."""
+        begin = 0
+        for part in self.parts:
+            end = begin + part.rows.shape[1]
+            yield part, slice(begin, end)
+            begin = end

@@ -1,0 +1,117 @@
+"""Records of a transformation model, design by design, against arrays of all records by all bins."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from riskweighted_models.kernels.bins import bin_probabilities
+from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
+
+import riskweighted as rw
+from riskweighted.synthesis.contract import interval_masses
+
+N = 3000
+
+
+def probabilities(theta, prepared):
+    rows, which = prepared.distinct
+    return bin_probabilities(predictor_of(theta, rows), gamma_of(theta), theta["tilt"], prepared.grid.hats)[which]
+
+
+def share_below(grid, bins, units, weight):
+    first, end = grid.edges[bins], grid.edges[bins + 1] + (bins == len(grid.edges) - 2) * grid.whole
+    if not grid.whole:
+        return (np.clip(units, first, end) - first) * weight[bins, 0]
+    stop = np.clip(np.floor(units) + 1, first, end)
+    multiples = np.ceil(stop[:, None] / grid.heaps) - np.ceil(first[:, None] / grid.heaps)
+    points = multiples - np.column_stack([multiples[:, 1:], np.zeros(len(units))])
+    return (points * weight[bins]).sum(axis=1)
+
+
+def slow_mass(theta, prepared, lower, upper):
+    found, grid, weight = probabilities(theta, prepared), prepared.grid, point_weight(theta, prepared.grid, prepared.heap_of)
+    cumulated, records = np.column_stack([np.zeros(len(found)), np.cumsum(found, axis=1)]), np.arange(len(found))
+    lowest, highest = grid.edges[0], grid.edges[-1]
+
+    def below(units):
+        inside = np.clip(units, lowest - 1, highest)
+        bins = np.clip(np.searchsorted(grid.edges[1:-1], inside, side="right"), 0, len(grid.band) - 1)
+        share = np.where(inside < lowest, 0.0, share_below(grid, bins, inside, weight))
+        return cumulated[records, bins] + found[records, bins] * share
+
+    first, last = (np.clip(bound / grid.unit, lowest - 2, highest + 2) for bound in (lower, upper))
+    if grid.whole:
+        slack = 1e-9 * np.maximum(np.abs(last), 1.0)
+        first, last = np.ceil(first - slack) - 1, np.floor(last + slack)
+    return np.maximum(below(last) - below(first), 0.0)
+
+
+def slow_draw(theta, prepared, rng):
+    grid, weight = prepared.grid, point_weight(theta, prepared.grid, prepared.heap_of)
+    cumulated = np.cumsum(probabilities(theta, prepared), axis=1)
+    bins = (cumulated < rng.random(len(cumulated))[:, None] * cumulated[:, -1:]).sum(axis=1)
+    first, last = grid.edges[bins], grid.edges[bins + 1]
+    if not grid.whole:
+        return grid.unit * (first + rng.random(len(bins)) * (last - first))
+    by_heap = np.cumsum(grid.points[bins] * weight[bins], axis=1)
+    chosen = (by_heap < rng.random(len(bins))[:, None] * by_heap[:, -1:]).sum(axis=1)
+    heap, following = grid.heaps[chosen], np.append(grid.heaps[1:], 0)[chosen]
+    ratio = np.where(following > 0, following // np.maximum(heap, 1), np.iinfo(np.int64).max)
+    start = np.ceil(first / heap).astype(np.int64) - 1
+    number = start - start // ratio + 1 + np.floor(rng.random(len(bins)) * grid.points[bins, chosen]).astype(np.int64)
+    return (grid.unit * heap * (number + (number - 1) // (ratio - 1))).astype(float)
+
+
+def frame_of(digits):
+    rng = np.random.default_rng(1)
+    x, g = rng.normal(size=N).round(1), rng.choice(list("abcd"), N)
+    income = np.exp(10 + 0.3 * x + rng.normal(0, 0.8, N))
+    income = np.where(rng.random(N) < 0.4, np.rint(income / 500) * 500, income).clip(1)
+    return pd.DataFrame({"x": x, "g": g, "income": np.round(income, digits)})
+
+
+def theta_of(prepared, seed=2):
+    rng, p, grid = np.random.default_rng(seed), prepared.raw.columns.shape[1], prepared.grid
+    theta = {"intercept": np.array(-0.2), "slope": rng.normal(0, 0.4, p), "log_slope": rng.normal(0, 0.2, p)}
+    theta |= {"log_slope_by_place": rng.normal(0, 0.1, p), "gamma_middle": np.array(0.3), "step": rng.normal(0, 0.2, len(grid.knots) - 1)}
+    heaps = prepared.heap_of.max() + 1
+    return theta | {"tilt": rng.normal(0, 0.2, len(grid.band))} | ({"log_heaping": rng.normal(2, 1, heaps)} if heaps else {})
+
+
+@pytest.fixture(scope="module", params=[0, 2, 12], ids=["whole", "cents", "no grid"])
+def case(request):
+    model = rw.load_synthesizer("transformation")("income ~ x + C(g)", support=(None, 1e6))
+    prepared = model.prepare(frame_of(request.param))
+    assert prepared.grid.whole == (request.param < 12)
+    return model, prepared, theta_of(prepared)
+
+
+def test_masses_are_those_of_all_records_by_all_bins(case):
+    model, prepared, theta = case
+    rng, values = np.random.default_rng(4), frame_of(2)["income"].to_numpy()
+    lower, upper = values * rng.uniform(0.5, 1, N), values * rng.uniform(1, 1.5, N)
+    lower[:9], upper[9:20], lower[20:30], upper[30:35], lower[35:40] = -np.inf, np.inf, 2e6, 0.4, -7.5
+    expected = slow_mass(theta, prepared, lower, upper)
+    np.testing.assert_allclose(model.mass(theta, prepared, lower, upper), expected, rtol=1e-12, atol=1e-15)
+    masses, other = interval_masses(model, prepared, lower, upper), theta_of(prepared, 3)
+    np.testing.assert_array_equal(masses(theta), model.mass(theta, prepared, lower, upper))
+    np.testing.assert_array_equal(masses(other), model.mass(other, prepared, lower, upper))
+    np.testing.assert_array_equal(model.mass(theta, prepared, np.full(N, -5.0), np.full(N, -2.0)), 0)
+
+
+def test_draws_are_those_of_the_same_random_numbers(case):
+    model, prepared, theta = case
+    expected = slow_draw(theta, prepared, np.random.default_rng(5))
+    np.testing.assert_array_equal(model.draw(theta, prepared, np.random.default_rng(5)), expected)
+    wanted = np.random.default_rng(6).random(N) < 0.1
+    some = model.draw(theta, prepared, np.random.default_rng(5), wanted=wanted)
+    np.testing.assert_array_equal(some[wanted], expected[wanted])
+
+
+def test_likelihoods_are_those_of_all_records_by_all_bins(case):
+    model, prepared, theta = case
+    weight = point_weight(theta, prepared.grid, prepared.heap_of)
+    expected = np.log(probabilities(theta, prepared)[np.arange(N), prepared.bins]) + np.log(weight[prepared.bins, prepared.heap])
+    found = model.log_likelihood(theta, prepared)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    wanted = np.random.default_rng(6).random(N) < 0.1
+    np.testing.assert_allclose(model.log_likelihood(theta, prepared, wanted)[wanted], found[wanted], rtol=1e-13)

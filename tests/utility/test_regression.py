@@ -1,0 +1,38 @@
+"""Least squares on the different rows of the predictors, against least squares on all records."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from formulaic import model_matrix
+
+from riskweighted.utility.regression import checked_regression
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(4)
+    group = rng.choice(["a", "b", "c"], 300)
+    frame = pd.DataFrame({"group": group, "size": rng.integers(1, 6, 300), "age": rng.normal(45, 12, 300)})
+    return frame.assign(income=np.exp(9 + 0.1 * frame["size"] + (group == "b") + rng.normal(0, 0.5, 300)))
+
+
+@pytest.mark.parametrize(
+    "formula", ["income ~ group", "income ~ C(size) + group", "income ~ group * size + log(size)", "income ~ age + group"]
+)
+@pytest.mark.parametrize("change", ["income", "lost level"])
+def test_alike_records_count_as_they_stand(data, formula, change):
+    analysis = checked_regression(data, formula, "group[T.b]", ["income"])
+    changed = {"income": lambda: data.assign(income=data["income"] * 2 + data["age"]), "lost level": lambda: data[data["group"] != "c"]}
+    frame = changed[change]()
+    columns = np.asarray(model_matrix(analysis.spec, frame), dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a lost level makes columns dependent, of which some versions tell
+        slow = sm.OLS(frame["income"].to_numpy(), columns).fit()
+    place = list(analysis.spec.column_names).index("group[T.b]")
+    value, variance, df = analysis.fit(frame)
+    assert value == pytest.approx(slow.params[place], rel=1e-9)
+    assert variance == pytest.approx(slow.bse[place] ** 2, rel=1e-9)
+    assert df == slow.df_resid
