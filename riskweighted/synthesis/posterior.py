@@ -47,7 +47,8 @@ class Fit:
         Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
     diagnostics : DataFrame
         One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
-        "direct"), pareto_k. Direct draws have no r_hat, and chains no pareto_k: NaN.
+        "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density was
+        sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
     random_seed : int or None
         That it was sampled with, where it is known.
     data : str or None
