@@ -15,10 +15,10 @@ from riskweighted.synthesis.laplace import Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.mixture import slopes_of, weights_of
+from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
 __all__ = ["MixtureLayout", "MixtureRows", "mixture_density", "mixture_rows"]
 
-_ROUGH, _ROUGH_ABOVE = 20_000, 50_000  # rows of which modes are searched for first, and of how many
 _NARROWEST = 0.02  # sd of a component; below it the search ran into a single heaped value
 _STARTS = ((0.8, 0.6, 0.6), (0.0, 0.4, 1.2), (0.5, 1.1, 0.4))  # how far apart centres stand, and the first and the last sd
 
@@ -226,7 +226,7 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
         return height + value, gradient
 
     starts = partial(_starts, layout, weight) if k > 1 else None
-    rough = partial(_thinned, layout, weight) if used.sum() > _ROUGH_ABOVE else None
+    rough = partial(_thinned, layout, weight) if used.sum() > ROUGH_ABOVE else None
     if "log_tau" not in at:
         return _Offering(density, starts, rough)
     return Scaled(density, at["log_tau"].start, at["deviation"], np.ones(k * p), starts, rough)
@@ -296,12 +296,11 @@ class _Prior:
 
 def _thinned(layout: MixtureLayout, weight: np.ndarray) -> Density:
     """The density of every so-manieth row, with more weight."""
-    rows, used = layout.rows, np.flatnonzero(weight > 0)
-    step = -(-len(used) // _ROUGH)
-    kept = used[step // 2 :: step]
+    rows, weight = layout.rows, thinned(weight)
+    kept = np.flatnonzero(weight > 0)
     cells, cell = np.unique(rows.cell[kept], return_inverse=True)
     fewer = MixtureRows(rows.columns[cells], rows.records[cells], cell.astype(np.uint32), rows.z[kept], np.arange(len(kept)))
-    return mixture_density(replace(layout, rows=fewer), weight[kept] * (weight.sum() / weight[kept].sum()))
+    return mixture_density(replace(layout, rows=fewer), weight[kept])
 
 
 def _starts(layout: MixtureLayout, weight: np.ndarray) -> np.ndarray:

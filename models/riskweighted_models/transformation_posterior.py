@@ -1,6 +1,7 @@
 """The posterior of a transformation model: its PyMC model, and the same density with its gradient in NumPy and a compiled kernel."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytensor.tensor as pt
 
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted.synthesis.laplace import Scaled
+from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
 from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, weighted_sum
 from riskweighted_models.kernels.heaps import heaped_sum
+from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -140,7 +143,7 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
     start = np.concatenate([[0], np.cumsum(np.diff(cells.pair_start)[used])])
     fixed = (weights["design_weight"][used], weights["pair_weight"][kept], cells.pair_bin[kept], start, grid.hats)
     walk, log_distance = _walk(len(grid.knots)), 0.5 * np.log(np.diff(grid.knots))
-    columns, heaped = np.ascontiguousarray(rows.T), weights["heaped"]
+    blocks, heaped = column_blocks(rows) if "slope" in shapes else None, weights["heaped"]
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
     ends = dict(zip(shapes, np.cumsum(sizes), strict=True))
     places = {name: slice(end - size, end) for (name, end), size in zip(ends.items(), sizes, strict=True)}
@@ -163,16 +166,14 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
             height -= 0.5 * float(standard @ standard) + len(step) * float(log_tau[0])
             gradient[places["log_tau"]] += standard @ standard - len(step)
             gradient[places["step"]] -= standard * np.exp(-log_tau - log_distance)
-        eta = np.empty((3, len(rows)))
-        for part, name in enumerate(_SLOPES):
-            eta[part] = vector[places[name]] @ columns if name in places else 0.0
+        eta = np.zeros((3, len(rows))) if blocks is None else blocks.linear(np.array([vector[places[name]] for name in _SLOPES]))
         eta[0] += vector[places["intercept"]]
         gamma = vector[places["gamma_middle"]] + walk @ step
         value, by_eta, by_gamma, by_tilt = weighted_sum(eta, gamma, vector[places["tilt"]], *fixed)
         gradient[places["intercept"]] += by_eta[0].sum()
-        for part, name in enumerate(_SLOPES):
-            if name in places:
-                gradient[places[name]] += columns @ by_eta[part]
+        if blocks is not None:
+            for name, pulled in zip(_SLOPES, blocks.pulled(by_eta), strict=True):
+                gradient[places[name]] += pulled
         gradient[places["gamma_middle"]] += by_gamma.sum()
         if "step" in places:
             gradient[places["step"]] += by_gamma @ walk
@@ -185,7 +186,8 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
 
     if "step" not in places:
         return density
-    return Scaled(density, places["log_tau"].start, places["step"], np.sqrt(np.diff(grid.knots)))
+    rough = partial(density_of, cells, thinned(alpha)) if (alpha > 0).sum() > ROUGH_ABOVE else None
+    return Scaled(density, places["log_tau"].start, places["step"], np.sqrt(np.diff(grid.knots)), rough=rough)
 
 
 def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:
