@@ -163,6 +163,7 @@ def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
     assert thin(np.zeros(layout.size))[0] != whole(np.zeros(layout.size))[0]
 
 
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # of short chains
 def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far_off_that_is(confidential, monkeypatch):
     monkeypatch.setattr("riskweighted_models.normal_mixture._EXACT_UP_TO", 300)
     rough = confidential.assign(rent=np.exp(5 + 0.6 * np.random.default_rng(8).normal(size=N)))
