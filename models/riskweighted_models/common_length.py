@@ -1,11 +1,13 @@
 """The coordinates w of `riskweighted_models.common_scale` in NumPy, for a density of one vector: the same prior, with its gradient."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from riskweighted_models.common_scale import LEAST_LOG_LENGTH, STEPS, scales
+from riskweighted_models.kernels.lengths import length_density
 
 __all__ = ["CommonLength"]
 
@@ -35,13 +37,13 @@ class CommonLength:
         log_r = float(np.log(largest) + np.log(np.linalg.norm(coefficients / largest)))
         log_rho = np.asarray(max(log_r / self.count, log_r))
         for _ in range(STEPS):
-            log_rho = log_rho + (log_r - log_rho - self.log_ratio(log_rho)) / (1 + self.slopes(log_rho)[0])
+            log_rho = log_rho + (log_r - log_rho - self.log_ratio(log_rho)) / (1 + self.slope(log_rho))
         return np.asarray(coefficients * np.exp(-self.log_ratio(log_rho)))
 
     def log_jacobian(self, w: np.ndarray) -> np.ndarray:
         """log |db / dw| at w (S, d), (S,)."""
         log_rho = _log_length(w)
-        return np.asarray((self.count * self.log_ratio(log_rho) + np.log1p(self.slopes(log_rho)[0]))[..., 0])
+        return np.asarray((self.count * self.log_ratio(log_rho) + np.log1p(self.slope(log_rho)))[..., 0])
 
     def log_ratio(self, log_rho: np.ndarray | float) -> np.ndarray:
         """log(r / rho)."""
@@ -50,46 +52,22 @@ class CommonLength:
             return np.asarray(-np.log1p(np.log1p(np.exp(-log_rho)) * np.exp(-square)))
         return np.asarray((self.count - 1) / 2 * np.log(-np.expm1(-square)))
 
-    def slopes(self, log_rho: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        """The first and the second derivative of log(r / rho) in log rho."""
+    def slope(self, log_rho: np.ndarray | float) -> np.ndarray:
+        """The derivative of log(r / rho) in log rho."""
         rho, square = np.exp(log_rho), np.exp(2 * log_rho)
         near = np.exp(-square)
         if self.count > 1:
-            first = (self.count - 1) * square * near / -np.expm1(-square)
-            return np.asarray(first), np.asarray(2 * first * (1 + square / np.expm1(-square)))
+            return np.asarray((self.count - 1) * square * near / -np.expm1(-square))
         log_term = np.log1p(np.exp(-log_rho))
-        over, part = 1 + near * log_term, near * (1 / (1 + rho) + 2 * square * log_term)
-        change = -2 * square * part + near * (4 * square * log_term - rho / (1 + rho) ** 2 - 2 * square / (1 + rho))
-        first = part / over
-        return np.asarray(first), np.asarray(change / over + first**2)
+        return np.asarray(near * (1 / (1 + rho) + 2 * square * log_term) / (1 + near * log_term))
 
-    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """The log density of w (d,) and its gradient (d,)."""
-        log_rho = _log_length(w)[0]
-        ratio, (first, second) = float(self.log_ratio(log_rho)), self.slopes(log_rho)
-        half_precision, log_weight = self._grid
-        fall = np.exp(2 * (log_rho + ratio)) * half_precision
-        each = log_weight - fall
-        top = each.max()
-        share = np.exp(each - top)
-        total = share.sum()
-        height = top + np.log(total) + self.count * ratio + np.log1p(first)
-        by_log_rho = -2 * (share @ fall) / total * (1 + first) + self.count * first + second / (1 + first)
-        return float(height), by_log_rho * _by_length(w, log_rho)
-
-    def pulled(self, w: np.ndarray, by_coefficient: np.ndarray) -> np.ndarray:
-        """Derivatives in w (d,), from those in b (d,)."""
-        log_rho = _log_length(w)[0]
-        along = float(self.slopes(log_rho)[0]) * float(w @ by_coefficient)
-        return np.asarray(np.exp(self.log_ratio(log_rho)) * (by_coefficient + along * _by_length(w, log_rho)))
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Of w (d,): its log density, the gradient (d,), b (d,), and what makes derivatives in w of those in b."""
+        height, slope, ratio, by_ratio = length_density(w, *self._grid, LEAST_LOG_LENGTH)
+        return height, slope, ratio * w, lambda by_b: ratio * (by_b + (w @ by_b) * by_ratio)
 
 
 def _log_length(vectors: np.ndarray) -> np.ndarray:
     """log |vector|, (..., 1), no less than `LEAST_LOG_LENGTH`."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(0.5 * np.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH))
-
-
-def _by_length(w: np.ndarray, log_rho: float) -> np.ndarray:
-    """Derivatives of log rho in w, (d,)."""
-    return np.asarray(w * np.exp(-2 * log_rho)) if log_rho > LEAST_LOG_LENGTH else np.zeros(len(w))

@@ -108,10 +108,11 @@ def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
         if not np.abs(log_inverse_phi).max() < _LARGEST:
             return -np.inf, np.zeros(len(vector))
         log_weight, w = layout.log_weight(vector[None])[0], vector[layout.coefficient] + layout.origin
-        height, gradient = _prior(layout, vector, w, log_weight)
+        height, gradient = _prior(layout, vector, log_weight)
+        of_length, gradient[layout.coefficient], coefficient, pulled = layout.length(w)
+        height += of_length
         if not any_used:
             return height, gradient
-        coefficient = layout.length.coefficients(w)
         eta = np.empty((k, len(layout.rows.columns)))
         eta[:] = coefficient[:k, None]
         if p:
@@ -123,7 +124,7 @@ def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
             by_coefficient[k:] = by_slope.sum(axis=0)
             if "deviation" in at:
                 gradient[at["deviation"]] += by_slope.ravel()
-        gradient[layout.coefficient] += layout.length.pulled(w, by_coefficient)
+        gradient[layout.coefficient] += pulled(by_coefficient)
         gradient[at["log_inverse_phi"]] -= by_log_phi
         if "log_odds" in at:
             gradient[at["log_odds"]] += (by_share - np.exp(log_weight) * by_share.sum())[:-1]
@@ -136,12 +137,11 @@ def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
     return Scaled(density, at["log_tau"].start, at["deviation"], np.ones(k * p), starts, rough)
 
 
-def _prior(layout: CountLayout, vector: np.ndarray, w: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
-    """Log density of the priors in the coordinates of the vector, up to a constant, and its gradient."""
+def _prior(layout: CountLayout, vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
+    """Log density of the priors in the coordinates of the vector, up to a constant, and its gradient: of all but the coefficients."""
     gradient, place = np.zeros(len(vector)), layout.places["log_inverse_phi"]
-    height, gradient[layout.coefficient] = layout.length(w)
     square = np.exp(2 * vector[place]) / _SCALE_OF_INVERSE_PHI**2
-    height += float((vector[place] - np.log1p(square)).sum())
+    height = float((vector[place] - np.log1p(square)).sum())
     gradient[place] = 1 - 2 * square / (1 + square)
     return height + layout.common_prior(vector, log_weight, gradient), gradient
 

@@ -144,7 +144,8 @@ def test_coordinates_of_a_common_scale_are_those_of_the_module(count):
         jacobian = (count - 1) * np.log(r_of(rho) / rho) + np.log(change)
         assert length.log_jacobian(w[None])[0] == pytest.approx(jacobian, abs=1e-6)
         normal = -count * (log_sigma + 0.5 * np.log(2 * np.pi)) - 0.5 * (b @ b) * np.exp(-2 * log_sigma)
-        height, slope = length(w)
+        height, slope, moved_to, pulled = length(w)
+        np.testing.assert_allclose(moved_to, b, rtol=1e-12)
         assert height == pytest.approx(logsumexp(log_weight + normal) + length.log_jacobian(w[None])[0], rel=1e-10)
         step = 1e-5 * min(rho, 1)
         steps = step * np.eye(count)
@@ -154,7 +155,7 @@ def test_coordinates_of_a_common_scale_are_those_of_the_module(count):
         moved = [
             (length.coefficients((w + each)[None])[0] - length.coefficients((w - each)[None])[0]) @ pull / (2 * step) for each in steps
         ]
-        np.testing.assert_allclose(length.pulled(w, pull), moved, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(pulled(pull), moved, rtol=1e-5, atol=1e-7)
 
 
 def test_components_may_swap_their_labels(confidential):
