@@ -22,14 +22,18 @@ from scipy import stats
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["common_scale_coefficients"]
+__all__ = ["LEAST_LOG_LENGTH", "STEPS", "common_scale_coefficients", "scales"]
+
+LEAST_LOG_LENGTH = -30.0  # of w, so that what is computed from its length stays finite
+STEPS = 9  # of Newton's method from b to w
+_LEAST_LOG_R = -300.0  # of b
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
     """A random vector (count,): b_j ~ N(0, sigma), sigma ~ half-t(nu, scale 1)."""
-    log_sigma, log_weight = _scales(count, nu)
+    log_sigma, log_weight = scales(count, nu)
 
     def logp(value: Tensor, zero: Tensor) -> Tensor:
         square = (value**2).sum(axis=-1, keepdims=True)
@@ -48,7 +52,7 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
     return coefficients
 
 
-def _scales(count: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
+def scales(count: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
     """A grid of log sigma, (m,), and the logarithms of its probabilities.
 
     The sum is the integral to a share of 1e-7, which is the probability of a sigma below the grid.
@@ -73,22 +77,27 @@ class _Length(Transform):  # type: ignore[misc]
         return coefficients
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """From b to w, for starting values: exact at 0 and far out, rough between."""
-        log_r = _log_length(value)
-        moved: Tensor = value * pt.exp(pt.maximum(log_r / self.count - log_r, 0.0))
+        """From b to w: Newton's method, from a length that is never above it; to the last digits for hundreds of coefficients."""
+        log_r = _log_length(value, least=_LEAST_LOG_R)
+        log_rho = pt.maximum(log_r / self.count, log_r)
+        for _ in range(STEPS):
+            log_rho = log_rho + (log_r - log_rho - self._log_ratio(log_rho)) / (1 + self._slope(log_rho))
+        moved: Tensor = value * pt.exp(-self._log_ratio(log_rho))
         return moved
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """log |db / dw| = log((r / rho)^(d - 1) dr / drho), with dr / drho = (r / rho) (1 + d log(r / rho) / d log rho)."""
         log_rho = _log_length(value)
-        rho, near = pt.exp(log_rho), pt.exp(-pt.exp(2 * log_rho))
-        if self.count == 1:
-            log_term = pt.log1p(pt.exp(-log_rho))
-            slope = near * (1 / (1 + rho) + 2 * rho**2 * log_term) / (1 + near * log_term)
-        else:
-            slope = (self.count - 1) * rho**2 / pt.expm1(rho**2)
-        total: Tensor = (self.count * self._log_ratio(log_rho) + pt.log1p(slope)).sum(axis=-1)
+        total: Tensor = (self.count * self._log_ratio(log_rho) + pt.log1p(self._slope(log_rho))).sum(axis=-1)
         return total
+
+    def _slope(self, log_rho: Tensor) -> Tensor:
+        """d log(r / rho) / d log rho."""
+        rho, near = pt.exp(log_rho), pt.exp(-pt.exp(2 * log_rho))
+        log_term = pt.log1p(pt.exp(-log_rho))
+        single = near * (1 / (1 + rho) + 2 * rho**2 * log_term) / (1 + near * log_term)
+        slope: Tensor = single if self.count == 1 else (self.count - 1) * rho**2 / pt.expm1(rho**2)
+        return slope
 
     def _log_ratio(self, log_rho: Tensor) -> Tensor:
         """log(r / rho)."""
@@ -98,7 +107,7 @@ class _Length(Transform):  # type: ignore[misc]
         return ratio
 
 
-def _log_length(vector: Tensor) -> Tensor:
-    """log |vector|, no less than -30, so that what is computed from it stays finite."""
-    length: Tensor = pt.maximum(0.5 * pt.log((vector**2).sum(axis=-1, keepdims=True)), -30.0)
+def _log_length(vector: Tensor, least: float = LEAST_LOG_LENGTH) -> Tensor:
+    """log |vector|, (..., 1), no less than so much."""
+    length: Tensor = pt.maximum(0.5 * pt.log((vector**2).sum(axis=-1, keepdims=True)), least)
     return length

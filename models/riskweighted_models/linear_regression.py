@@ -10,6 +10,7 @@ import pytensor.tensor as pt
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_normal
 from riskweighted.synthesis.distinct import Distinct
+from riskweighted_models.linear_posterior import LinearLayout, linear_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
 from riskweighted_models.scaling import ScaledResponse, StandardUnits
@@ -69,7 +70,17 @@ class LinearRegression(StandardUnits):
             mean = (pt.as_tensor(columns.rows) @ coefficient)[pt.as_tensor(columns.which)]
             standard = (prepared.z - mean) / sigma
             records = -pt.log(sigma) - 0.5 * np.log(2 * np.pi) - 0.5 * standard**2
-        return Blueprint(model, total, weigh, ("coefficient", "sigma"), p * p, geometry, records=records)
+        return Blueprint(
+            model,
+            total,
+            weigh,
+            ("coefficient", "sigma"),
+            p * p,
+            geometry,
+            density=lambda alpha: linear_density(weigh(alpha)),
+            records=records,
+            layout=LinearLayout(p),
+        )
 
     def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
         """log p(z_i | theta) in standard units, (n,)."""

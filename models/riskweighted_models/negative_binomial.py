@@ -14,6 +14,7 @@ from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted_models.common_scale import common_scale_coefficients
+from riskweighted_models.count_posterior import CountLayout, count_density
 from riskweighted_models.mixture import (
     check_mixture,
     component_slopes,
@@ -22,15 +23,18 @@ from riskweighted_models.mixture import (
     slopes_of,
     weights_of,
 )
+from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.normal_parts import draw_component
 
 __all__ = ["DistinctCounts", "NegativeBinomial"]
 
 
 class DistinctCounts(NamedTuple):
-    """The distinct pairs of count and predictors: ``counts`` (m,), ``whitened`` (m, p); ``which`` (n,): each record's."""
+    """The distinct pairs of count and predictors: ``counts`` (R,) and ``cell`` (R,), the row of ``whitened`` (m, p) that each has;
+    ``which`` (n,): each record's pair."""
 
     counts: np.ndarray
+    cell: np.ndarray
     whitened: np.ndarray
     which: np.ndarray
     design: Design
@@ -40,7 +44,8 @@ class DistinctCounts(NamedTuple):
         design = self.design.at(frame)
         if response_name(design.formula) in frame.columns:
             return _distinct(_checked_counts(design.formula, design.response(frame)), design)
-        return DistinctCounts(design.response(frame), design.whitened, np.arange(len(frame)), design)
+        rows, which = design.distinct
+        return DistinctCounts(design.response(frame), which, rows @ design.turn, np.arange(len(frame)), design)
 
 
 def _checked_counts(formula: str, values: np.ndarray) -> np.ndarray:
@@ -55,8 +60,8 @@ def _checked_counts(formula: str, values: np.ndarray) -> np.ndarray:
 
 
 def _distinct(values: np.ndarray, design: Design) -> DistinctCounts:
-    rows, which = np.unique(np.column_stack([values, design.centred]), axis=0, return_inverse=True)
-    return DistinctCounts(rows[:, 0], rows[:, 1:] @ design.turn, which.reshape(-1), design)
+    rows = mixture_rows(design.distinct, values)
+    return DistinctCounts(rows.z, rows.cell, rows.columns @ design.turn, rows.which, design)
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class NegativeBinomial:
 
     def build(self, prepared: DistinctCounts) -> Blueprint:
         """Priors and weighted likelihood; convergence is judged on what does not depend on the components' labels."""
-        m, p = prepared.whitened.shape
+        m, p = len(prepared.counts), prepared.whitened.shape[1]
 
         def weigh(alpha: np.ndarray) -> dict[str, np.ndarray]:
             return {"alpha": np.bincount(prepared.which, weights=alpha, minlength=m)}
@@ -126,7 +131,7 @@ class NegativeBinomial:
             intercept = pm.Deterministic("intercept", coefficient[: self.components])
             common = pm.Deterministic("slope", coefficient[self.components :]) if p else None
             slopes = component_slopes(self.components, p, self.slope_spread, common, _normal)
-            mean = pt.exp(intercept + pt.as_tensor(prepared.whitened) @ slopes.T) if p else pt.exp(intercept)
+            mean = pt.exp(intercept + pt.as_tensor(prepared.whitened) @ slopes.T)[prepared.cell] if p else pt.exp(intercept)
             by_component = pm.logp(pm.NegativeBinomial.dist(mu=mean, alpha=1 / inverse_phi), prepared.counts[:, None])
             record = pt.logsumexp(pt.log(weight) + by_component, axis=1)
             at_centre = pt.exp(intercept)
@@ -136,7 +141,25 @@ class NegativeBinomial:
             pm.Deterministic("predictive_sd", pt.sqrt(second - overall**2))
             total = (alpha * record).sum()
             records = record[prepared.which]
-        return Blueprint(model, total, weigh, label_free(self.components, p), m * self.components, records=records)
+        layout = self._layout(prepared)
+        return Blueprint(
+            model,
+            total,
+            weigh,
+            label_free(self.components, p),
+            m * self.components,
+            density=lambda alpha: count_density(layout, weigh(alpha)["alpha"]),
+            records=records,
+            layout=layout,
+        )
+
+    def _layout(self, prepared: DistinctCounts) -> CountLayout:
+        """What the vector that is sampled stands for."""
+        rows, n = prepared.design.distinct, len(prepared.which)
+        held = MixtureRows(rows.rows, rows.counts, prepared.cell, prepared.counts, prepared.which)
+        mean = max(float(self.response(prepared).mean()), 0.5 / n)
+        shared = self.components, rows.rows.shape[1], self.concentration, self.slope_spread
+        return CountLayout(*shared, held, prepared.design.turn, float(np.log(mean)))
 
     def response(self, prepared: DistinctCounts) -> np.ndarray:
         """The counts, (n,)."""
@@ -144,7 +167,7 @@ class NegativeBinomial:
 
     def log_likelihood(self, theta: Draw, prepared: DistinctCounts) -> np.ndarray:
         """log p(y_i | theta), (n,)."""
-        mean, phi, count = self._mean(theta, prepared.whitened), 1 / theta["inverse_phi"], prepared.counts[:, None]
+        mean, phi, count = self._mean(theta, prepared.whitened)[prepared.cell], 1 / theta["inverse_phi"], prepared.counts[:, None]
         by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
         by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
         with np.errstate(divide="ignore"):
@@ -156,7 +179,7 @@ class NegativeBinomial:
         """P(lower <= y_i <= upper | x_i, theta), (n,); bounds may be any numbers and infinite."""
         n = len(prepared.which)
         ends = (np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper)))
-        distinct, of = np.unique(np.column_stack([prepared.which, *ends]), axis=0, return_inverse=True)
+        distinct, of = np.unique(np.column_stack([prepared.cell[prepared.which], *ends]), axis=0, return_inverse=True)
         below, last = distinct[:, 1:2], distinct[:, 2:]
         mean, phi = self._mean(theta, prepared.whitened)[distinct[:, 0].astype(int)], 1 / theta["inverse_phi"]
         cdf_below, sf_below = _tails(below, mean, phi)
@@ -169,13 +192,13 @@ class NegativeBinomial:
         """New counts, (n,): a gamma rate, then Poisson."""
         n = len(prepared.which)
         component = draw_component(np.log(weights_of(theta))[None], n, rng)
-        mean, phi = self._mean(theta, prepared.whitened)[prepared.which, component], 1 / theta["inverse_phi"][component]
+        mean, phi = self._mean(theta, prepared.whitened)[prepared.cell[prepared.which], component], 1 / theta["inverse_phi"][component]
         rate = rng.gamma(phi, mean / phi)
         count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
         return count
 
     def _mean(self, theta: Draw, whitened: np.ndarray) -> np.ndarray:
-        """Component means of every distinct row, (m, K)."""
+        """Component means of every distinct design, (m, K)."""
         mean: np.ndarray = np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
         return mean
 

@@ -13,7 +13,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Blueprint, Draw
 from riskweighted.synthesis.coordinates import free_normal
 from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_of, weights_of
-from riskweighted_models.mixture_posterior import MixtureLayout, MixtureRows, mixture_density, mixture_rows
+from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
+from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
 from riskweighted_models.scaling import ScaledResponse, StandardUnits
@@ -110,7 +111,7 @@ class NormalMixture(StandardUnits):
             total = (alpha * record).sum()
         terms = 1 + len(rows.z) * self.components // 7  # the kernel takes seven in the time of one in a graph
         geometry = (lambda weights: self._geometry(weights, prepared)) if p else None
-        layout = MixtureLayout(self.components, p, self.concentration, self.slope_spread, self._gates(p), rows)
+        layout = MixtureLayout(self.components, p, self.concentration, self.slope_spread, rows, self._gates(p))
         sampled = replace(layout, rows=self._fewer(prepared, rows))
         return Blueprint(
             model,

@@ -14,13 +14,14 @@ import riskweighted
 
 assert [name for name in ("cc", "gcc", "g++", "c++", "clang", "clang++", "ld") if shutil.which(name)] == []
 data = pd.DataFrame({"y": np.random.default_rng(1).normal(50, 9, 60)})
-synthesizer = riskweighted.load_synthesizer("linear-regression")("y ~ 1")
-fit = riskweighted.fit(synthesizer, data, np.full(60, 0.5), random_seed=1, draws=400, tune=300, chains=2)
+synthesizer = riskweighted.load_synthesizer("linear-regression")("y ~ 1", location=50, scale=9)
+guarantee = riskweighted.Guarantee(epsilon=200)  # a clip is sampled in the graph, which is compiled
+fit = riskweighted.fit(synthesizer, data, np.full(60, 0.5), random_seed=1, draws=400, tune=300, chains=2, guarantee=guarantee)
 
 import pytensor
 
 print(repr(pytensor.config.cxx), pytensor.config.base_compiledir, sep="\\n")
-print(fit.converged, len(fit.synthesize(3, random_seed=1)))
+print(fit.converged, len(fit.synthesize(3, random_seed=1, precision=0.1)))
 """
 
 

@@ -1,0 +1,54 @@
+"""The posterior of a linear regression as a function of one vector, from sufficient statistics: what is sampled of `LinearRegression`."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskweighted.synthesis.contract import Density, Draw
+
+__all__ = ["LinearLayout", "linear_density"]
+
+
+@dataclass(frozen=True)
+class LinearLayout:
+    """The vector: ``coefficients`` 1 + p coefficients, log sigma."""
+
+    coefficients: int
+
+    @property
+    def size(self) -> int:
+        """d."""
+        return self.coefficients + 1
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        return {"coefficient": vectors[:, :-1], "sigma": np.exp(vectors[:, -1])}
+
+    def vector(self, theta: Draw) -> np.ndarray:
+        """See `Layout`."""
+        return np.append(theta["coefficient"], np.log(theta["sigma"]))
+
+    def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
+        """See `Layout`."""
+        return np.asarray(vectors[:, -1])
+
+
+def linear_density(statistics: Mapping[str, np.ndarray]) -> Density:
+    """The posterior for the sufficient statistics of `LinearRegression`: from a vector (d,) to its log density and gradient (d,)."""
+    total, squares = float(statistics["total_weight"]), float(statistics["residual_squares"])
+    least, gram = statistics["least_squares"], statistics["gram"]
+    constant = -0.5 * total * math.log(2 * math.pi)
+
+    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        coefficient, log_sigma = vector[:-1], vector[-1]
+        off = coefficient - least
+        pull = gram @ off
+        with np.errstate(over="ignore", invalid="ignore"):  # far out: no number, which ends a step or a search there
+            precision, variance = np.exp(-2 * log_sigma), np.exp(2 * log_sigma)
+            distance = precision * (squares + off @ pull)
+            height = constant + (1 - total) * log_sigma - 0.5 * (distance + variance + coefficient @ coefficient)
+            return float(height), np.append(-precision * pull - coefficient, 1 - total + distance - variance)
+
+    return density
