@@ -6,13 +6,14 @@ import numpy as np
 import pytensor.tensor as pt
 from scipy.special import log_expit
 
+from riskweighted_models.kernels.ratios import fill_probabilities
+
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
 __all__ = ["cell_weights", "log_probabilities", "log_probability_graph", "probabilities"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
-_CHUNK = 2**12  # designs of a work array
 _UNROLLED = 12  # levels: a loop samples up to twice as fast, and takes long to compile where there are many
 
 
@@ -47,13 +48,5 @@ def log_probabilities(logits: np.ndarray) -> np.ndarray:
 def probabilities(logits: np.ndarray) -> np.ndarray:
     """The probabilities themselves, (levels, m): one exponential a logit, and no digits lost in either tail."""
     found = np.empty((len(logits) + 1, logits.shape[1]))
-    for begin in range(0, logits.shape[1], _CHUNK):
-        part = slice(begin, begin + _CHUNK)
-        one, own = logits[:, part], found[:, part]
-        odds = np.exp(-np.abs(one))
-        positive, larger = one > 0, 1 / (1 + odds)
-        smaller = odds * larger
-        own[0] = 1.0
-        np.cumprod(np.where(positive, smaller, larger), axis=0, out=own[1:])
-        own[:-1] *= np.where(positive, larger, smaller)
+    fill_probabilities(np.ascontiguousarray(logits, dtype=float), found)
     return found

@@ -2,19 +2,24 @@
 
 import csv
 import datetime
+import filecmp
 import re
+import tempfile
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from riskweighted.common.atomic import whole_file
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_plain_values
+from riskweighted.common.frames import holds_numbers, require_plain_values
 from riskweighted.common.text import for_spreadsheet
+from riskweighted.data.csv_text import CsvTable
 from riskweighted.data.formats import FORMATS, WRITABLE
 
-__all__ = ["read_label", "read_table", "write_aggregates", "write_table"]
+__all__ = ["DatasetWriter", "read_datasets", "read_label", "read_table", "write_aggregates", "write_table"]
 
 _LABEL = "label"  # key of a parquet file's metadata
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
@@ -52,7 +57,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
     return table
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """All columns, or some."""
     with path.open(newline="", encoding="utf-8-sig") as handle:
         header = next(csv.reader(handle), [])
     if not header:
@@ -63,12 +69,13 @@ def _read_csv(path: Path) -> pd.DataFrame:
     numbers = sum(_reads_as_number(name) for name in header)
     if numbers:
         raise InputError(f"{path.name!r}: {numbers} of {len(header)} column names are numbers; the first line must hold the column names")
-    text = pd.read_csv(path, encoding="utf-8-sig", dtype=str, keep_default_na=False)
+    text = pd.read_csv(path, encoding="utf-8-sig", dtype=str, keep_default_na=False, usecols=names)
     if not isinstance(text.index, pd.RangeIndex):
         raise InputError(f"{path.name!r} has more fields in its rows than column names in its first line")
     kept = [name for name in text.columns if _stays_text(text[name])]
     missing = {name: [""] if name in kept else _MISSING for name in text.columns}
-    return pd.read_csv(path, encoding="utf-8-sig", dtype=dict.fromkeys(kept, str), na_values=missing, keep_default_na=False)
+    kinds = dict.fromkeys(kept, str)
+    return pd.read_csv(path, encoding="utf-8-sig", dtype=kinds, na_values=missing, keep_default_na=False, usecols=names)
 
 
 def _reads_as_number(text: str) -> bool:
@@ -81,7 +88,8 @@ def _reads_as_number(text: str) -> bool:
 
 def _stays_text(column: pd.Series) -> bool:
     """Whether a csv column is text: some entry is no number, or a code with leading zeros that a number would lose."""
-    entries = column[~column.isin(_MISSING)]
+    entries = pd.Series(column.unique())
+    entries = entries[~entries.isin(_MISSING)]
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
 
 
@@ -154,17 +162,87 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
         raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")
     with whole_file(path, private=private) as unfinished:
         if path.suffix == ".csv":
-            table.to_csv(unfinished, index=index, lineterminator="\n")
+            _write_csv(table, unfinished, index)
         elif path.suffix == ".parquet":
             _write_parquet(table, unfinished, index, label)
         else:
             _write_foreign(table.reset_index() if index else table, unfinished, label, path.name)
 
 
+class DatasetWriter:
+    """Writes datasets that differ in some columns only, the same bytes as `write_table`; what is shared is spelled once for a csv.
+
+    Parameters
+    ----------
+    datasets : sequence of DataFrame
+        Where it is `Datasets`, columns are shared.
+    """
+
+    def __init__(self, datasets: Sequence[pd.DataFrame]) -> None:
+        self._datasets = datasets
+        names = sorted({name for one in datasets.altered for name in one}) if isinstance(datasets, Datasets) else []
+        self._csv = CsvTable(datasets.base, names) if isinstance(datasets, Datasets) else None
+
+    def write(self, place: int, path: Path, *, label: str = "") -> None:
+        """Write the dataset at a place."""
+        if self._csv is None or path.suffix != ".csv":
+            write_table(self._datasets[place], path, label=label)
+            return
+        with whole_file(path) as unfinished:
+            self._csv.write(self._datasets[place], unfinished)
+
+    def is_in(self, path: Path, place: int, *, label: str = "") -> bool:
+        """Whether a file is, byte for byte, what `write` makes."""
+        if self._csv is not None and path.suffix == ".csv" and (found := self._csv.is_in(path, self._datasets[place])) is not None:
+            return found
+        with tempfile.TemporaryDirectory() as folder:
+            again = Path(folder) / path.name
+            self.write(place, again, label=label)
+            return filecmp.cmp(path, again, shallow=False)
+
+
+def read_datasets(paths: Sequence[Path], base: pd.DataFrame, names: Sequence[str]) -> Iterator[Mapping[str, pd.Series] | pd.DataFrame]:
+    """Read files that are to differ from `base` in some columns only: these of each, or the whole table where others differ too.
+
+    Of a csv only those columns are read, if it is, byte for byte, what they and the others of `base` make.
+    """
+    names = [name for name in base if name in names]
+    shared = CsvTable(base, names) if any(path.suffix == ".csv" for path in paths) else None
+    for path in paths:
+        found = _altered_in_csv(path, base, names, shared) if shared is not None and path.suffix == ".csv" else None
+        if found is None:
+            table = read_table(path)
+            same = list(table) == list(base) and len(table) == len(base)
+            same = same and all(table[name].equals(base[name]) for name in base if name not in names)
+            found = {name: table[name] for name in names} if same else table
+        yield found
+
+
+def _altered_in_csv(path: Path, base: pd.DataFrame, names: list[str], shared: CsvTable) -> dict[str, pd.Series] | None:
+    """Some columns of a csv whose other columns are those of `base`; None where it is not, or not surely so."""
+    try:
+        found = pd.read_csv(path, encoding="utf-8-sig", usecols=names, na_values=_MISSING, keep_default_na=False)
+        if not all(holds_numbers(found[name]) for name in names):
+            found = _read_csv(path, names)
+    except Exception:  # what is wrong is said by who reads the whole file
+        return None
+    altered = {name: found[name] for name in names}
+    return altered if len(found) == len(base) and shared.is_in(path, base.assign(**altered)) else None
+
+
 def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) -> None:
     """Write a csv of aggregates that people open in a spreadsheet: labels that come from the data are text there, never a formula."""
     named = table.rename(columns=lambda name: for_spreadsheet(str(name)))
     write_table(named.map(lambda cell: for_spreadsheet(cell) if isinstance(cell, str) else cell), path, private=private)
+
+
+def _write_csv(table: pd.DataFrame, path: Path, index: bool) -> None:
+    """As pandas writes it."""
+    if index and None in table.index.names:
+        table.to_csv(path, lineterminator="\n")
+        return
+    whole = table.reset_index() if index else table
+    CsvTable(whole, list(whole.columns)).write(whole, path)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str) -> None:

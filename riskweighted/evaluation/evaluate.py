@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -44,9 +45,10 @@ from riskweighted.utility.survey import SurveyDesign
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
 
-__all__ = ["Evaluation", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world"]
 
 Frames = Sequence[pd.DataFrame]
+Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]  # a part of an evaluation, a label, how it is made: what that makes
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,10 @@ def evaluate(
     )
 
 
+def _afresh(part: str, label: str, make: Callable[[], Any]) -> Any:
+    return make()
+
+
 def evaluate_world(
     world: World,
     synthetic: Mapping[str, Frames | pd.DataFrame],
@@ -190,8 +196,14 @@ def evaluate_world(
     unaltered: Sequence[str] | None = None,
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    once: Once = _afresh,
 ) -> Evaluation:
-    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too."""
+    """`evaluate` of checked confidential data and a checked regression; `mechanisms` by label, that of the baseline too.
+
+    `once`: for whoever evaluates often what agrees in part; it may give what the same part came to before. Parts of a label: its datasets
+    "paired", their "scores" (risk by record and matches), rows of "utility" (under the label's own seed), of risk on "several" variables
+    one by one, and "summary", those on all.
+    """
     labelled = {label: as_frames(frames) for label, frames in synthetic.items()}
     _check_labels(labelled, baseline, baseline_risk, len(world.confidential))
     check_seed(random_seed)
@@ -208,34 +220,67 @@ def evaluate_world(
     utility: list[dict[str, Any]] = []
     several: dict[str, list[dict[str, Any]]] = {}
     for done, ((label, given), seed) in enumerate(zip(every.items(), seeds, strict=True)):
-        paired = Paired(world, (world.confidential,)) if label == CONFIDENTIAL else world.pair(given, further)
-        risk_of_all, matches = mean_risk_and_matches(paired)
+        of_data = label == CONFIDENTIAL
+        paired = Paired(world, (world.confidential,) if of_data else once("paired", label, partial(world.pair, given, further)).frames)
+        risk_of_all, matches = once("scores", label, partial(mean_risk_and_matches, paired))
         if label != CONFIDENTIAL:
             records[label] = risk_of_all
-        frames = paired.frames
-        utility += _utility_rows(label, world, frames, settings, analysis, np.random.default_rng(seed))
-        if design is not None:
-            utility += survey_rows(label, world, frames, settings, design)
-        utility += regression_rows(label, analyses, frames, design, settings.level)
+        rng = np.random.default_rng(seed)
+        utility += once("utility", label, partial(_label_utility, label, paired, settings, analysis, rng, design, analyses, crossed))
         if has_several(world):
-            utility += several_utility_rows(label, world, frames, crossed)
-            several[label] = list(several_risk_rows(label, paired, records[label].to_numpy(), matches, groups.isolated))
+            rows = several_risk_rows(label, paired, records[label].to_numpy(), matches, groups.isolated)
+            several[label] = once("several", label, partial(list, rows))
         if progress is not None:
             progress(done + 1, len(every))
     against = records[baseline] if baseline is not None and baseline_risk is None else baseline_risk
     risk: list[dict[str, Any]] = []
-    lengths = {label: len(frames) for label, frames in every.items()}
     for label in records:
-        if mechanisms is not None:
-            risk += _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, lengths[label], baseline)
-        risk += _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
-        risk += several.get(label, [])
-        if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
-            risk += _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
+        own = _label_risk(label, world, len(every[label]), records, groups, settings, mechanisms, baseline, against)
+        risk += [*once("summary", label, partial(list, own)), *several.get(label, [])]
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
     compared = list(_with_overlap(utility))
     return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
+
+
+def _label_utility(
+    label: str,
+    paired: Paired,
+    settings: EvaluationSettings,
+    analysis: Regression | None,
+    rng: np.random.Generator,
+    design: SurveyDesign | None,
+    analyses: Sequence[Analysis],
+    crossed: Sequence[str],
+) -> list[dict[str, Any]]:
+    """All rows of the utility of one label."""
+    world, frames = paired.world, paired.frames
+    rows = list(_utility_rows(label, world, frames, settings, analysis, rng))
+    if design is not None:
+        rows += survey_rows(label, world, frames, settings, design)
+    rows += regression_rows(label, analyses, frames, design, settings.level)
+    if has_several(world):
+        rows += several_utility_rows(label, world, frames, crossed)
+    return rows
+
+
+def _label_risk(
+    label: str,
+    world: World,
+    datasets: int,
+    records: pd.DataFrame,
+    groups: Groups,
+    settings: EvaluationSettings,
+    mechanisms: Mapping[str, Mechanism] | None,
+    baseline: str | None,
+    against: pd.Series | None,
+) -> Iterator[dict[str, Any]]:
+    """All rows of the risk of one label on all variables; `records`: the risk of every record by label."""
+    if mechanisms is not None:
+        yield from _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, datasets, baseline)
+    yield from _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
+    if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
+        yield from _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
 
 
 def _further_columns(

@@ -2,7 +2,8 @@
 
 All the whole-rank rule (S004 section 2.2) needs: pairs that score strictly better than a record's sixth best are what remains
 of whole ranks that hold at most five pairs. Distinct profiles stand for their records; the second file's are split into a
-tree whose nodes know the least cost that a pair with one of their profiles can have, and a branch that cannot beat the sixth
+tree whose nodes know which codes occur in them and the range of each number. A query's codes fall into classes of one cost, so
+that the least it can cost with any profile of a node is found from sets of codes and ranges alone; what cannot beat the sixth
 best so far is not entered.
 """
 
@@ -13,15 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.threads import in_threads
-from riskweighted.reidentification.kernels.costs import EQUAL, LOGISTIC, STEPS, TABLE, CostTables
-from riskweighted.reidentification.kernels.nearest import KEEP, Profiles, search
+from riskweighted.reidentification.kernels.costs import BLOCK, EQUAL, LOGISTIC, STEPS, TABLE, CostTables
+from riskweighted.reidentification.kernels.leaves import KEEP
+from riskweighted.reidentification.kernels.nearest import Profiles, search
+from riskweighted.reidentification.kernels.query import MOST_CODES
 from riskweighted.reidentification.kernels.tree import build_tree
 
 __all__ = ["EQUAL", "LOGISTIC", "MOST_PAIRS", "STEPS", "TABLE", "Costs", "Nearest", "nearest"]
 
 MOST_PAIRS = KEEP - 1
-_LEAF = 512  # of 64 to 512 the fastest on the benchmark's studies
-_FEW_CODES = 128
+_LEAF = 64  # on the benchmark's studies at most a seventh slower than the fastest of 16, 32, 64 and 128
 _CHUNK = 512
 
 
@@ -78,10 +80,11 @@ def nearest(
         Called with (profiles done, profiles in all).
     """
     tables = _cost_tables(costs, first.shape[1])
-    tree = build_tree(np.ascontiguousarray(second, dtype=float), tables.kinds, _LEAF)
-    values = np.ascontiguousarray(second[tree.order], dtype=float)
-    codes, levels = _few_codes(values, costs.kinds)
-    profiles = Profiles(values, np.ascontiguousarray(values.T), codes, levels, sizes[tree.order])
+    second = np.ascontiguousarray(second, dtype=float)
+    levels = _few_levels(second, costs.kinds)
+    tree = build_tree(second, levels, tables, *_likeliest(costs, first.shape[1]), _LEAF)
+    columns = np.ascontiguousarray(second[tree.order].T)
+    profiles = Profiles(columns, _codes(columns, levels), levels, sizes[tree.order])
     order = np.lexsort(first.T[::-1])  # neighbours in the file's order meet the same branches
     queries = np.ascontiguousarray(first[order], dtype=float)
     partner, cost = np.full((len(first), KEEP), -1, dtype=np.int64), np.full((len(first), KEEP), np.inf)
@@ -94,33 +97,48 @@ def nearest(
     return Nearest(partner, cost)
 
 
-def _few_codes(values: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coded variables of few codes as (v, m), missing ones last; their number of codes (v,), -1 for the other variables."""
-    codes, levels = np.zeros(values.shape[::-1], dtype=np.int32), np.full(values.shape[1], -1)
+def _few_levels(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """Number of codes (v,) of the variables that have few, -1 of the others."""
+    levels = np.full(values.shape[1], -1)
     for variable, kind in enumerate(kinds):
         column = values[:, variable]
         most = np.max(column, initial=0.0, where=~np.isnan(column))
-        if kind in (EQUAL, TABLE) and most < _FEW_CODES:
+        if kind in (EQUAL, TABLE) and most < MOST_CODES:
             levels[variable] = int(most) + 1
-            codes[variable] = np.where(np.isnan(column), levels[variable], column)
-    return codes, levels
+    return levels
+
+
+def _codes(columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Variables of few codes as (v, m), missing ones last."""
+    codes = np.zeros(columns.shape, dtype=np.uint8)
+    for variable in np.flatnonzero(levels >= 0):
+        codes[variable] = np.where(np.isnan(columns[variable]), levels[variable], columns[variable])
+    return codes
+
+
+def _likeliest(costs: Costs, v: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of each code of a TABLE the first file's code that costs least with it, variable by variable, and where each begins (v + 1,)."""
+    return _flat([table.argmin(axis=0) if table.size else np.empty(0, dtype=np.int64) for table in costs.tables or [np.empty(0)] * v])
 
 
 def _cost_tables(costs: Costs, v: int) -> CostTables:
-    """Steps and tables of all variables as flat arrays with offsets, which compiled code takes."""
+    """Steps and tables of all variables as arrays which compiled code takes."""
+    most = max((len(part) for part in costs.breaks), default=0)
+    breaks, steps, least = np.full((v, most + 1), np.inf), np.zeros((v, most + 1)), np.zeros((v, most + 1))
+    for variable, (own, by_step) in enumerate(zip(costs.breaks, costs.steps, strict=True)):
+        breaks[variable, : len(own)] = own * (1 + 1e-9)  # 0.4 - 0.3 is to count as 0.1
+        steps[variable, : len(by_step)] = by_step
+        least[variable, : len(by_step)] = np.minimum.accumulate(by_step[::-1])[::-1]
+    tables = [table if table.ndim == 2 else np.empty((0, 0)) for table in costs.tables] or [np.empty((0, 0))] * v
+    blocks = [np.minimum.reduceat(table, np.arange(0, table.shape[1], BLOCK), axis=1) if table.size else table for table in tables]
+    flat, starts = _flat([np.ravel(table) for table in tables])
+    flat_blocks, block_starts = _flat([np.ravel(block) for block in blocks])
+    widths = np.array([table.shape[1] for table in tables], dtype=np.int64)
+    kinds = costs.kinds.astype(np.int64)
+    return CostTables(kinds, costs.missing, costs.limit, breaks, steps, least, flat, starts, widths, flat_blocks, block_starts)
 
-    def flat(parts: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
-        arrays = [np.ravel(part).astype(float) for part in parts] or [np.empty(0)] * v
-        return np.concatenate([*arrays, np.zeros(1)]), np.cumsum([0, *(len(array) for array in arrays)])
 
-    breaks, break_starts = flat(tuple(part * (1 + 1e-9) for part in costs.breaks))  # 0.4 - 0.3 is to count as 0.1
-    steps, step_starts = flat(costs.steps)
-    least = tuple(np.minimum.accumulate(part[::-1])[::-1] for part in costs.steps)  # at this difference or any greater one
-    tables, table_starts = flat(costs.tables)
-    widths = np.array([table.shape[1] if table.ndim == 2 else 0 for table in costs.tables] or [0] * v, dtype=np.int64)
-    rows = tuple(table.min(axis=1, initial=np.inf) if table.ndim == 2 else np.empty(0) for table in costs.tables)
-    row_least, row_starts = flat(rows)
-    return CostTables(
-        costs.kinds.astype(np.int64), float(costs.missing), float(costs.limit), breaks, break_starts, steps, step_starts,
-        flat(least)[0], tables, table_starts, widths, row_least, row_starts,
-    )  # fmt: skip
+def _flat(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays one after the other, and where each begins."""
+    joined = np.concatenate(parts) if any(len(part) for part in parts) else np.zeros(1, dtype=parts[0].dtype)
+    return joined, np.cumsum([0, *(len(part) for part in parts)])

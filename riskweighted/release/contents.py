@@ -2,22 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.data.io import write_table
+from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Contents", "share_of_uniques", "write_pack"]
+__all__ = ["Contents", "Dataset", "dataset_files", "share_of_uniques", "write_pack"]
 
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
@@ -54,9 +55,10 @@ class Contents:
         }
 
 
-def write_pack(contents: Contents, folder: Path) -> None:
-    """Every file of the pack; the manifest last."""
-    files = {scheme: _write_datasets(contents, scheme, folder) for scheme in contents.schemes}
+def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | None = None) -> None:
+    """Every file of the pack; the manifest last. `hashes`: SHA-256 by name of datasets that are elsewhere, as they would be written."""
+    hashes = dict(hashes or {})
+    files = {scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes}
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
     book = codebook(datasets, contents.variables, contents.units, _codes(run)).assign(precision=lambda table: _precisions(table, run))
@@ -72,7 +74,7 @@ def write_pack(contents: Contents, folder: Path) -> None:
     made_by = run.manifest["versions"]["riskweighted"]
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
     write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
-    _write_manifest(contents, source, folder)
+    _write_manifest(contents, source, folder, hashes)
 
 
 def share_of_uniques(run: FinishedRun) -> float:
@@ -86,15 +88,33 @@ def _exposure(run: FinishedRun) -> dict[str, object]:
     return {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
 
 
-def _write_datasets(contents: Contents, scheme: str, folder: Path) -> dict[str, list[str]]:
-    """The datasets of a scheme in every format; their paths in the pack by format."""
-    frames = contents.run.synthetic[scheme]
-    width = len(str(len(frames)))
+class Dataset(NamedTuple):
+    """One file of a dataset: its format, its name in the pack, which of the scheme's datasets it is, from 0, and its label."""
+
+    format: str
+    name: str
+    place: int
+    label: str
+
+
+def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
+    """The files of the datasets of a scheme, in every format."""
+    count = len(contents.run.synthetic[scheme])
+    for place in range(count):
+        for kind in contents.formats:
+            name = f"data/{scheme}/synthetic_{scheme}_{place + 1:0{len(str(count))}d}.{kind}"
+            yield Dataset(kind, name, place, f"{_LABEL} {place + 1} of {count}")
+
+
+def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mapping[str, str]) -> dict[str, list[str]]:
+    """The datasets of a scheme in every format, but those that are elsewhere; their names in the pack by format."""
     files: dict[str, list[str]] = {name: [] for name in contents.formats}
-    for number, frame in enumerate(frames, 1):
-        for name, paths in files.items():
-            paths.append(f"data/{scheme}/synthetic_{scheme}_{number:0{width}d}.{name}")
-            write_table(frame, folder / paths[-1], label=f"{_LABEL} {number} of {len(frames)}")
+    every = list(dataset_files(contents, scheme))
+    writer = DatasetWriter(contents.run.synthetic[scheme]) if any(file.name not in hashes for file in every) else None
+    for file in every:
+        files[file.format].append(file.name)
+        if writer is not None and file.name not in hashes:
+            writer.write(file.place, folder / file.name, label=file.label)
     write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
     return files
 
@@ -142,12 +162,13 @@ def _columns(names: Sequence[str]) -> str:
     return f"the column {names[0]} is" if len(names) == 1 else f"the columns {', '.join(names)} are"
 
 
-def _write_manifest(contents: Contents, source: str, folder: Path) -> None:
+def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mapping[str, str]) -> None:
     """SHA-256 of every other file, versions and settings; of the confidential data the file's name only."""
     settings = json.loads(json.dumps(contents.run.manifest["settings"]))
     if settings["data"].get("path") is not None:
         settings["data"]["path"] = re.split(r"[/\\]", settings["data"]["path"])[-1]
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {path.relative_to(folder): file_hash(path) for path in folder.rglob("*") if path.is_file()}
+    files |= {Path(name): digest for name, digest in hashes.items()}
     manifest = {
         "what": f"{_LABEL}: {_columns(contents.variables)} drawn from a model",
         "schemes": list(contents.schemes),
@@ -160,6 +181,6 @@ def _write_manifest(contents: Contents, source: str, folder: Path) -> None:
         "settings": settings,
         "versions": contents.run.manifest["versions"],
         "run_manifest_sha256": source,
-        "files": {path.relative_to(folder).as_posix(): file_hash(path) for path in files},
+        "files": {path.as_posix(): files[path] for path in sorted(files)},
     }
     write_file(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

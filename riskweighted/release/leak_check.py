@@ -19,22 +19,24 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import kind_of_values
 from riskweighted.data.io import read_label, read_table, write_table
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness
-from riskweighted.release.remade import check_made, refusal
+from riskweighted.release.remade import MadeDatasets, check_made, refusal
 from riskweighted.release.sensitive import Sensitive, find_sensitive, same_records
-from riskweighted.risk.copies import order_alike
+from riskweighted.risk.copies import Ranked, order_alike
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.precision import round_to
 
-__all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secrets"]
+__all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secrets", "recorded"]
 
 _SCHEME = r"[a-z0-9-]+(\([A-Za-z0-9-.,= ()]+\))?"  # with its settings: uniform(c=0.1)
 ALLOWED = (
@@ -49,6 +51,8 @@ ALLOWED = (
     rf"data/(?P<scheme>{_SCHEME})/synthetic_(?P=scheme)_\d+\.(csv|parquet|dta|sav|xpt)",
 )
 _SAME_ORDER = 0.999
+_EXACT = (".csv", ".parquet")  # what is written to them is what is read from them
+_HALF, _FEW = 0.5, 5  # of the records that are equal; different values, below which that says nothing
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,15 @@ class Secrets:
         How many rows may repeat the confidential values of all variables; of the schemes that may be in the pack.
     per_record : DataFrame (n, columns)
         Weights and risks that differ between records.
+    recorded : mapping of name to Recorded
+        The same, as columns are compared with them.
     text : TextSecrets
     run : FinishedRun
         What the files of a pack must have been made from.
     report : callable or None
         What makes its report; None: unknown, so the report need only be the one that the manifest names.
+    seen : dict
+        A dataset whose unaltered columns were seen to be those of the data ("shared").
     """
 
     confidential: pd.DataFrame
@@ -78,6 +86,36 @@ class Secrets:
     text: TextSecrets
     run: FinishedRun = field(repr=False)
     report: Callable[[FinishedRun], str] | None = field(default=None, repr=False)
+    seen: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def recorded(self) -> "Mapping[str, Recorded]":
+        return recorded(self.per_record)
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Weights or risks of the records, (n,): their order, where they differ from the usual one, and whether that is often."""
+
+    ranked: Ranked
+    unusual: np.ndarray
+    varied: bool
+
+    def told_by(self, drawn: np.ndarray, order: Ranked) -> bool:
+        """Whether a column equals them, or orders the records as they do."""
+        alike = self.varied and equal_rows(drawn, self.ranked.values)[self.unusual].mean() > _HALF
+        return bool(alike) or order_alike(order, self.ranked) >= _SAME_ORDER
+
+
+def recorded(per_record: pd.DataFrame) -> dict[str, Recorded]:
+    """Every column of a table of the records (n, columns), as released columns are compared with it."""
+    found = {}
+    for name, numbers in per_record.items():
+        values = numbers.to_numpy(dtype=float)
+        levels, counts = np.unique(values, return_counts=True)
+        usual = values == levels[counts.argmax()]  # such as a risk of 0, which any zero equals
+        found[str(name)] = Recorded(Ranked(values), ~usual, len(levels) >= _FEW)
+    return found
 
 
 def gather_secrets(
@@ -123,7 +161,7 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
     InputError
         If anything is found; the message names the file and what it is, never a value.
     """
-    rows = []
+    rows, made = [], MadeDatasets(folder, secrets.run)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_dir() and not path.is_symlink():
@@ -137,8 +175,12 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
         elif scheme not in secrets.most_records:
             raise refusal(name, "a dataset of a scheme that is not released")
         else:
-            rows += [{"file": name, **found} for found in _check_dataset(path, name, secrets, scheme)]
-    check_made(folder, secrets.run, secrets.report)
+            found = made.found(name) if path.suffix in _EXACT else None
+            table, shared = (_read_dataset(path, name),) * 2 if found is None else found
+            _check_unaltered(table, shared, name, secrets)
+            _check_label(table, path, name, secrets)
+            rows += [{"file": name, **row} for row in _check_synthetic(table, name, secrets, scheme)]
+    check_made(folder, secrets.run, secrets.report, made.hashes)
     return pd.DataFrame(rows)
 
 
@@ -154,26 +196,42 @@ def _check_text(path: Path, name: str, secrets: Secrets) -> None:
         raise refusal(name, "; ".join(found))
 
 
-def _check_dataset(path: Path, name: str, secrets: Secrets, scheme: str) -> list[dict[str, object]]:
-    """One dataset: that it is only a table, that of the data, and how near its synthesized columns are."""
+def _read_dataset(path: Path, name: str) -> pd.DataFrame:
+    """A dataset that is not surely what the run makes: that it is only a table."""
     try:
         table = read_table(path)
     except InputError as error:
         raise refusal(name, f"no readable table ({error})") from None
+    if path.suffix != ".csv" and not _is_only(table, path):
+        raise refusal(name, "more than its table and its label")
+    return table
+
+
+def _check_unaltered(table: pd.DataFrame, shared: pd.DataFrame, name: str, secrets: Secrets) -> None:
+    """That the columns and rows of a dataset are those of the data; of datasets that share columns, once."""
     own = secrets.confidential
     if list(table.columns) != [str(column) for column in own.columns]:
         raise refusal(name, f"other columns than the data: it has {len(table.columns)} and the data {len(own.columns)}")
     if len(table) != len(own):
         raise refusal(name, f"{len(table)} rows, and the data has {len(own)}")
-    if path.suffix != ".csv" and not _is_only(table, path):
-        raise refusal(name, "more than its table and its label")
+    if shared is secrets.seen.get("shared"):
+        return
+    synthesized = [one.name for one in secrets.variables]
+    differing = [column for column in own if column not in synthesized and not _same_column(shared[str(column)], own[column])]
+    if differing:
+        raise refusal(name, f"unaltered columns that are not those of the data: {listing(differing)}")
+    secrets.seen["shared"] = shared
+
+
+def _check_label(table: pd.DataFrame, path: Path, name: str, secrets: Secrets) -> None:
+    """That the names of columns and the label of a file tell nothing."""
     found = problems_in_text("\n".join([*table.columns, read_label(path)]), secrets.text)
     if found:
         raise refusal(name, "; ".join(found))
-    synthesized = [one.name for one in secrets.variables]
-    differing = [column for column in own if column not in synthesized and not _same_column(table[str(column)], own[column])]
-    if differing:
-        raise refusal(name, f"unaltered columns that are not those of the data: {listing(differing)}")
+
+
+def _check_synthetic(table: pd.DataFrame, name: str, secrets: Secrets, scheme: str) -> list[dict[str, object]]:
+    """How near the synthesized columns of a dataset are to the confidential ones."""
     rows = [_check_variable(table[one.name], name, secrets, one, scheme) for one in secrets.variables]
     whole = same_records(secrets.variables, table)
     if whole > secrets.most_records[scheme]:
@@ -188,7 +246,7 @@ def _check_variable(column: pd.Series, name: str, secrets: Secrets, variable: Se
     except InputError as error:
         raise refusal(name, str(error)) from None
     chance, half = variable.chance[scheme], variable.confidential.dtype == np.float32
-    found = check_synthesized(drawn, chance, variable.unit, secrets.per_record, resolution=1e-6 if half else 1e-12)
+    found = check_synthesized(drawn, chance, variable.unit, secrets.recorded, resolution=1e-6 if half else 1e-12)
     if variable.levels is None and not found:
         found = [f"as missing values and special codes {what}" for what in _status_found(variable.status(column), variable, scheme)]
     if found:
@@ -210,21 +268,15 @@ def _status_found(status: np.ndarray, variable: Sensitive, scheme: str) -> list[
 
 
 def check_synthesized(
-    drawn: np.ndarray, chance: Chance, precision: float | None, per_record: pd.DataFrame, *, resolution: float = 1e-12
+    drawn: np.ndarray, chance: Chance, precision: float | None, per_record: Mapping[str, Recorded], *, resolution: float = 1e-12
 ) -> list[str]:
     """What a released column (n,) gives away, one line each; `resolution`: relative, of the numbers as they are stored."""
     found = list(find_nearness(drawn, chance))
     finer = np.abs(drawn - round_to(drawn, precision)) > resolution * np.abs(drawn)
     if finer.any():
         found.append(f"more digits than its precision in {int(finer.sum())} rows")
-    for other, numbers in per_record.items():
-        theirs = numbers.to_numpy(dtype=float)
-        levels, counts = np.unique(theirs, return_counts=True)
-        usual = theirs == levels[counts.argmax()]  # such as a risk of 0, which any zero equals
-        alike = len(levels) >= 5 and equal_rows(drawn, theirs)[~usual].mean() > 0.5
-        if alike or order_alike(drawn, theirs) >= _SAME_ORDER:
-            found.append(f"{other} of the records")
-    return found
+    order = Ranked(drawn)
+    return found + [f"{other} of the records" for other, theirs in per_record.items() if theirs.told_by(drawn, order)]
 
 
 def _is_only(table: pd.DataFrame, path: Path) -> bool:
@@ -243,8 +295,13 @@ def _same_column(found: pd.Series, own: pd.Series) -> bool:
         return np.allclose(left, right, rtol=precision, atol=0, equal_nan=True)
     if pd.api.types.is_datetime64_any_dtype(own.dtype):
         return bool(pd.to_datetime(found, errors="coerce", utc=True).equals(pd.to_datetime(own, utc=True).reset_index(drop=True)))
-    return _as_text(found) == _as_text(own)
+    return bool((_as_text(found) == _as_text(own)).all())
 
 
-def _as_text(column: pd.Series) -> list[str]:
-    return ["" if pd.isna(value) else str(value) for value in column]
+def _as_text(column: pd.Series) -> np.ndarray:
+    """The values as text (n,), empty where missing."""
+    if kind_of_values(column) not in ("string", "str", "category", "integer", "datetime"):  # 1 and True are equal, and other texts
+        return np.array(["" if pd.isna(value) else str(value) for value in column], dtype=object)
+    codes, different = pd.factorize(column)  # missing: -1, the last place
+    text: np.ndarray = np.array([*map(str, different), ""], dtype=object)[codes]
+    return text

@@ -18,12 +18,14 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
-
-from riskweighted.common.text import significant_digits
+import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = ["CONTAINERS", "TextSecrets", "make_text_secrets", "problems_in_text"]
 
@@ -75,9 +77,22 @@ class TextSecrets:
         Weights, risks and posterior draws that no published table holds, sorted.
     """
 
-    columns: Mapping[str, np.ndarray]
-    unmistakable: np.ndarray
-    listed: np.ndarray
+    columns: Mapping[str, np.ndarray] = field(repr=False)
+    unmistakable: np.ndarray = field(repr=False)
+    listed: np.ndarray = field(repr=False)
+
+    @cached_property
+    def runs(self) -> "Mapping[str, _Runs]":
+        """The columns, as runs of their values are looked for."""
+        return {name: _runs_of(column) for name, column in self.columns.items()}
+
+
+class _Runs(NamedTuple):
+    """Every 20 successive values of a column: hashes of their codes, sorted; ``levels`` (k,): the different values, sorted."""
+
+    levels: np.ndarray
+    hashes: np.ndarray
+    length: int
 
 
 def make_text_secrets(
@@ -87,23 +102,31 @@ def make_text_secrets(
     columns = {name: _rounded(column) for name, column in {**sensitive, **per_record}.items()}
     unmistakable = np.concatenate([_unmistakable(columns[name]) for name in sensitive])
     listed = np.unique(np.abs(np.concatenate([*(columns[name] for name in per_record), _rounded(draws.ravel())])))
-    allowed = set(np.abs(_rounded(published)).tolist())
-    kept = [value for value in listed.tolist() if value not in allowed and significant_digits(value) >= _DIGITS]
-    return TextSecrets(columns, np.unique(unmistakable), np.array(kept, dtype=float))
+    listed = listed[~np.isin(listed, np.abs(_rounded(published)))]
+    return TextSecrets(columns, np.unique(unmistakable), listed[_digits(listed) >= _DIGITS])
 
 
 def _rounded(numbers: np.ndarray) -> np.ndarray:
     """To the 15 digits that a text and a table surely share."""
-    return np.array([float(f"{number:.14e}") for number in numbers.tolist()], dtype=float)
+    different, places = np.unique(numbers, return_inverse=True)
+    return np.array([float(f"{number:.14e}") for number in different.tolist()], dtype=float)[places]
+
+
+def _digits(numbers: np.ndarray) -> np.ndarray:
+    """How many significant digits each number of at most 15 has, (m,): `significant_digits` of many at once."""
+    text = pc.replace_substring_regex(pc.cast(pa.array(numbers, pa.float64()), pa.string()), "e.*|[^0-9]", "")
+    counts: np.ndarray = pc.utf8_length(pc.utf8_trim(text, "0")).to_numpy()
+    return counts
 
 
 def _unmistakable(column: np.ndarray) -> np.ndarray:
     """Absolute values that occur once, have many digits, and are rare among the numbers of as many digits."""
-    once = [value for value, count in Counter(np.abs(column).tolist()).items() if count == 1]
-    digits = {value: significant_digits(value) for value in once}
-    of_length = Counter(digits.values())
-    rare = {length for length, count in of_length.items() if count <= _RAREST * 9 * 10 ** (length - 1)}
-    return np.array([value for value in once if digits[value] >= _DIGITS and digits[value] in rare], dtype=float)
+    values, counts = np.unique(np.abs(column), return_counts=True)
+    once = values[counts == 1]
+    digits = _digits(once)
+    rare = [length for length, count in Counter(digits.tolist()).items() if count <= _RAREST * 9 * 10 ** (length - 1)]
+    unmistakable: np.ndarray = once[(digits >= _DIGITS) & np.isin(digits, rare)]
+    return unmistakable
 
 
 def problems_in_text(text: str, secrets: TextSecrets) -> list[str]:
@@ -120,8 +143,8 @@ def problems_in_text(text: str, secrets: TextSecrets) -> list[str]:
         listed = int(np.isin(values, secrets.listed).sum())
         if listed >= _FEW:
             found[f"{listed} weights, risks of records or posterior draws"] = None
-        for name, column in secrets.columns.items():
-            if _holds_run(numbers, column):
+        for name, runs in secrets.runs.items():
+            if _holds_run(numbers, runs):
                 found[f"values of {name} in the order of the records"] = None
     return list(found)
 
@@ -171,15 +194,27 @@ def _is_picture(content: bytes) -> bool:
     return content.startswith(_PICTURES) and (not content.startswith(_PICTURES[0]) or content.endswith(b"IEND\xaeB`\x82"))
 
 
-def _holds_run(numbers: np.ndarray, column: np.ndarray) -> bool:
-    """Whether 20 successive values of the column (5 different ones at least) stand among the numbers in their order."""
-    length = min(_RUN, len(column))
-    windows = np.lib.stride_tricks.sliding_window_view(column, length)
-    different = (np.diff(np.sort(windows, axis=1), axis=1) != 0).sum(axis=1) + 1
-    levels = np.unique(column)
-    wanted = _hashes(_codes(column, levels), length, 1)[different >= _FEW]
-    codes = _codes(numbers, levels)
-    return any(np.isin(_hashes(codes, length, stride), wanted).any() for stride in range(1, _MOST_COLUMNS + 1)) if len(wanted) else False
+def _runs_of(column: np.ndarray) -> _Runs:
+    length, levels = min(_RUN, len(column)), np.unique(column)
+    return _Runs(levels, np.sort(_hashes(_codes(column, levels), length, 1)), length)
+
+
+def _holds_run(numbers: np.ndarray, runs: _Runs) -> bool:
+    """Whether 20 successive values of a column (5 different ones at least) stand among the numbers in their order."""
+    codes = _codes(numbers, runs.levels)
+    return any(_at_stride(codes, runs, stride) for stride in range(1, _MOST_COLUMNS + 1))
+
+
+def _at_stride(codes: np.ndarray, runs: _Runs, stride: int) -> bool:
+    """The same of numbers that stand `stride` apart, by their codes."""
+    hashes = _hashes(codes, runs.length, stride)
+    if not len(hashes):
+        return False
+    places = np.searchsorted(runs.hashes, hashes).clip(max=len(runs.hashes) - 1)
+    starts = np.flatnonzero(runs.hashes[places] == hashes)
+    windows = np.sort(codes[starts[:, None] + stride * np.arange(runs.length)], axis=1)
+    different = (np.diff(windows, axis=1) != 0).sum(axis=1) + 1
+    return bool((different >= _FEW).any())
 
 
 def _codes(numbers: np.ndarray, levels: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ Every test counts something over the records (or correlates) and compares it wit
 - the order of the records, and that of the low digits; low digits that are those of the confidential values.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -21,48 +21,40 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from riskweighted.risk.copies import order_alike
+from riskweighted.risk.copies import Ranked, order_alike
 
-__all__ = ["Chance", "chance_of", "equal_rows", "find_nearness", "most_by_chance"]
+__all__ = ["Chance", "Own", "chance_of", "equal_rows", "find_nearness", "most_by_chance", "own_of"]
 
 FACTORS = (1, -1, 10, 0.1, 100, 0.01, 1000, 0.001, 12, 1 / 12, 52, 1 / 52)
+_OTHER_ROWS = FACTORS[:8]
 _FINE, _WIDE = (1e-6, 1e-5, 1e-4), (1e-3, 1e-2, 3e-2)
+_LADDER = (*_FINE, *_WIDE)
 _BAND = 0.1  # relative: within it a density is taken for even
 _SPREADS = 6  # standard deviations
 _UNLIKELY = 1e-8
 _EQUAL_UNLIKELY = 1e-5  # of equal values, the likeliest leak
+_POSSIBLE = 3  # standard deviations above a Poisson mean, below which nothing is as unlikely as that
 _HALF = 0.5001  # of a unit, with room for binary fractions
 _LARGEST = 10  # records of largest absolute value, looked at by themselves
 _ROUND = 100  # a multiple of this many units is a round value
 _DIGITS = 7
+_SIZES = 1024  # room for the power of ten of a number beside its digits
+_TIMES = 1 << 29  # and for how often it occurs: together 63 bits
 _NEIGHBOURHOOD = 50  # windows on either side that tell how dense ratios lie
 
 
-class _Rung(NamedTuple):
-    """One factor and one tolerance: how many records come near by chance."""
-
-    factor: float
-    tolerance: float
-    compared: np.ndarray  # records whose count is compared with that of the fresh draws, (n,)
-    most: float
-    mean: float
-    expected: np.ndarray | None  # probability of the others, (n,)
-
-
 @dataclass(frozen=True, eq=False)
-class Chance:
-    """Confidential values and fresh datasets of one posterior. Confidential; made by `chance_of`.
+class Own:
+    """Confidential values and what is found of them once, for every dataset. Confidential; made by `own_of`.
 
     Attributes
     ----------
     values : array (n,)
-    fresh : array (F, n)
     unit : float
         What released values are multiples of, or nearly.
     """
 
     values: np.ndarray = field(repr=False)
-    fresh: np.ndarray = field(repr=False)
     unit: float
 
     @cached_property
@@ -72,114 +64,180 @@ class Chance:
         rare: np.ndarray = once & ~self.is_round(self.values) & ~np.isnan(self.values)
         return rare
 
+    @cached_property
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Records of rare values, and those of the largest absolute values among them, (n,) each."""
+        largest = np.zeros(len(self.values), dtype=bool)
+        largest[np.argsort(-np.abs(self.values))[:_LARGEST]] = True  # missing ones come last
+        return self.rare, self.rare & largest
+
     def is_round(self, values: np.ndarray) -> np.ndarray:
         """Which values are multiples of 100 units."""
         coarse = values / (_ROUND * self.unit)
         round_values: np.ndarray = np.abs(coarse - np.rint(coarse)) < 1e-9
         return round_values
 
-    def half_width(self, factor: float, tolerance: float) -> np.ndarray:
-        """Of the interval around each record's value times the factor, at least that of rounding, (n,)."""
-        width: np.ndarray = np.maximum(tolerance * np.abs(factor * self.values), _HALF * self.unit)
+    def half_width(self, size: np.ndarray, tolerance: float) -> np.ndarray:
+        """Of the interval around a number of this absolute size, at least that of rounding, (n,)."""
+        width: np.ndarray = np.maximum(tolerance * size, _HALF * self.unit)
         return width
 
-    def near(self, drawn: np.ndarray, factor: float, tolerance: float) -> np.ndarray:
-        """Which records' drawn value lies near the factor times their own, (..., n)."""
-        close: np.ndarray = np.abs(drawn - factor * self.values) <= self.half_width(factor, tolerance)
-        return close
+    def band(self, size: np.ndarray) -> np.ndarray:
+        """Half the width of the neighbourhood in which a density is taken for even, (n,)."""
+        band: np.ndarray = np.maximum(_BAND * size, 50 * self.unit)
+        return band
 
-    def probability(self, factor: float, tolerance: float) -> np.ndarray:
-        """Of a value near by chance, for each record, from the fresh values within 10 %, (n,)."""
-        band = np.maximum(_BAND * np.abs(factor * self.values), 50 * self.unit)
-        inside = (np.abs(self.fresh - factor * self.values) <= band).sum(axis=0)
-        share = (inside + 0.5) / (len(self.fresh) + 1)
-        estimate: np.ndarray = share * self.half_width(factor, tolerance) / band
-        return estimate
-
-    @cached_property
-    def rungs(self) -> list[_Rung]:
-        """The ladder of tolerances, for every factor."""
-        every = np.ones(len(self.values), dtype=bool)
-        found = []
-        for factor in FACTORS:
-            for tolerance in (*_FINE, *_WIDE):
-                fresh = self.near(self.fresh, factor, tolerance)
-                compared, expected = (~self.rare, self.probability(factor, tolerance)) if tolerance in _FINE else (every, None)
-                most = most_by_chance(fresh[:, compared].sum(axis=1), int(compared.sum()))
-                found.append(_Rung(factor, tolerance, compared, most, float(fresh.sum(axis=1).mean()), expected))
-        return found
+    def ladder(self, drawn: np.ndarray, factor: float) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Which rows hold a drawn value within the band around the factor times their own, and of these which lie within each
+        tolerance: row numbers, ascending."""
+        centre = factor * self.values
+        apart = np.abs(drawn - centre)
+        inside = np.flatnonzero(apart <= self.band(np.abs(centre)))
+        apart, size = apart[inside], np.abs(centre[inside])
+        return inside, [inside[apart <= self.half_width(size, tolerance)] for tolerance in _LADDER]
 
     @cached_property
-    def largest(self) -> np.ndarray:
-        """The records of largest absolute value, (n,)."""
-        largest = np.zeros(len(self.values), dtype=bool)
-        largest[np.argsort(-np.abs(self.values))[:_LARGEST]] = True  # missing ones come last
-        return largest
+    def ranked(self) -> Ranked:
+        """The values, whose order every column is compared with."""
+        return Ranked(self.values)
 
     @cached_property
-    def in_common(self) -> list[tuple[float, np.ndarray]]:
-        """By factor: how many values of each fresh dataset occur in the confidential column, (F,)."""
-        return [(factor, np.array([_in_common(one, factor * self.values) for one in self.fresh])) for factor in FACTORS[:8]]
+    def keys(self) -> list[tuple[float, np.ndarray]]:
+        """By factor: the keys of the values times it."""
+        return [(factor, _keys(factor * self.values)) for factor in _OTHER_ROWS]
 
     @cached_property
-    def order(self) -> np.ndarray:
-        """Rank correlation of each fresh dataset with the confidential values, (F,)."""
-        return np.array([order_alike(one, self.values) for one in self.fresh])
-
-    @cached_property
-    def digits(self) -> list[tuple[float, np.ndarray, np.ndarray]]:
-        """By power of ten: how the digits below it order the records of each fresh dataset, and in how many they are the same."""
+    def low_digits(self) -> list[tuple[float, np.ndarray]]:
+        """By power of ten: the digits of the values below it, (n,)."""
         spread = float(np.subtract(*np.nanquantile(self.values, [0.9, 0.1])))
         if spread <= 10 * self.unit:
             return []
         moduli = 10.0 ** np.arange(np.ceil(np.log10(10 * self.unit)), np.floor(np.log10(spread)) + 1)
-        return [
-            (
-                float(modulus),
-                np.array([self.digits_alike(one, modulus) for one in self.fresh]),
-                np.array([self.digits_same(one, modulus) for one in self.fresh]),
-            )
-            for modulus in moduli
-        ]
+        return [(float(modulus), np.mod(self.values, modulus)) for modulus in moduli]
 
-    def digits_alike(self, column: np.ndarray, modulus: float) -> float:
-        """Rank correlation of a column's digits below a power of ten with the confidential values."""
-        return order_alike(np.mod(column, modulus), self.values)
 
-    def digits_same(self, column: np.ndarray, modulus: float) -> int:
-        """How many records have the digits of the confidential values below a power of ten."""
-        apart = np.abs(np.mod(column, modulus) - np.mod(self.values, modulus))
-        return int((np.minimum(apart, modulus - apart) <= _HALF * self.unit).sum())
+class _Rung(NamedTuple):
+    """One factor and one tolerance: how many records come near by chance."""
 
-    @cached_property
-    def gaps(self) -> np.ndarray:
-        """In how many records each fresh dataset misses the value and the confidential data too, (F,)."""
-        return np.asarray((np.isnan(self.fresh) & np.isnan(self.values)).sum(axis=1))
+    tolerance: float
+    most: float  # of the records whose count is compared with that of the fresh draws: all, or those that are not rare
+    mean: float
+    expected: tuple[float, float] | None  # of each group of rare values; None where all records are compared
 
-    @cached_property
+
+class _Digits(NamedTuple):
+    """The digits below a power of ten: how they order the records, and in how many they are those of the confidential values."""
+
+    alike: float
+    same: int
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What fresh datasets of one posterior have in common with the confidential values. Confidential; made by `chance_of`.
+
+    Attributes
+    ----------
+    own : Own
+    rungs : list of list
+        By factor the ladder of tolerances.
+    in_common : array (F, factors)
+        How many values of each fresh dataset occur in the confidential column times a factor.
+    order : array (F,)
+        Rank correlation of each fresh dataset with the confidential values.
+    digits : list by dataset of list by power of ten
+    gaps, equal : array (F,)
+        In how many records each fresh dataset misses the value and the confidential data too; in how many it has the same.
+    """
+
+    own: Own
+    rungs: list[list[_Rung]] = field(repr=False)
+    in_common: np.ndarray = field(repr=False)
+    order: np.ndarray = field(repr=False)
+    digits: list[list[_Digits]] = field(repr=False)
+    gaps: np.ndarray = field(repr=False)
+    equal_rows: np.ndarray = field(repr=False)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The confidential ones, (n,)."""
+        return self.own.values
+
+    @property
     def equal(self) -> float:
         """Rows that equal the confidential value by chance, mean over fresh datasets."""
-        return float(np.mean([equal_rows(drawn, self.values).sum() for drawn in self.fresh]))
+        return float(self.equal_rows.mean())
 
-    @cached_property
+    @property
     def most_equal(self) -> float:
-        return most_by_chance(np.array([equal_rows(drawn, self.values).sum() for drawn in self.fresh]), len(self.values))
+        """The most rows that chance explains."""
+        return most_by_chance(self.equal_rows, len(self.values))
 
 
-def chance_of(fresh: Sequence[np.ndarray], values: np.ndarray, unit: float | None = None) -> Chance:
-    """The chance of one scheme.
+def own_of(values: np.ndarray, unit: float | None = None) -> Own:
+    """The confidential values (n,), NaN where missing; `unit`: the precision of released ones, else the seventh digit of their spread."""
+    spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
+    return Own(np.asarray(values, dtype=float), unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS))
+
+
+def chance_of(fresh: Iterable[np.ndarray], own: np.ndarray | Own, unit: float | None = None) -> Chance:
+    """The chance of one scheme, from fresh datasets that are looked at one by one.
 
     Parameters
     ----------
-    fresh : sequence of arrays (n,)
+    fresh : iterable of arrays (n,)
         At least 10 datasets of the posterior that are not released.
-    values : array (n,)
-        The confidential values, NaN where missing.
+    own : Own, or array (n,)
+        The confidential values, see `own_of`.
     unit : float, optional
-        The precision of the released values; without it the seventh digit of the values' spread.
+        Of an array, the precision of the released values.
     """
-    spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
-    return Chance(np.asarray(values, dtype=float), np.array(fresh, dtype=float), unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS))
+    own = own if isinstance(own, Own) else own_of(own, unit)
+    inside = np.zeros((len(FACTORS), len(own.values)), dtype=np.uint16)
+    near, common, order, digits, gaps, equal = [], [], [], [], [], []
+    for column in fresh:
+        drawn = np.asarray(column, dtype=float)
+        near.append([_counts(own, drawn, factor, inside[place]) for place, factor in enumerate(FACTORS)])
+        keys = _keys(drawn)
+        common.append([_in_common(keys, theirs) for _, theirs in own.keys])
+        order.append(order_alike(drawn, own.ranked))
+        digits.append(list(_digits(drawn, own)))
+        gaps.append(int((np.isnan(drawn) & np.isnan(own.values)).sum()))
+        equal.append(int(equal_rows(drawn, own.values).sum()))
+    counts = np.array(near)
+    rungs = [_rungs(own, factor, counts[:, place], inside[place]) for place, factor in enumerate(FACTORS)]
+    return Chance(own, rungs, np.array(common), np.array(order), digits, np.array(gaps), np.array(equal))
+
+
+def _counts(own: Own, drawn: np.ndarray, factor: float, inside: np.ndarray) -> list[tuple[int, int]]:
+    """By tolerance: how many rows are near, and how many of them hold no rare value; counts those within the band, row by row."""
+    rows, ladder = own.ladder(drawn, factor)
+    inside[rows] += 1
+    return [(len(near), int((~own.rare[near]).sum())) for near in ladder]
+
+
+def _rungs(own: Own, factor: float, counts: np.ndarray, inside: np.ndarray) -> list[_Rung]:
+    """The ladder of one factor from counts (F, tolerances, 2) and how many fresh values lie in the band of each row, (n,)."""
+    size, rungs, n = np.abs(factor * own.values), [], len(own.values)
+    even = (inside + 0.5) / (len(counts) + 1) / own.band(size)  # a density
+    for place, tolerance in enumerate(_LADDER):
+        mean = float(counts[:, place, 0].mean())
+        if tolerance in _FINE:
+            probability = even * own.half_width(size, tolerance)
+            expected = (float(probability[own.groups[0]].sum()), float(probability[own.groups[1]].sum()))
+            rungs.append(_Rung(tolerance, most_by_chance(counts[:, place, 1], n - int(own.rare.sum())), mean, expected))
+        else:
+            rungs.append(_Rung(tolerance, most_by_chance(counts[:, place, 0], n), mean, None))
+    return rungs
+
+
+def _digits(drawn: np.ndarray, own: Own) -> Iterator[_Digits]:
+    """Of each power of ten."""
+    for modulus, theirs in own.low_digits:
+        low = np.mod(drawn, modulus)
+        apart = np.abs(low - theirs)
+        same = int((np.minimum(apart, modulus - apart) <= _HALF * own.unit).sum())
+        yield _Digits(order_alike(low, own.ranked), same)
 
 
 def equal_rows(drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -220,77 +278,87 @@ def _same_gaps(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
 
 def _same_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """The ladder of tolerances, for every factor."""
-    groups = (chance.rare, chance.rare & chance.largest)
-    for rung in chance.rungs:
-        near = chance.near(drawn, rung.factor, rung.tolerance)
-        unlikely = _EQUAL_UNLIKELY if (rung.factor, rung.tolerance) == (1, _FINE[0]) else _UNLIKELY
-        too_many = near[rung.compared].sum() > rung.most
-        if not too_many and rung.expected is not None and near[chance.rare].sum() > 1:
-            too_many = any(stats.poisson.sf(near[group].sum() - 1, rung.expected[group].sum()) < unlikely for group in groups)
-        if too_many:
-            how = "the confidential value" if rung.factor == 1 else f"{rung.factor:.4g} times the confidential value"
-            yield f"{how} in {int(near.sum())} rows of {len(near)} (to {rung.tolerance:g} of it); chance gives {rung.mean:.1f}"
-            return
+    own = chance.own
+    for factor, rungs in zip(FACTORS, chance.rungs, strict=True):
+        for near, rung in zip(own.ladder(drawn, factor)[1], rungs, strict=True):
+            rare = own.rare[near]
+            too_many = (len(near) if rung.expected is None else (~rare).sum()) > rung.most
+            if not too_many and rung.expected is not None and rare.sum() > 1:
+                unlikely = _EQUAL_UNLIKELY if (factor, rung.tolerance) == (1, _FINE[0]) else _UNLIKELY
+                found = [int(group[near].sum()) for group in own.groups]
+                too_many = any(stats.poisson.sf(found[k] - 1, rung.expected[k]) < unlikely for k in range(len(found)))
+            if too_many:
+                how = "the confidential value" if factor == 1 else f"{factor:.4g} times the confidential value"
+                yield f"{how} in {len(near)} rows of {len(drawn)} (to {rung.tolerance:g} of it); chance gives {rung.mean:.1f}"
+                return
 
 
 def _one_relation(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """One ratio, or one difference, in more records than lie so near to each other by chance."""
-    values = chance.values
-    usable = chance.rare & (drawn != 0) & ~chance.is_round(drawn) & ~pd.Series(drawn).duplicated(keep=False).to_numpy()
+    values, unit, alone = chance.values, chance.own.unit, ~pd.Series(drawn).duplicated(keep=False).to_numpy()
+    usable = chance.own.rare & (drawn != 0) & ~chance.own.is_round(drawn) & alone
     own, new = values[usable], drawn[usable]
     if len(own) < 4:
         return
     ratios, smallest = np.log(np.abs(new / own)) + 100 * (new * own < 0), np.minimum(np.abs(own), np.abs(new))
-    scale = float(np.median(np.abs(own)))
+    order, differences, scale = np.argsort(ratios), np.sort(new - own), float(np.median(np.abs(own)))
+    ratios, smallest = ratios[order], smallest[order]
     for width in (1e-6, 1e-5, 1e-4):
-        if _clusters(ratios[chance.unit <= width / 2 * smallest], width):
+        if _clusters(ratios[unit <= width / 2 * smallest], width):
             yield "one ratio to the confidential value in too many rows"
             return
-        if _clusters(new - own, max(width * scale, 2 * chance.unit)):
+        if _clusters(differences, max(width * scale, 2 * unit)):
             yield "one difference from the confidential value in too many rows"
             return
 
 
 def _clusters(numbers: np.ndarray, width: float) -> bool:
-    """Whether more numbers lie within one width than their neighbourhood explains."""
-    numbers = np.sort(numbers)
+    """Whether more of these sorted numbers lie within one width than their neighbourhood explains."""
     if len(numbers) < 4:
         return False
-    start = np.arange(len(numbers))
-    inside = np.searchsorted(numbers, numbers + width, side="right") - start
-    low = np.searchsorted(numbers, numbers - _NEIGHBOURHOOD * width)
-    around = np.searchsorted(numbers, numbers + (_NEIGHBOURHOOD + 1) * width, side="right") - low - inside
+    inside = np.searchsorted(numbers, numbers + width, side="right") - np.arange(len(numbers))
+    several = np.flatnonzero(inside >= 4)
+    start, inside = numbers[several], inside[several]
+    low = np.searchsorted(numbers, start - _NEIGHBOURHOOD * width)
+    around = np.searchsorted(numbers, start + (_NEIGHBOURHOOD + 1) * width, side="right") - low - inside
     expected = (around + 1) / (2 * _NEIGHBOURHOOD)
-    unlikely = stats.poisson.sf(inside - 2, expected) * len(numbers) < _UNLIKELY  # the first of a window is there anyway
-    return bool((unlikely & (inside >= 4)).any())
+    possible = inside - 1 > expected + _POSSIBLE * np.sqrt(expected)
+    # The first of a window is there anyway.
+    chances = stats.poisson.sf(inside[possible] - 2, expected[possible])
+    return bool((chances * len(numbers) < _UNLIKELY).any())
 
 
 def _other_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Confidential values in other rows."""
-    for factor, fresh in chance.in_common:
-        found = _in_common(drawn, factor * chance.values)
+    keys = _keys(drawn)
+    for (factor, theirs), fresh in zip(chance.own.keys, chance.in_common.T, strict=True):
+        found = _in_common(keys, theirs)
         if found > most_by_chance(fresh):
             times = "" if factor == 1 else f" times {factor:g}"
             yield f"{found} confidential values{times}, in other rows; chance gives {fresh.mean():.1f}"
             return
 
 
-def _in_common(drawn: np.ndarray, values: np.ndarray) -> int:
-    """How many values of one column find a partner of their own in the other, whatever its row; to 7 digits."""
-    codes = [np.unique(_seven_digits(column[~np.isnan(column)]), return_counts=True) for column in (drawn, values)]
-    (left, of_left), (right, of_right) = codes
-    _, at_left, at_right = np.intersect1d(left, right, assume_unique=True, return_indices=True)
-    return int(np.minimum(of_left[at_left], of_right[at_right]).sum())
+def _in_common(left: np.ndarray, right: np.ndarray) -> int:
+    """How many values of one column find a partner of their own in the other, whatever its row; by the keys of both."""
+    both = np.sort(np.concatenate([left, right]))
+    return int((both[1:] == both[:-1]).sum())
 
 
-def _seven_digits(values: np.ndarray) -> np.ndarray:
-    size = np.floor(np.log10(np.abs(values), out=np.zeros(len(values)), where=values != 0))
-    digits: np.ndarray = np.rint(values * 10.0 ** (_DIGITS - 1 - size)) + 1j * size
-    return digits
+def _keys(values: np.ndarray) -> np.ndarray:
+    """A number for each value to 7 digits and each time that it occurs, (m,), so that no two are the same; without missing ones."""
+    values = values[~np.isnan(values)]
+    size = np.floor(np.log10(np.abs(values), out=np.zeros(len(values)), where=values != 0)).clip(-_SIZES // 4)
+    digits = np.rint(values * 10.0 ** (_DIGITS - 1 - size))
+    codes = np.sort(digits.astype(np.int64) * _SIZES + size.astype(np.int64))
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.empty(0, dtype=np.int64)
+    occurrence = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
+    keys: np.ndarray = codes * _TIMES + occurrence
+    return keys
 
 
 def _same_order(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
-    if _too_alike(order_alike(drawn, chance.values), chance.order, len(drawn)):
+    if _too_alike(order_alike(drawn, chance.own.ranked), chance.order, len(drawn)):
         yield "an order of the records that is that of the confidential values"
 
 
@@ -302,7 +370,8 @@ def _too_alike(found: float, fresh: np.ndarray, n: int) -> bool:
 
 def _low_digits(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Digits below a power of ten that order the records, or are those of the confidential values."""
-    for modulus, alike, same in chance.digits:
-        if _too_alike(chance.digits_alike(drawn, modulus), alike, len(drawn)) or chance.digits_same(drawn, modulus) > most_by_chance(same):
+    for place, (found, (modulus, _)) in enumerate(zip(_digits(drawn, chance.own), chance.own.low_digits, strict=True)):
+        alike, same = (np.array(column) for column in zip(*(one[place] for one in chance.digits), strict=True))
+        if _too_alike(found.alike, alike, len(drawn)) or found.same > most_by_chance(same):
             yield f"digits below {modulus:g} that tell the confidential values"
             return

@@ -6,14 +6,16 @@ missing value is a level of its own.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
+from riskweighted.release.nearness import Chance, Own, chance_of, equal_rows, most_by_chance, own_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.categories import categories_of, codes_in
 from riskweighted.synthesis.chain import Link, PreparedChain, prepare_chain
@@ -94,29 +96,34 @@ class Sensitive:
         """Whether each value of a number is an amount, missing or which special code, (n,) from 0."""
         return find_statuses(column, self.codes).status.astype(float)
 
+    @cached_property
+    def own(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The confidential numbers (n,), and of a number the statuses (n,)."""
+        return self.numbers(self.confidential), None if self.levels is not None else self.status(self.confidential)
+
     def same(self, column: pd.Series) -> np.ndarray:
         """Which rows hold the confidential value, or miss it or hold a special code alike, (n,)."""
-        drawn, own = self.numbers(column), self.numbers(self.confidential)
+        drawn, (own, status) = self.numbers(column), self.own
         if self.levels is not None:
             return np.asarray(drawn == own)
-        return np.asarray((equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == self.status(self.confidential)))
+        return np.asarray((equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == status))
 
-    def against(self, fresh: Mapping[str, Sequence[pd.DataFrame]]) -> "Sensitive":
-        """With what chance gives in fresh datasets of each scheme."""
-        own = self.numbers(self.confidential)
-        chance = {
-            scheme: chance_of([self.numbers(frame[self.name]) for frame in frames], own, self.unit) for scheme, frames in fresh.items()
-        }
-        statuses = {}
-        for scheme, frames in fresh.items() if self.levels is None else ():
-            found = [self.status(frame[self.name]) for frame in frames]
-            if any(one.any() for one in (*found, self.status(self.confidential))):
-                statuses[scheme] = chance_of(found, self.status(self.confidential), 1.0)
-        return replace(self, chance=chance, statuses=statuses)
+    @cached_property
+    def compared(self) -> Own:
+        """The confidential numbers, as columns are compared with them."""
+        return own_of(self.own[0], self.unit)
+
+    def chances(self, frames: Sequence[pd.DataFrame]) -> tuple[Chance, Chance | None]:
+        """What chance gives in fresh datasets of one scheme: of amounts or levels, and of statuses where there are any."""
+        _, status = self.own
+        found = chance_of((self.numbers(frame[self.name]) for frame in frames), self.compared)
+        if status is None or not any(one.any() for one in (status, *(self.status(frame[self.name]) for frame in frames))):
+            return found, None
+        return found, chance_of((self.status(frame[self.name]) for frame in frames), status, 1.0)
 
     def texts(self) -> dict[str, np.ndarray]:
         """What no text may list, in the order of the records: amounts or codes of levels, and amounts between special codes."""
-        own = self.numbers(self.confidential)
+        own = self.own[0]
         found = {self.name: own[np.isfinite(own)]}
         if self.codes:
             numbers = self.confidential.to_numpy(dtype=float, na_value=np.nan)
@@ -147,13 +154,17 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
         variables, load = (_of_model(run, model),), _loader_of_model(run, model)
     precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
     given: Any = precisions if run.study.synthesizer.of_several else variables[0].precision  # what the fit at hand takes
-    fresh = {}
+    most, chances = dict[str, float](), dict[str, list[tuple[Chance, Chance | None]]]()
     for scheme in schemes:
-        seed = run.streams.seed_for("leak check", scheme)
-        fresh[scheme] = load(scheme).synthesize(_FRESH, random_seed=seed, precision=given)
-    whole = {scheme: np.array([same_records(variables, frame) for frame in frames]) for scheme, frames in fresh.items()}
-    most = {scheme: most_by_chance(counts, len(confidential)) for scheme, counts in whole.items()}
-    return tuple(one.against(fresh) for one in variables), most
+        drawn = load(scheme).synthetic(_FRESH, random_seed=run.streams.seed_for("leak check", scheme), precision=given)
+        frames = Datasets.of(confidential, drawn, run.study.variables)
+        most[scheme] = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
+        chances[scheme] = [one.chances(frames) for one in variables]
+    found = []
+    for place, one in enumerate(variables):
+        statuses = {scheme: chance for scheme, every in chances.items() if (chance := every[place][1]) is not None}
+        found.append(replace(one, chance={scheme: every[place][0] for scheme, every in chances.items()}, statuses=statuses))
+    return tuple(found), most
 
 
 def _of_model(run: FinishedRun, model: PreparedModel) -> Sensitive:

@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ class DataTable:
     row_terms: tuple[Term | None, ...] = ()
     note: str = ""
 
-    @property
+    @cached_property
     def numeric(self) -> tuple[bool, ...]:
         """Which columns are set like numbers, to the right: those that hold numbers in half of their cells or more."""
         return tuple(2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) >= len(cells) for cells in zip(*self.rows, strict=True))

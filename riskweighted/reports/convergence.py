@@ -38,6 +38,9 @@ def convergence_section(source: Source) -> Section:
         for scheme, fit in table.groupby("label", sort=False)
     ]
     overview = pd.DataFrame(rows)
+    if table["approximation"].notna().any():
+        off = table.groupby("label", sort=False)["approximation"].max()
+        overview.insert(len(overview.columns) - 1, "Means off by at most (sd)", [_decimals(value, 2) for value in off])
     blocks: list[DataTable | Figure] = [
         make_table("convergence", "Convergence by scheme", overview, source.glossary.columns(overview, _TERMS))
     ]

@@ -101,7 +101,8 @@ def number(value: object, digits: int = 4) -> str:
 
 def _rounded(values: np.ndarray, digits: int) -> np.ndarray:
     """Numbers to some significant digits."""
-    return np.array([float(f"{value:.{digits - 1}e}") for value in np.asarray(values, dtype=float)])
+    different, places = np.unique(np.asarray(values, dtype=float), return_inverse=True)
+    return np.array([float(f"{value:.{digits - 1}e}") for value in different])[places]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a report is made from, put together once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -96,7 +96,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         few = _of_few_amounts(run, data, minimum_count)
         hidden = tables["utility"]["variable"].isin(few)
         withheld = {**withheld, "utility": withheld["utility"] + len(distinct(tables["utility"][hidden]))}
-        run = replace(run, tables={**tables, "utility": tables["utility"][~hidden].reset_index(drop=True)})
+        run = run.with_tables({**tables, "utility": tables["utility"][~hidden].reset_index(drop=True)})
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
     return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run), withheld)
@@ -116,4 +116,4 @@ def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_coun
     values = data[run.study.target].to_numpy()
     few = [name for name in run.study.baselines if (run.baseline(name)[run.study.target].to_numpy() != values).sum() < minimum_count]
     tables = {name: table[~table["label"].isin(few)].reset_index(drop=True) for name, table in run.tables.items()}
-    return replace(run, tables=tables) if few else run
+    return run.with_tables(tables) if few else run

@@ -1,6 +1,7 @@
 """How each synthesized variable is distributed: amounts, levels, what is neither, and the weights of the records."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,9 +63,9 @@ class _Shown:
 
     def _status_names(self, column: pd.Series) -> pd.Series:
         codes = self.source.codes(self.variable)
-        status = find_statuses(column, codes).status
-        names = {int(one): status_name(int(one), codes) for one in np.unique(status)}
-        return pd.Series([names[int(one)] for one in status], column.index, dtype=object, name=column.name)
+        present, places = np.unique(find_statuses(column, codes).status, return_inverse=True)
+        names = np.array([status_name(int(one), codes) for one in present], dtype=object)
+        return pd.Series(names[places], column.index, dtype=object, name=column.name)
 
     @cached_property
     def statuses(self) -> pd.Series:
@@ -74,11 +75,14 @@ class _Shown:
     @property
     def has_statuses(self) -> bool:
         """Whether a value is no amount, in the confidential data or in a synthetic dataset."""
-        frames = [frame for frames in self.source.run.synthetic.values() for frame in frames]
-        return self.statuses.nunique() > 1 or any(self._status_names(frame[self.variable]).nunique() > 1 for frame in frames)
+        frames = (frame for frames in self.source.run.synthetic.values() for frame in frames)
+        columns = itertools.chain([self.source.confidential], frames)
+        codes = self.source.codes(self.variable)
+        return any(np.ptp(find_statuses(frame[self.variable], codes).status) > 0 for frame in columns)
 
     def _amounts_in(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return frame[[self.variable]][find_statuses(frame[self.variable], self.source.codes(self.variable)).is_amount]
+        amounts = find_statuses(frame[self.variable], self.source.codes(self.variable)).is_amount
+        return frame[[self.variable]] if amounts.all() else frame[[self.variable]][amounts]
 
     @cached_property
     def own(self) -> pd.DataFrame:
@@ -164,7 +168,8 @@ class _Shown:
 
     def levels(self, values: pd.Series, name: str, title: str) -> Figure:
         """Shares of the levels of a categorical variable, or of the statuses of a number, and the mean weight of their records."""
-        schemes, m, key = self.source.run.synthetic, self.source.view.binned, self._key(name)
+        m, key = self.source.view.binned, self._key(name)
+        schemes: Mapping[str, Sequence[pd.DataFrame]] = self.source.run.synthetic
         if name == "statuses":
             schemes = {label: [self._status_names(one[self.variable]).to_frame() for one in frames] for label, frames in schemes.items()}
         alternative = f"Shares of the levels of {self.variable}: a bar for the confidential data, a marker for each label."
@@ -178,7 +183,7 @@ class _Shown:
             self._level_tables(values, schemes, key),
         )
 
-    def _level_tables(self, values: pd.Series, schemes: dict[str, list[pd.DataFrame]], key: str) -> tuple[DataTable, ...]:
+    def _level_tables(self, values: pd.Series, schemes: Mapping[str, Sequence[pd.DataFrame]], key: str) -> tuple[DataTable, ...]:
         """Shares by level, and mean weights; none where too few records are of another level."""
         try:
             names = merged_levels(values, self.source.view.binned or 1)

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import significant_digits
 
-__all__ = ["as_numbers", "determines", "find_copies", "order_alike", "refuse_copies"]
+__all__ = ["Ranked", "as_numbers", "determines", "find_copies", "order_alike", "refuse_copies"]
 
 _LEAST = 20  # records, and different values of the sensitive variable, below which order says nothing
 _SAME_ORDER = 0.99
@@ -30,8 +30,9 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(column.dtype):
         numbers: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
         return numbers
-    parsed = {value: _number_in(str(value)) for value in column.dropna().unique()}
-    return np.array([parsed.get(value, np.nan) if not pd.isna(value) else np.nan for value in column], dtype=float)
+    codes, different = pd.factorize(column)  # missing: -1, the last place
+    found: np.ndarray = np.array([*(_number_in(str(value)) for value in different), np.nan])[codes]
+    return found
 
 
 def _number_in(text: str) -> float:
@@ -53,13 +54,33 @@ def _number_in(text: str) -> float:
         return np.nan
 
 
-def order_alike(left: np.ndarray, right: np.ndarray) -> float:
+class Ranked:
+    """A column (n,) of numbers whose order is compared with that of several others, so that it is sorted once."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.complete = bool(np.isfinite(values).all())
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Its ranks, centred and of length 1, (n,); zeros where the column is constant. Equal values share their mean rank."""
+        order = np.argsort(self.values)
+        arranged = self.values[order]
+        starts = np.flatnonzero(np.append(True, arranged[1:] != arranged[:-1]))
+        sizes = np.diff(np.append(starts, len(arranged)))
+        ranks = np.empty(len(arranged))
+        ranks[order] = np.repeat(starts + (sizes - 1) / 2 - (len(arranged) - 1) / 2, sizes)
+        scores: np.ndarray = ranks / (np.sqrt(ranks @ ranks) if len(starts) > 1 else 1.0)
+        return scores
+
+
+def order_alike(left: np.ndarray | Ranked, right: np.ndarray | Ranked) -> float:
     """Spearman's rank correlation without its sign, over the records where both are numbers; 0 where one is constant there."""
-    both = np.isfinite(left) & np.isfinite(right)
-    left, right = left[both], right[both]
-    if len(left) < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:
-        return 0.0
-    return float(abs(stats.spearmanr(left, right).statistic))
+    first, second = (column if isinstance(column, Ranked) else Ranked(column) for column in (left, right))
+    if not (first.complete and second.complete):
+        both = np.isfinite(first.values) & np.isfinite(second.values)
+        first, second = Ranked(first.values[both]), Ranked(second.values[both])
+    return 0.0 if len(first.values) < 2 else min(float(abs(first.scores @ second.scores)), 1.0)
 
 
 def find_copies(values: np.ndarray, column: pd.Series) -> str:

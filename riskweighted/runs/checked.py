@@ -324,7 +324,8 @@ def _seconds(study: Study, model: PreparedModel) -> tuple[float, float]:
     if blueprint is not None and blueprint.direct is not None and study.guarantee is None and sampling.engine != NUTS:
         least = schemes * (0.1 + sampling.chains * sampling.draws * terms * _SECONDS_PER_PROPOSAL)
         return least, 2 + 5 * least if study.synthesizer.of_several else 40 + rounds * 63 * gradient
-    return 15 + rounds * 7 * gradient, 40 + rounds * 63 * gradient
+    least, most = (1, 5) if blueprint is not None and blueprint.density is not None and study.guarantee is None else (15, 40)
+    return least + rounds * 7 * gradient, most + rounds * 63 * gradient
 
 
 def chain_parameters(prepared: PreparedChain) -> dict[str, int]:

@@ -25,7 +25,7 @@ __all__ = [
     "weight_name",
 ]
 
-_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences", "pareto_k")
+_DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences", "pareto_k", "approximation")
 _CHECKED = ("confidential", "synthetic", "standard_error", "z", "effect", "threshold")
 _MEASURED = ("value", "lower", "upper", "overlap")
 

@@ -1,8 +1,8 @@
 """Reading a finished run, once it is certain that it is whole, ours and as it was written."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.seeds import Streams
-from riskweighted.data.io import read_table
+from riskweighted.data.io import read_datasets, read_table
 from riskweighted.runs.contents import (
     check_dataset,
     check_records,
@@ -51,8 +52,8 @@ class FinishedRun:
     study : Study
     schemes : tuple of str
         The weighting schemes, in the study's order.
-    synthetic : dict of str to list of L DataFrames
-        By scheme; n rows each.
+    synthetic : dict of str to sequence of L DataFrames
+        By scheme; n rows each. Unaltered columns are held once (`Datasets`).
     records, expected, weights : DataFrame (n, labels)
         Identification risk in these datasets, expected identification risk, and weight of every record. Confidential. Of several
         variables there are weights of each (`alpha`).
@@ -70,6 +71,12 @@ class FinishedRun:
         count: int = self.manifest["input"]["records"]
         return count
 
+    def with_tables(self, tables: dict[str, pd.DataFrame]) -> "FinishedRun":
+        """The same run with other tables; what was read of it is not read again."""
+        other = replace(self, tables=tables)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in other.__dict__})
+        return other
+
     @cached_property
     def study(self) -> Study:
         return read_study(self.manifest["settings"])
@@ -84,15 +91,18 @@ class FinishedRun:
         return tuple(self.manifest["settings"]["weights"]["schemes"])
 
     @cached_property
-    def synthetic(self) -> dict[str, list[pd.DataFrame]]:
+    def synthetic(self) -> dict[str, Sequence[pd.DataFrame]]:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
         first, scenario = read_table(self.folder / names[self.schemes[0]][0]), self.study.scenario
         columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
         targets = [name for name in scenario.synthetic if self.manifest.get("precision", {}).get(name) != LEVELS]
-        return {
-            scheme: [check_dataset(read_table(self.folder / name), name, columns, targets, self._count) for name in files]
-            for scheme, files in names.items()
-        }
+        found: dict[str, Sequence[pd.DataFrame]] = {}
+        for scheme, files in names.items():
+            frames = _shared(first, list(read_datasets([self.folder / name for name in files], first, self.study.variables)))
+            for frame, name in zip(frames, files, strict=True):
+                check_dataset(frame, name, columns, targets, self._count)
+            found[scheme] = frames
+        return found
 
     def baseline(self, name: str) -> pd.DataFrame:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
@@ -160,6 +170,14 @@ def load_run(path: str | Path) -> FinishedRun:
     run = FinishedRun(folder, manifest, tables)
     check_tables(tables, run.study.weights.schemes, run.study.variables, folder)
     return run
+
+
+def _shared(first: pd.DataFrame, read: Sequence[Mapping[str, pd.Series] | pd.DataFrame]) -> Sequence[pd.DataFrame]:
+    """Datasets that share all unaltered columns with the first of a run; whole frames where one does not, as no run leaves them."""
+    altered = [one for one in read if not isinstance(one, pd.DataFrame)]
+    if len(altered) == len(read):
+        return Datasets(first, altered)
+    return [one if isinstance(one, pd.DataFrame) else first.assign(**one) for one in read]
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

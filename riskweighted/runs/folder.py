@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.common.atomic import make_folder, write_file
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
-from riskweighted.data.io import write_table
+from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.contents import posterior_name, weight_name
 from riskweighted.runs.randomness import FILE, streams_bytes
@@ -61,7 +62,7 @@ This run is reproducible: its seed alone makes the noise of its datasets, so the
 def write_results(
     checked: CheckedStudy,
     fits: "Mapping[str, AnyFit]",
-    frames: Mapping[str, list[pd.DataFrame]],
+    frames: Mapping[str, Datasets],
     tables: Mapping[str, pd.DataFrame],
     records: Mapping[str, pd.DataFrame],
     streams: Streams,
@@ -81,8 +82,9 @@ def write_results(
             # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
             write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue
-        for number, frame in enumerate(datasets):
-            write_table(frame[columns], result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
+        writer = DatasetWriter(datasets.only(columns))
+        for number in range(len(datasets)):
+            writer.write(number, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
     weights = weights_table({scheme: fits[scheme].alpha for scheme in study.weights.schemes})

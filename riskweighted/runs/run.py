@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
@@ -111,10 +112,11 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     checked, tuned = meet_target(fitting)
     study, fits = checked.study, replace(fitting, checked=checked).all()
     precision: Any = study.release.precision  # a number of one variable, a table of several
-    frames = {}
+    frames: dict[str, Datasets] = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
         for done, (label, fitted) in enumerate(fits.items()):
-            frames[label] = fitted.synthesize(study.release.L, random_seed=streams.seed_for("synthesize", label), precision=precision)
+            drawn = fitted.synthetic(study.release.L, random_seed=streams.seed_for("synthesize", label), precision=precision)
+            frames[label] = Datasets.of(checked.world.confidential, drawn, study.variables)
             advance(done + 1, len(fits))
     seed = streams.seed_for("evaluate", "")
     mechanisms = {}

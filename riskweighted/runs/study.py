@@ -516,10 +516,15 @@ def _holds_table(value: Any) -> bool:
 def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
     """A checked study from settings as they stand in a study file, its synthesizer's settings too; paths are relative to `folder`."""
     study = read_study(settings, folder)
+    check_models(study)
+    return study
+
+
+def check_models(study: Study) -> None:
+    """Refuse a study whose synthesizer or baselines cannot be built."""
     study.check_synthesizer()
     for name in study.baselines:
         study.make_baseline(name)
-    return study
 
 
 def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:

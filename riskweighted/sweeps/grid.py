@@ -12,7 +12,7 @@ from riskweighted.common.checks import check_count, check_path, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_toml, to_table
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.runs.study import Study, load_study, make_study, names_of_settings
+from riskweighted.runs.study import Study, check_models, load_study, make_study, names_of_settings, read_study
 from riskweighted.weights.names import parse_scheme
 
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
@@ -170,11 +170,11 @@ class Point(NamedTuple):
 def expand_grid(sweep: Sweep) -> list[Point]:
     """Every point of a sweep, in the order of its results; refuses a combination of settings that is no valid study."""
     axes = {name: values for name, values in sweep.grid.items() if name != SCHEMES}
-    base = to_table(sweep.study)
+    base, built = to_table(sweep.study), set[str]()
     points = []
     for values in itertools.product(*axes.values()):
         settings = dict(zip(axes, values, strict=True))
-        study = _study_at(sweep.study, base, settings)
+        study = _study_at(sweep.study, base, settings, built)
         labels = [CONFIDENTIAL, *sweep.schemes, *study.baselines]
         for repetition in range(1, sweep.repetitions + 1):
             seeded = replace(study, seed=study.seed + repetition - 1)
@@ -184,7 +184,8 @@ def expand_grid(sweep: Sweep) -> list[Point]:
     return points
 
 
-def _study_at(study: Study, base: dict[str, Any], settings: Mapping[str, Any]) -> Study:
+def _study_at(study: Study, base: dict[str, Any], settings: Mapping[str, Any], built: set[str]) -> Study:
+    """The study at one point; `built`: the synthesizers that were built already, to see that they can be."""
     changed = dict(base)
     for name, value in settings.items():
         place = _of_variable(study, name)
@@ -197,7 +198,12 @@ def _study_at(study: Study, base: dict[str, Any], settings: Mapping[str, Any]) -
         section, _, key = name.partition(".")
         changed[section] = {**(changed.get(section) or {}), key: value} if key else value
     try:
-        return make_study(changed)
+        made = read_study(changed)
+        models = repr((made.synthesizer, made.variables, made.baselines))
+        if models not in built:
+            check_models(made)
+            built.add(models)
+        return made
     except InputError as error:
         raise InputError(f"at the grid point {place_text(settings)}: {error}") from None
 

@@ -23,33 +23,45 @@ from riskweighted.common.errors import InputError, listing
 __all__ = ["Pool", "cluster_pool", "local_pool", "result_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
+_HERE = "here"  # this process, as a worker
+_ANY = "any"  # a cluster that has no workers yet
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Pool:
-    """``submit(function, *arguments)`` gives a Future; ``width()`` is how many tasks are worth submitting ahead."""
+    """``submit(function, *arguments, worker=name)`` gives a Future; ``workers()``: the names; ``ahead``: how many tasks each may hold."""
 
     submit: Callable[..., "Future[Any]"]
-    width: Callable[[], int]
+    workers: Callable[[], Sequence[str]]
+    ahead: int = 2
 
 
 @contextmanager
-def local_pool(shared: Any, workers: int) -> Iterator[Pool]:
-    """This process (one worker), or fresh processes of one thread each, which end with this one."""
+def local_pool(shared: Any, workers: int, after: Callable[[], None] | None = None) -> Iterator[Pool]:
+    """This process (one worker), in the end of which `after` is called; or fresh processes of one thread each, which end with this one."""
     if workers == 1:
-        yield Pool(lambda function, *arguments: _at_once(function, shared, *arguments), lambda: 1)
+        try:
+            yield Pool(lambda function, *arguments, worker: _at_once(function, shared, *arguments), lambda: [_HERE], ahead=1)
+        finally:
+            if after is not None:
+                after()
         return
     before = set(multiprocessing.active_children())
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (shared,))
+    spawn = multiprocessing.get_context("spawn")  # each starts with its first task
+    executors = {str(number): ProcessPoolExecutor(1, spawn, _start_worker, (shared,)) for number in range(workers)}
     try:
-        yield Pool(lambda function, *arguments: executor.submit(_with_shared, function, *arguments), lambda: 2 * workers)
+        yield Pool(
+            lambda function, *arguments, worker: executors[worker].submit(_with_shared, function, *arguments), lambda: list(executors)
+        )
     except BaseException:
-        executor.shutdown(wait=False, cancel_futures=True)
+        for executor in executors.values():
+            executor.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
         raise
-    executor.shutdown()
+    for executor in executors.values():
+        executor.shutdown()
 
 
 def _at_once(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -82,7 +94,9 @@ def _with_shared(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @contextmanager
-def cluster_pool(shared: Any, address: str, paths: Sequence[Path], versions: Mapping[str, str]) -> Iterator[Pool]:
+def cluster_pool(
+    shared: Any, address: str, paths: Sequence[Path], versions: Mapping[str, str], after: Callable[[], None] | None = None
+) -> Iterator[Pool]:
     """A Dask cluster behind the scheduler at `address`.
 
     Parameters
@@ -95,6 +109,8 @@ def cluster_pool(shared: Any, address: str, paths: Sequence[Path], versions: Map
         Files that every worker must see.
     versions : mapping
         Versions that every worker must have.
+    after : callable, optional
+        Called at every worker when all is done.
 
     Raises
     ------
@@ -115,21 +131,27 @@ def cluster_pool(shared: Any, address: str, paths: Sequence[Path], versions: Map
         ) from None
     with client:
         _check_workers(client, paths, versions)
-        executor = client.get_executor(pure=False)
+        executors: dict[str, Any] = {}
 
-        def submit(function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        def submit(function: Callable[..., Any], *arguments: Any, worker: str) -> "Future[Any]":
+            if worker not in executors:
+                there = {} if worker == _ANY else {"workers": [worker], "allow_other_workers": True}  # others if it goes away
+                executors[worker] = client.get_executor(pure=False, **there)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # "Sending large graph": a posterior may be large
-                future: Future[Any] = executor.submit(function, sent, *arguments)
+                future: Future[Any] = executors[worker].submit(function, sent, *arguments)
                 return future
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # once, and meant
             sent = None if shared is None else client.submit(_itself, shared, pure=False)
         try:
-            yield Pool(submit, lambda: max(8, 2 * sum(client.nthreads().values())))
+            yield Pool(submit, lambda: sorted(client.nthreads()) or [_ANY])
+            if after is not None:
+                client.run(after)
         finally:
-            executor.shutdown(wait=False)
+            for executor in executors.values():
+                executor.shutdown(wait=False)
 
 
 def result_of(done: "Future[Any]") -> Any:

@@ -5,12 +5,9 @@ Nothing in the results depends on how often that happened, on the number of work
 """
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -23,15 +20,19 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import DataSettings
-from riskweighted.sweeps.cells import Cell, Group, Outcome, Result, describe, group_cells, identify, run_group
+from riskweighted.sweeps.cells import Cell, Group, group_cells, identify, of_records
+from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
+from riskweighted.sweeps.outcomes import Result
 from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
-from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool, result_of
+from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool
+from riskweighted.sweeps.work import forget
 from riskweighted.synthesis.posterior import prepare_model
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
@@ -150,30 +151,37 @@ def _check_points(
 def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:
     """What is to be checked at a point, each with a name that is the same where the check is the same."""
     study, label = point.study, point.label
-    common = f"{study.data!r} {study.scenario!r} {study.synthesizer!r}"
+    common = f"{study.data!r} {_checked_of(study.evaluating_scenario())} {study.synthesizer!r}"
     if label in study.baselines:
         yield f"{label} {common} {study.baselines[label]!r}", lambda: prepare_model(study.make_baseline(label), data)
     elif label == CONFIDENTIAL:
         unweighted = replace(study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={})
         yield (
-            f"study {common} {study.evaluation!r} {study.weights.survey!r} {study.guarantee!r} {study.release.precision}",
+            f"study {common} {study.evaluation.measures!r} {study.weights.survey!r} {study.guarantee!r} "
+            f"{study.release.precision} {study.release.columns}",
             lambda: check_study(unweighted, data),
         )
     else:
         scenario = study.weighting_scenario()
         if study.synthesizer.of_several:
             alone = replace(study, weights=replace(study.weights, schemes=(label,)))
-            yield f"weights {label} {common} {study.weights!r}", lambda: check_study(alone, data)
+            yield f"weights {label} {common} {scenario!r} {study.weights!r}", lambda: check_study(alone, data)
             return
         if study.guarantee is not None:
             alone = replace(study, weights=replace(study.weights, schemes=(label,)))
             proved = f"guarantee {label} {common} {study.release.precision}"
             yield proved, lambda: refuse_data_dependent(alone, prepare_model(study.make_synthesizer(), data))
         if scheme_source(label) is None:
-            yield f"weights {label} {study.data!r} {scenario!r}", lambda: scheme_alpha(make_world(data, scenario), label)
+            yield f"weights {label} {study.data!r} {_checked_of(scenario)}", lambda: scheme_alpha(make_world(data, scenario), label)
         cluster = study.weights.cluster
         if cluster is not None:
             yield f"cluster {study.data!r} {cluster}", lambda: require_columns(data, [cluster], "confidential data (weights.cluster)")
+
+
+def _checked_of(scenario: Scenario) -> str:
+    """What of a scenario decides whether it suits the data: not how wide its balls are."""
+    radius = sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
+    return f"{of_records(scenario)} {scenario.singletons} {radius}"
 
 
 def _at_point(check: Callable[[], object], point: Point) -> None:
@@ -216,42 +224,10 @@ def _pool(
     """The workers, and how many chains each may sample at once."""
     if scheduler is not None:
         paths = sorted({cell.study.data.path for cell in cells if confidential is None and cell.study.data.path is not None})
-        with cluster_pool(confidential, scheduler, paths, versions()) as pool:
+        with cluster_pool(confidential, scheduler, paths, versions(), forget) as pool:
             yield pool, 1
         return
     cores = worker_threads() if workers is None else workers
     used = min(cores, len(groups))
-    with local_pool(confidential, used) as pool:
+    with local_pool(confidential, used, forget) as pool:
         yield pool, cores // used
-
-
-def run_groups(pool: Pool, groups: Sequence[Group]) -> Iterator[Outcome]:
-    """Run groups as workers are free, each after the fits that it needs, whose posteriors are kept while others need them."""
-    waiting = dict(enumerate(groups))
-    running: dict[Future[Outcome], Group] = {}
-    fits: dict[str, Outcome] = {}
-    dependents = Counter(key for group in groups for key in group.first.needed)
-    while waiting or running:
-        ready = (place for place, group in waiting.items() if group.first.needed <= set(fits))
-        for place in list(islice(ready, max(pool.width() - len(running), 0))):
-            group = waiting.pop(place)
-            failed = next((fits[key] for key in group.first.needed if fits[key].failure is not None), None)
-            if failed is not None:
-                outcome = Outcome.failed(group, f"a fit that it needs failed: {failed.failure}")
-                if dependents[group.first.fit]:
-                    fits[group.first.fit] = outcome
-                yield outcome
-                continue
-            posteriors = {key: fits[key].posterior for key in group.first.needed}
-            running[pool.submit(run_group, group, posteriors)] = group
-        for done in wait(running, return_when=FIRST_COMPLETED).done if running else ():
-            group, outcome = running.pop(done), result_of(done)
-            if isinstance(outcome, Exception):
-                outcome = Outcome.failed(group, describe(outcome))
-            if dependents[group.first.fit]:
-                fits[group.first.fit] = outcome
-            for key in group.first.needed:
-                dependents[key] -= 1
-                if not dependents[key]:
-                    del fits[key]
-            yield outcome

@@ -152,7 +152,7 @@ def check_density(
     """
     if blueprint.of_vector is None or len(thetas) < 2:
         return
-    density, layout = blueprint.of_vector(alpha), layout_of(blueprint)
+    density, layout = (blueprint.exact or blueprint.of_vector)(alpha), layout_of(blueprint)
     vectors = np.array([layout.vector(theta) for theta in thetas])
     stated = np.array([log_posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
     off = np.array([[density(vector)[0] for vector in vectors], heights_of(density, vectors)]) - stated

@@ -3,7 +3,8 @@
 import io
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -149,6 +150,17 @@ class ChainFit:
         InputError
             If L exceeds the number of draws, or a rule leaves a record no value that its model would draw.
         """
+        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+
+    def synthetic(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: Precision = None,
+        parameters: str = "draws",
+    ) -> Iterator[pd.DataFrame]:
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
         check_seed(random_seed)
         check_choice(parameters, ("draws",), "parameters")
         self.check_precision(precision)
@@ -156,10 +168,25 @@ class ChainFit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], check_count(L, most=sizes["chain"] * sizes["draw"]), choice)
         self._warn_of_few_draws(L)
-        seeds = streams.spawn(L)
-        frames = [self.released(self.draw(*at), np.random.default_rng(seed), precision) for at, seed in zip(places, seeds, strict=True)]
-        self._warn_of_explosion(frames)
-        return frames
+        return self._drawn(places, streams.spawn(L), precision)
+
+    def _drawn(
+        self, places: Sequence[tuple[int, int]], seeds: Sequence[np.random.SeedSequence], precision: Precision
+    ) -> Iterator[pd.DataFrame]:
+        """A dataset for each place and seed; then the warnings of amounts that lie far out."""
+        fits = {name: fit for name, fit in self.value_fits().items() if fit is not None}
+        far, amounts = Counter[str](), Counter[str]()
+        for place, seed in zip(places, seeds, strict=True):
+            frame = self.released(self.draw(*place), np.random.default_rng(seed), precision)
+            for link in self.prepared.links:
+                if link.values is not None and not link.levels:
+                    column = frame[link.variable]
+                    held = column[~column.isin([*self.prepared.chain.codes.get(link.variable, ())])].dropna()
+                    far[link.variable] += fits[link.variable].count_far(held)
+                    amounts[link.variable] += len(held)
+            yield frame
+        for name, count in far.items():
+            fits[name].warn_of_far(count, amounts[name])
 
     def check_precision(self, precision: Precision) -> None:
         """Refuse a precision that is no number, or of a variable that is none of the chain or categorical."""
@@ -176,7 +203,7 @@ class ChainFit:
 
     def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
-        frame, encoded = self.confidential.copy(), dict(self.prepared.encoded)
+        frame, encoded = self.confidential.assign(), dict(self.prepared.encoded)
         for link in self.prepared.links:
             frame[link.variable] = self.drawn(link, frame, encoded, thetas, rng, precision)
             if link.variable in self.prepared.recipes:
@@ -279,15 +306,8 @@ class ChainFit:
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of a block: their parameters are not independent; "
                 "sample longer or take a smaller L",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-
-    def _warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
-        for link in self.prepared.links:
-            if link.values is not None and not link.levels:
-                codes = self.prepared.chain.codes.get(link.variable, ())
-                amounts = [frame[[link.variable]][~frame[link.variable].isin([*codes])].dropna() for frame in frames]
-                self.fits[link.values.name].warn_of_explosion(amounts)
 
 
 def block_file(place: int) -> str:

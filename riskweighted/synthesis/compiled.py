@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "check_alpha"]
 
+_COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
 
 
@@ -42,6 +43,27 @@ class Censored(NamedTuple):
 
     records: Records
     clipped: Callable[..., float]
+
+
+class Drawn(NamedTuple):
+    """Draws of a pseudo posterior.
+
+    Attributes
+    ----------
+    posterior : xr.Dataset
+        By (chain, draw).
+    log_likelihood : array (chains, draws)
+        The log pseudo-likelihood, up to a constant.
+    divergences : int
+    off : float
+        Where an approximation was sampled: the standard deviation, over draws, of how far its log density is off. No posterior mean is
+        off by more of its standard deviations than that, to first order. NaN where the density is exact.
+    """
+
+    posterior: xr.Dataset
+    log_likelihood: np.ndarray
+    divergences: int = 0
+    off: float = np.nan
 
 
 class Attempt(NamedTuple):
@@ -139,17 +161,27 @@ class CompiledModel:
             return fitted
         weights = (checked if self.survey is None else checked * self.survey).to_numpy()
         direct = self._directly(checked, random_seed, sampling, censoring is not None) if attempt is None else attempt.draws
-        divergences = 0
         if direct is None:
-            posterior, log_likelihood, divergences = self._chains(weights, censoring, sampling, random_seed, progress)
+            drawn = self._chains(weights, censoring, sampling, random_seed, progress)
         else:
-            posterior, log_likelihood = direct.posterior, direct.log_likelihood
+            drawn = Drawn(direct.posterior, direct.log_likelihood)
             if progress is not None:
                 progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
-        made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data, censoring)
+        made = (
+            self.synthesizer,
+            checked,
+            drawn.posterior,
+            no_diagnostics(),
+            self.confidential,
+            self.prepared,
+            random_seed,
+            self.data,
+            censoring,
+        )
         fitted = Fit(*made, self.survey)
         _check_contract(fitted, self)
-        fitted = replace(fitted, diagnostics=judge(fitted, self.blueprint.monitored, log_likelihood, divergences, direct))
+        judged = judge(fitted, self.blueprint.monitored, drawn.log_likelihood, drawn.divergences, direct, drawn.off)
+        fitted = replace(fitted, diagnostics=judged)
         if not fitted.converged:
             warnings.warn(
                 f"{type(self.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
@@ -166,8 +198,8 @@ class CompiledModel:
         sampling: Sampling,
         random_seed: int | None,
         progress: Progress | None,
-    ) -> tuple[xr.Dataset, np.ndarray, int]:
-        """Draws for these weights and this clip, their log pseudo-likelihoods (chains, draws), and how many transitions diverged."""
+    ) -> "Drawn":
+        """Draws for these weights and this clip."""
         assert self.blueprint is not None
         if self.blueprint.density is not None and censoring is None:
             return self._density_chains(alpha, sampling, random_seed, progress)
@@ -178,11 +210,9 @@ class CompiledModel:
         if censoring is not None:
             compiled = self._begun(compiled, values)
         posterior, divergences = run_chains(compiled, sampling, random_seed, progress)
-        return posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences
+        return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences)
 
-    def _density_chains(
-        self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None
-    ) -> tuple[xr.Dataset, np.ndarray, int]:
+    def _density_chains(self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> "Drawn":
         """The same of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
         assert self.blueprint is not None
         assert self.blueprint.density is not None
@@ -190,7 +220,11 @@ class CompiledModel:
         vectors, divergences = run_density(density, layout.size, sampling, random_seed, progress)
         drawn = vectors.reshape(-1, layout.size)
         log_likelihood = heights_of(density, drawn) - heights_of(prior, drawn)
-        return as_posterior(layout, vectors), log_likelihood.reshape(vectors.shape[:2]), divergences
+        off = np.nan
+        if self.blueprint.exact is not None:
+            some = drawn[:: -(-len(drawn) // _COMPARED)]
+            off = float((heights_of(self.blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
+        return Drawn(as_posterior(layout, vectors), log_likelihood.reshape(vectors.shape[:2]), divergences, off)
 
     def _begun(self, compiled: Any, values: Mapping[str, Any]) -> Any:
         """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior

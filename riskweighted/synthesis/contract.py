@@ -93,6 +93,9 @@ class Blueprint(NamedTuple):
         (`riskweighted.synthesis.direct`) before anything is compiled, and chains of the model are run where that fails. Alpha (n,) may be
         all zero. The function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and ``curvature(vector)``, minus the
         second derivatives (d, d). The model must monitor what its layout gives.
+    exact : callable, optional
+        Where ``density`` is an approximation: the density that it stands for, held to the model in its place. How far apart the two are
+        over the draws is a number of the fit's diagnostics.
     layout : Layout, optional
         What that vector stands for; without it no free variable may be bounded.
     """
@@ -107,6 +110,7 @@ class Blueprint(NamedTuple):
     records: "TensorVariable[Any, Any] | None" = None
     direct: Callable[[np.ndarray], Density] | None = None
     layout: Layout | None = None
+    exact: Callable[[np.ndarray], Density] | None = None
 
     @property
     def of_vector(self) -> Callable[[np.ndarray], Density] | None:

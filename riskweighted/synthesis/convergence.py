@@ -18,7 +18,16 @@ __all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "diagnose", "diagnose_direct", "failure",
 R_HAT_LIMIT = 1.02
 ESS_LIMIT = 100.0
 
-_COLUMNS = {"r_hat": float, "ess_bulk": float, "ess_tail": float, "divergences": int, "converged": bool, "engine": str, "pareto_k": float}
+_COLUMNS = {
+    "r_hat": float,
+    "ess_bulk": float,
+    "ess_tail": float,
+    "divergences": int,
+    "converged": bool,
+    "engine": str,
+    "pareto_k": float,
+    "approximation": float,
+}
 _TAILS = (0.05, 0.95)
 
 
@@ -40,7 +49,7 @@ def diagnose(quantities: Mapping[str, np.ndarray], divergences: int) -> pd.DataF
             r_hat, bulk = float(az.rhat(values)), float(az.ess(values, method="bulk"))
             tail = float(az.ess(values, method="tail", prob=_TAILS))
         passed = r_hat <= R_HAT_LIMIT and bulk >= ESS_LIMIT and divergences == 0
-        rows[label] = (r_hat, bulk, tail, divergences, passed, NUTS, np.nan)
+        rows[label] = (r_hat, bulk, tail, divergences, passed, NUTS, np.nan, np.nan)
     return _table(rows)
 
 
@@ -64,7 +73,7 @@ def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, par
         drawn = values.ravel()
         own, (low, high) = drawn[first], np.quantile(drawn, _TAILS)
         bulk, *tails = (_effective(part, weight) for part in (own, own <= low, own >= high))
-        rows[label] = (np.nan, bulk, min(tails), 0, bool(pareto_k <= K_LIMIT and bulk >= ESS_LIMIT), DIRECT, pareto_k)
+        rows[label] = (np.nan, bulk, min(tails), 0, bool(pareto_k <= K_LIMIT and bulk >= ESS_LIMIT), DIRECT, pareto_k, np.nan)
     return _table(rows)
 
 

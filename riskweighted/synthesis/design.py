@@ -105,7 +105,7 @@ def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.nda
         return None
     if not all(dtype == np.float64 for dtype in frame.dtypes[list(names)]):
         return None
-    columns = frame[list(names)].to_numpy(dtype=float)
+    columns = (frame if list(frame.columns) == list(names) else frame[list(names)]).to_numpy(dtype=float)
     return columns if np.isfinite(columns).all() else None
 
 

@@ -10,13 +10,16 @@ from riskweighted.synthesis.posterior import Fit
 __all__ = ["judge"]
 
 
-def judge(fitted: Fit, monitored: tuple[str, ...], log_likelihood: np.ndarray, divergences: int, direct: DirectFit | None) -> pd.DataFrame:
+def judge(
+    fitted: Fit, monitored: tuple[str, ...], log_likelihood: np.ndarray, divergences: int, direct: DirectFit | None, off: float
+) -> pd.DataFrame:
     """The diagnostics of a fit: of its log pseudo-likelihood (chains, draws) and every scalar of its monitored parameters.
 
-    `direct`: the draws as the direct engine left them, where it made them.
+    `direct`: the draws as the direct engine left them, where it made them; `off`: see `Drawn`.
     """
     quantities = {"log_pseudo_likelihood": log_likelihood} | _scalars(fitted, monitored)
-    return diagnose(quantities, divergences) if direct is None else diagnose_direct(quantities, direct.which, direct.pareto_k)
+    table = diagnose(quantities, divergences) if direct is None else diagnose_direct(quantities, direct.which, direct.pareto_k)
+    return table.assign(approximation=off)
 
 
 def _scalars(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:

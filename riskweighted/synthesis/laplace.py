@@ -31,6 +31,7 @@ _FLATTEST = 1e-2  # curvature: a parameter that the data say nothing of has its 
 _TURNS = 6
 _NEAR = 0.05  # standard deviations from the mode
 _STILL = 1e-3  # likewise, where a search ends
+_NEGLIGIBLE = 20.0  # of log probability: a mode has 2e-9 of what another has
 _WALL = 1e300  # where a density is no number
 
 
@@ -232,11 +233,15 @@ def round_coordinates(density: Density, size: int, start: np.ndarray | None = No
     density, size, start
         See `mode_of`; not `Independent` parts, of which each has its own.
     """
-    mode, curvature = _found(density, np.zeros(size) if start is None else start)
+    return _round(density, *_found(density, np.zeros(size) if start is None else start))
+
+
+def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordinates:
+    """The coordinates at what `_found` found."""
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, root_of_inverse(curvature))
-    given = np.delete(np.arange(size), density.log_scale)  # tau
-    variance = np.zeros(size)
+    given = np.delete(np.arange(len(mode)), density.log_scale)  # tau
+    variance = np.zeros(len(mode))
     variance[given] = (root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
     share = np.minimum(variance[density.scaled] / density.unit**2, 1.0)
     stretched = _Stretched(density, float(mode[density.log_scale]), share)
@@ -244,13 +249,27 @@ def round_coordinates(density: Density, size: int, start: np.ndarray | None = No
 
 
 def begun_at_modes(density: Density, size: int) -> tuple[Coordinates, np.ndarray]:
-    """`round_coordinates` at the mode near the highest of the density's ``starts``, and where all of these are there, (S, d)."""
+    """`round_coordinates` where chains begin, and the places (S, d) there of all modes about which they do.
+
+    Of the modes to which the density's ``starts`` lead, those count whose share of the posterior, in the normal approximation, is not
+    negligible beside the largest one's.
+    """
     find = getattr(density, "starts", None)
     if find is None:
         return round_coordinates(density, size), np.zeros((1, size))
-    starts = find()
-    coordinates = round_coordinates(density, size, max(starts, key=lambda start: density(start)[0]))
-    return coordinates, np.array([coordinates.place(start) for start in starts])
+    found = [_found(density, start) for start in find()]
+    shares = np.array([_log_share(density, *one) for one in found])
+    coordinates = _round(density, *found[int(shares.argmax())])
+    kept = [mode for (mode, _), share in zip(found, shares, strict=True) if share >= shares.max() - _NEGLIGIBLE]
+    return coordinates, np.array([coordinates.place(mode) for mode in kept])
+
+
+def _log_share(density: Density, mode: np.ndarray, curvature: np.ndarray) -> float:
+    """log of the probability about a mode by the normal approximation there, up to a constant."""
+    height = density(mode)[0]
+    if isinstance(density, Scaled):  # the curvature is that of the parameters over their scale
+        height += (density.scaled.stop - density.scaled.start) * float(mode[density.log_scale])
+    return height - 0.5 * float(np.log(np.maximum(np.abs(linalg.eigvalsh(curvature)), _FLATTEST)).sum())
 
 
 def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import warnings
 import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.frames import check_weights
+from riskweighted.common.frames import as_floats, check_weights
 from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.censoring import Censoring, censor
@@ -46,7 +47,8 @@ class Fit:
         Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
     diagnostics : DataFrame
         One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
-        "direct"), pareto_k. Direct draws have no r_hat, and chains no pareto_k: NaN.
+        "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density was
+        sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
     random_seed : int or None
         That it was sampled with, where it is known.
     data : str or None
@@ -187,6 +189,17 @@ class Fit:
         ExplosionWarning
             If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
         """
+        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+
+    def synthetic(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: float | None = None,
+        parameters: str = "draws",
+    ) -> Iterator[pd.DataFrame]:
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
         if precision is not None and self.categories is not None:
@@ -197,12 +210,23 @@ class Fit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
         self._warn_of_few_draws(L)
-        frames = []
-        for place, seed in zip(places, streams.spawn(L), strict=True):
+        return self._drawn(places, streams.spawn(L), plugged, precision)
+
+    def _drawn(
+        self,
+        places: Sequence[tuple[int, int]],
+        seeds: Sequence[np.random.SeedSequence],
+        plugged: Draw | None,
+        precision: float | None,
+    ) -> Iterator[pd.DataFrame]:
+        """A dataset for each place and seed; then the warning of values that lie far out."""
+        far = 0
+        for place, seed in zip(places, seeds, strict=True):
             theta = self.draw(*place) if plugged is None else plugged
-            frames.append(self.released(theta, np.random.default_rng(seed), precision))
-        self.warn_of_explosion(frames)
-        return frames
+            frame = self.released(theta, np.random.default_rng(seed), precision)
+            far += self.count_far(frame[self.synthesizer.target])
+            yield frame
+        self.warn_of_far(far, len(places) * len(self.confidential))
 
     def _check_guarantee(self, count: int, precision: float | None, parameters: str) -> None:
         """Refuse datasets that the guarantee does not cover."""
@@ -232,20 +256,25 @@ class Fit:
         codes = getattr(self.synthesizer, "codes", ())
         return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
 
-    def warn_of_explosion(self, frames: list[pd.DataFrame]) -> None:
-        """Warn of drawn values beyond ten times the largest confidential one, as `synthesize` does."""
+    def count_far(self, values: pd.Series) -> int:
+        """How many drawn values lie beyond ten times the largest absolute confidential one; none of levels."""
         if self.categories is not None:
-            return
-        target = self.synthesizer.target
-        limit = _FAR * np.abs(self.confidential[target].to_numpy(dtype=float)).max()
-        far = sum(int((np.abs(frame[target].to_numpy(dtype=float)) > limit).sum()) for frame in frames)
+            return 0
+        return int((np.abs(as_floats(values)) > self._limit).sum())
+
+    @cached_property
+    def _limit(self) -> float:
+        return float(_FAR * np.abs(self.confidential[self.synthesizer.target].to_numpy(dtype=float)).max())
+
+    def warn_of_far(self, far: int, drawn: int) -> None:
+        """Warn of that many values of those drawn, as `synthesize` does."""
         if far:
             warnings.warn(
-                f"{far} of {sum(map(len, frames)):,} drawn values of {target!r} lie beyond {_FAR} times the largest confidential one: "
+                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond {_FAR} times the largest confidential one: "
                 "the model knows too little there (rare levels, small weights, a scale with heavy tails); "
                 "set support = [low, high] where the synthesizer takes public bounds, or merge levels",
                 ExplosionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _warn_of_few_draws(self, count: int) -> None:
@@ -255,7 +284,7 @@ class Fit:
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
                 "independent; sample longer or take a smaller L",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def save(self, path: str | Path) -> None:

@@ -23,7 +23,7 @@ class Family(NamedTuple):
 
     ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
     the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
-    leave no weight, whatever the data.
+    leave no weight, whatever the data; ``risk``: whether it is made of IR^c, and so of the scenario.
     """
 
     make: Callable[..., np.ndarray]
@@ -31,6 +31,7 @@ class Family(NamedTuple):
     bounds: Mapping[str, tuple[float, float]]
     fit: str | None = None
     nothing: Callable[[Mapping[str, float]], bool] | None = None
+    risk: bool = False
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -76,9 +77,9 @@ def _largest(fit: "Fit") -> np.ndarray:
 _ANY = (0.0, np.inf)
 FAMILIES: Mapping[str, Family] = {
     "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}),
-    "delete": Family(_delete, {"q": None}, {"q": (0, 1)}),
-    "power": Family(_power, {"g": None}, {"g": _ANY}),
-    "mix": Family(_mix, {"t": None}, {"t": (0, 1)}),
+    "delete": Family(_delete, {"q": None}, {"q": (0, 1)}, risk=True),
+    "power": Family(_power, {"g": None}, {"g": _ANY}, risk=True),
+    "mix": Family(_mix, {"t": None}, {"t": (0, 1)}, risk=True),
     "lipschitz": Family(
         _lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted", lambda given: given["c"] + given["g"] <= 0
     ),

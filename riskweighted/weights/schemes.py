@@ -18,7 +18,7 @@ from riskweighted.weights.names import UNWEIGHTED, SchemeName, parse_scheme
 if TYPE_CHECKING:
     from riskweighted.synthesis.posterior import Fit
 
-__all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights"]
+__all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights", "uses_scenario"]
 
 _REWEIGHTED_OF = "marginal"
 
@@ -48,6 +48,14 @@ def scheme_source(scheme: str) -> str | None:
     if scheme_source(source) is not None:
         raise InputError(f"scheme {scheme!r}: {source!r} is made of a fit itself; valid is a scheme that is not, such as 'pairwise'")
     return source
+
+
+def uses_scenario(scheme: str) -> bool:
+    """Whether its weights depend on what the intruder knows and how close is close, or the weights of the fit that they are made of do."""
+    named, source = _check_scheme(parse_scheme(scheme)), scheme_source(scheme)
+    if source is not None:
+        return uses_scenario(source)
+    return FAMILIES[named.name].risk if named.name in FAMILIES else named.name != UNWEIGHTED
 
 
 def in_order(schemes: Sequence[str]) -> list[str]:

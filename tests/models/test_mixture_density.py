@@ -10,6 +10,8 @@ from riskweighted_models.mixture_posterior import _starts, _thinned
 from riskweighted_models.normal_mixture import NormalMixture
 from scipy.special import logsumexp
 
+import riskweighted as rw
+from riskweighted.common.errors import InputError
 from riskweighted.synthesis.agreement import _function, compile_log_posterior
 from riskweighted.synthesis.laplace import begun_at_modes, mode_of
 
@@ -159,3 +161,29 @@ def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
     near = [layout.parameters(_starts(layout, weight)[:1]), layout.parameters(whole.starts()[:1])]
     assert abs(near[0]["predictive_mean"][0] - near[1]["predictive_mean"][0]) < 0.5
     assert thin(np.zeros(layout.size))[0] != whole(np.zeros(layout.size))[0]
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # of short chains
+def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far_off_that_is(confidential, monkeypatch):
+    monkeypatch.setattr("riskweighted_models.normal_mixture._EXACT_UP_TO", 300)
+    rough = confidential.assign(rent=np.exp(5 + 0.6 * np.random.default_rng(8).normal(size=N)))
+    short = {"random_seed": 1, "draws": 200, "tune": 200, "chains": 2}
+    monkeypatch.setattr("riskweighted_models.normal_mixture._BIN", 0.1)
+    fits = [rw.fit(NormalMixture("rent ~ 1", components=1, exact=exact), rough, **short) for exact in (False, True)]
+    off = fits[0].diagnostics["approximation"]
+    assert off.nunique() == 1
+    assert 0 < off.iloc[0] < 0.2
+    assert fits[1].diagnostics["approximation"].isna().all()
+    prepared = fits[0].prepared
+    blueprints = [fitted.synthesizer.build(fitted.prepared) for fitted in fits]
+    assert blueprints[1].exact is None
+    vectors = some_vectors(blueprints[0].layout, 3)
+    exact, rounded, other = (make(np.ones(N)) for make in (blueprints[0].exact, blueprints[0].density, blueprints[1].density))
+    for vector in vectors:
+        assert exact(vector)[0] == other(vector)[0] != rounded(vector)[0]
+        theta = {name: values[0] for name, values in blueprints[0].layout.parameters(vector[None]).items()}
+        moved = prepared._replace(z=np.rint(prepared.z / 0.1) * 0.1)
+        difference = fits[0].synthesizer.log_likelihood(theta, moved).sum() - fits[0].synthesizer.log_likelihood(theta, prepared).sum()
+        assert rounded(vector)[0] - exact(vector)[0] == pytest.approx(difference, abs=1e-8)
+    with pytest.raises(InputError, match="exact must be true or false, got 1"):
+        NormalMixture("rent ~ 1", exact=1)

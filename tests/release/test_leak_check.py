@@ -278,10 +278,10 @@ def counts(seed, n=400):
 @given(st.integers(0, 10**6))
 def test_counts_that_agree_by_chance_pass_and_copied_ones_do_not(seed):
     own, chance, released = counts(seed)
-    assert check_synthesized(released, chance, 1.0, pd.DataFrame()) == []
+    assert check_synthesized(released, chance, 1.0, {}) == []
     assert 0.4 < (released == own).sum() / chance.equal < 2.5
     copied = np.where(np.arange(len(own)) % 2 == 0, own, released)
-    assert "the confidential value in" in check_synthesized(copied, chance, 1.0, pd.DataFrame())[0]
+    assert "the confidential value in" in check_synthesized(copied, chance, 1.0, {})[0]
 
 
 @settings(max_examples=50, deadline=None)
@@ -331,3 +331,37 @@ def test_values_that_fill_their_range_cannot_be_told_from_others():
 )
 def test_which_files_a_pack_may_hold(name, allowed):
     assert any(re.fullmatch(pattern, name) for pattern in ALLOWED) == allowed
+
+
+def swapped(table, other, own):
+    return table.iloc[[1, 0, *range(2, len(table))]].reset_index(drop=True)
+
+
+ONE_FILE = {
+    "one altered cell": (
+        lambda table, other, own: table.assign(size=table["size"].where(table.index != 7, 9)),
+        "unaltered columns .* 'size'",
+    ),
+    "two rows swapped": (swapped, "unaltered columns"),
+    "two synthesized cells swapped": (
+        lambda table, other, own: table.assign(income=swapped(table, other, own)["income"]),
+        "what the run makes",
+    ),
+    "another dataset's column": (lambda table, other, own: table.assign(income=other["income"]), "not what the run makes"),
+    "one confidential value": (
+        lambda table, other, own: table.assign(income=table["income"].where(table.index != 7, own["income"])),
+        "makes",
+    ),
+    "all confidential values": (lambda table, other, own: table.assign(income=own["income"]), "the confidential value in"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("change", ONE_FILE)
+def test_a_change_in_one_file_among_clean_ones_is_found(pack, secrets, change, ending):
+    name = f"data/pairwise/synthetic_pairwise_3.{ending}"
+    table, other = (read_table(pack / file) for file in (name, f"data/pairwise/synthetic_pairwise_1.{ending}"))
+    act, what = ONE_FILE[change]
+    write_table(act(table, other, confidential_data()), pack / name, label=read_label(pack / name))
+    assert_refused(pack, secrets, name, what)

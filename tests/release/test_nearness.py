@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from brute_nearness import BruteChance, brute_clusters
 
-from riskweighted.release.leak_check import check_synthesized
-from riskweighted.release.nearness import chance_of, find_nearness
+from riskweighted.release.leak_check import check_synthesized, recorded
+from riskweighted.release.nearness import _clusters, chance_of, find_nearness
 from riskweighted.synthesis.precision import find_precision, round_to
 
 N = 383
@@ -41,7 +42,7 @@ def world(kind, seed, n=N):
 def test_clean_data_pass(kind):
     for seed in range(8):
         _, unit, chance, clean = world(kind, seed, n=(120, N)[seed % 2])
-        assert check_synthesized(clean, chance, unit, pd.DataFrame()) == []
+        assert check_synthesized(clean, chance, unit, {}) == []
 
 
 def some(clean, count, leaked, rng):
@@ -103,9 +104,10 @@ def test_the_truth_in_low_digits_is_found():
 
 def test_digits_beyond_the_precision_and_columns_of_weights_are_found():
     truth, unit, chance, clean = world("whole", 6)
-    assert check_synthesized(clean + truth / 1e9, chance, unit, pd.DataFrame()) == [f"more digits than its precision in {N} rows"]
+    assert check_synthesized(clean + truth / 1e9, chance, unit, {}) == [f"more digits than its precision in {N} rows"]
     alpha = pd.DataFrame({"weights marginal": np.linspace(0.2, 1, N)})
-    assert "weights marginal of the records" in check_synthesized(np.rint(1e5 * alpha["weights marginal"].to_numpy()), chance, unit, alpha)
+    copied = np.rint(1e5 * alpha["weights marginal"].to_numpy())
+    assert "weights marginal of the records" in check_synthesized(copied, chance, unit, recorded(alpha))
 
 
 def test_a_message_holds_no_value():
@@ -129,9 +131,34 @@ def test_missing_values_pass_unless_they_stand_where_the_confidential_ones_do(ki
         own = with_gaps(truth, rng)
         clean, *fresh = (with_gaps(round_to(next(source), unit), rng) for _ in range(21))
         chance = chance_of(fresh, own, unit)
-        assert check_synthesized(clean, chance, unit, pd.DataFrame()) == []
+        assert check_synthesized(clean, chance, unit, {}) == []
         same = np.where(np.isnan(own), np.nan, round_to(next(source), unit))
         assert any("missing where the confidential ones are" in found for found in find_nearness(same, chance))
         leaked = some(clean, 60, own, np.random.default_rng(seed))
         if kind == "full":
             assert any("confidential value in" in found for found in find_nearness(leaked, chance))
+
+
+@pytest.mark.parametrize("kind", ["full", "heaped", "cents", "whole", "thousands", "negative", "counts"])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_chance_is_that_of_every_record_compared_with_every_fresh_dataset(kind, gaps):
+    rng = np.random.default_rng(2)
+    source = draws(kind, rng, 200)
+    truth, *fresh = (with_gaps(next(source), rng, gaps) for _ in range(13))
+    chance = chance_of(iter(fresh), truth, 0.5)
+    slow = BruteChance(truth, fresh, 0.5)
+    for fast_rungs, slow_rungs in zip(chance.rungs, slow.rungs(), strict=True):
+        for fast, brute in zip(fast_rungs, slow_rungs, strict=True):
+            assert fast[:3] == pytest.approx(brute[:3])
+            assert fast.expected == (None if brute[3] is None else pytest.approx(tuple(brute[3])))
+    assert (np.abs(chance.in_common - slow.in_common()) <= 1).all()  # a value halfway between two of 7 digits
+    np.testing.assert_allclose(chance.order, slow.order(), atol=1e-12)
+
+
+@pytest.mark.parametrize("planted", [0, 3, 6, 30])
+def test_clusters_are_those_of_every_window(planted):
+    rng = np.random.default_rng(planted)
+    for width in (1e-6, 1e-4, 1e-2):
+        numbers = rng.normal(size=400)
+        numbers[:planted] = 0.3 + rng.uniform(0, width, planted)
+        assert _clusters(np.sort(numbers), width) == brute_clusters(numbers, width)

@@ -90,16 +90,18 @@ def threads(shared):
 
 def test_the_shared_object_reaches_every_process_and_threads_are_bounded():
     with local_pool("given", 2) as pool:
-        found = [result_of(future) for future in [pool.submit(threads) for _ in range(4)]]
+        found = [result_of(future) for future in [pool.submit(threads, worker=worker) for worker in 2 * pool.workers()]]
     assert {(shared, count) for shared, count, _ in found} == {("given", 1)}
     assert os.getpid() not in {process for *_, process in found}
+    assert len({process for *_, process in found}) == 2
+    assert [process for *_, process in found[:2]] == [process for *_, process in found[2:]]
     with local_pool("given", 1) as pool:
-        assert result_of(pool.submit(threads))[2] == os.getpid()
+        assert result_of(pool.submit(threads, worker=pool.workers()[0]))[2] == os.getpid()
 
 
 def test_a_killed_process_is_reported_in_a_line():
     with local_pool(None, 2) as pool, pytest.raises(InputError, match="a worker process ended before its work was done"):
-        result_of(pool.submit(boom))
+        result_of(pool.submit(boom, worker="0"))
 
 
 STARTED = """
@@ -197,7 +199,8 @@ def test_workers_that_cannot_do_the_work_are_refused(tmp_path):
         with pytest.raises(InputError, match=r"does not see '.*absent\.csv'"), unseen:
             pass
         with cluster_pool("given", address, [], versions()) as pool:
-            assert result_of(pool.submit(threads))[0] == "given"
+            (worker,) = pool.workers()
+            assert result_of(pool.submit(threads, worker=worker))[0] == "given"
 
 
 @pytest.mark.filterwarnings("default")

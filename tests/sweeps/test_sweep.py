@@ -16,12 +16,14 @@ from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps import cells as cells_module, sweep as sweeping
-from riskweighted.sweeps.cells import Outcome, group_cells, identify
+from riskweighted.sweeps import sweep as sweeping, work
+from riskweighted.sweeps.cells import group_cells, identify
+from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep, value_text
+from riskweighted.sweeps.outcomes import Outcome
 from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.sweeps.scheduling import Pool
-from riskweighted.sweeps.sweep import run_groups, sweep
+from riskweighted.sweeps.sweep import sweep
 from riskweighted.synthesis import fitting
 
 SECRET = 91827.6453
@@ -250,11 +252,11 @@ def test_groups_wait_for_their_baseline_whatever_finishes_first():
 
     with ThreadPoolExecutor(3) as executor:
 
-        def submit(function, group, posteriors):
+        def submit(function, group, posteriors, worker):
             submitted.append((group.first.label, group.first.study.seed, set(posteriors.values())))
             return executor.submit(slow, group, rng.uniform(0, 0.02))
 
-        outcomes = list(run_groups(Pool(submit, lambda: 3), group_cells(cells, set())))
+        outcomes = list(run_groups(Pool(submit, lambda: ["a", "b"]), group_cells(cells, set())))
     assert len(outcomes) == len(submitted) == len(cells)
     for label, seed, posteriors in submitted:
         assert posteriors == (set() if label == "unweighted" else {f"posterior {seed}"})
@@ -264,21 +266,21 @@ def test_a_group_waits_for_the_fit_that_its_weights_are_made_of():
     cells = [cell_at(label) for label in ("reweighted(of=pairwise)", "pairwise", "unweighted")]
     submitted = []
 
-    def submit(function, group, posteriors):
+    def submit(function, group, posteriors, worker):
         submitted.append(group.first.label)
         done = Future()
         done.set_result(Outcome({}, {}, group.first.label if group.posterior else None))
         assert set(posteriors.values()) == {"unweighted", "pairwise"} & set(submitted[:-1])
         return done
 
-    assert len(list(run_groups(Pool(submit, lambda: 3), group_cells(cells, set())))) == 3
+    assert len(list(run_groups(Pool(submit, lambda: ["a", "b"]), group_cells(cells, set())))) == 3
     assert submitted == ["unweighted", "pairwise", "reweighted(of=pairwise)"]
     finished = {cells[1].key}  # whose posterior is needed again
     submitted.clear()
-    list(run_groups(Pool(submit, lambda: 3), group_cells(cells, finished)))
+    list(run_groups(Pool(submit, lambda: ["a"]), group_cells(cells, finished)))
     assert submitted == ["unweighted", "pairwise", "reweighted(of=pairwise)"]
     failing = [Outcome.failed(group, "no") for group in group_cells(cells, set())]
-    found = list(run_groups(Pool(lambda *_: _done(failing[0]), lambda: 3), group_cells(cells, set())))
+    found = list(run_groups(Pool(lambda *_, worker: _done(failing[0]), lambda: ["a"]), group_cells(cells, set())))
     assert found[0].failure == "no"
     assert all("a fit that it needs failed" in outcome.failure for outcome in found[1:])
 
@@ -440,7 +442,7 @@ def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential
     def fails(study, world, scheme, fit=None):
         raise ValueError(f"income {world.confidential['income'].iloc[0]}")
 
-    monkeypatch.setattr(cells_module, "study_alpha", fails)
+    monkeypatch.setattr(work, "study_alpha", fails)
     done = sweep(Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)
     assert done.failures["label"].tolist() == ["unweighted", "marginal", "pairwise"]
     assert done.failures["error"].iloc[0].startswith("ValueError in test_sweep.py:")

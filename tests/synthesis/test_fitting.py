@@ -421,11 +421,11 @@ def test_sampling_is_a_frozen_value():
 
 def test_diagnostics_have_a_row_for_each_monitored_quantity(unweighted):
     diagnostics = unweighted.diagnostics
-    assert list(diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k"]
+    assert list(diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k", "approximation"]
     assert list(diagnostics.index) == ["log_pseudo_likelihood", "predictive_mean", "predictive_sd"]
     assert diagnostics.index.name == "quantity"
-    assert [dtype.kind for dtype in diagnostics.drop(columns="engine").dtypes] == ["f", "f", "f", "i", "b", "f"]
-    assert diagnostics.drop(columns="pareto_k").notna().all(axis=None)
+    assert [dtype.kind for dtype in diagnostics.drop(columns="engine").dtypes] == ["f", "f", "f", "i", "b", "f", "f"]
+    assert diagnostics.drop(columns=["pareto_k", "approximation"]).notna().all(axis=None)
     assert (diagnostics["engine"] == "nuts").all()
     assert diagnostics["pareto_k"].isna().all()
     assert unweighted.converged
@@ -718,7 +718,7 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
         names, sizes, attributes = set(stored.variables), dict(stored.sizes), stored.attrs
     parameters = {"coefficient", "inverse_phi", "intercept", "predictive_mean", "predictive_sd"}
     coordinates = {"chain", "draw", "quantity", "coefficient_dim_0", "intercept_dim_0", "inverse_phi_dim_0"}
-    judged = {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged", "_engine", "_pareto_k"}
+    judged = {"_r_hat", "_ess_bulk", "_ess_tail", "_divergences", "_converged", "_engine", "_pareto_k", "_approximation"}
     assert names == parameters | coordinates | judged
     assert sizes == {"chain": 2, "draw": 600, "quantity": 3, "coefficient_dim_0": 1, "intercept_dim_0": 1, "inverse_phi_dim_0": 1}
     # Hashes, so that no other data and weights pick it up, and no damaged file passes.
@@ -750,7 +750,16 @@ def test_a_deterministic_synthesizer_needs_no_compilation(no_compiler, tmp_path)
     assert no_compiler == []
     assert fitted.converged
     assert len(fitted.diagnostics) == 0
-    assert list(fitted.diagnostics.columns) == ["r_hat", "ess_bulk", "ess_tail", "divergences", "converged", "engine", "pareto_k"]
+    assert list(fitted.diagnostics.columns) == [
+        "r_hat",
+        "ess_bulk",
+        "ess_tail",
+        "divergences",
+        "converged",
+        "engine",
+        "pareto_k",
+        "approximation",
+    ]
     frames = fitted.synthesize(5)
     assert len(frames) == 5
     bound = np.quantile(frame["employees"], 0.9)

@@ -1,104 +1,201 @@
-"""A tree over profiles: each node knows the bounds of its profiles in every variable, so that a search can pass it by."""
+"""A tree over profiles: each node knows what its profiles hold of every variable, so that a search can pass it by.
+
+A node has up to 64 children, which are bounded at once. They come of splits in two, each by the variable and at the value that
+keep apart what costs most together, judged by a sample of the node's profiles.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted.reidentification.kernels.costs import LOGISTIC
+from riskweighted.reidentification.kernels.costs import EQUAL, TABLE, CostTables, pair_cost
 
-__all__ = ["Tree", "build_tree"]
+__all__ = ["MISSING", "PRESENT", "Tree", "build_tree"]
+
+PRESENT, MISSING = np.uint64(1), np.uint64(2)  # what the set of a variable that has no few codes says
+_SAMPLE = 32
+_MOST_CHILDREN = 64
 
 
 class Tree(NamedTuple):
     """``order`` (m,): the profiles, leaf by leaf. Per node, the root first: ``ends`` (k, 2): its profiles are those at places
-    [start, end) of `order`; ``child`` (k,): its first child, the second follows, -1 for a leaf; ``low``, ``high`` (k, v): least and
-    greatest value, inf and -inf where all are missing; ``missing`` (k, v): whether some are.
+    [start, end) of `order`; ``child`` (k, 2): its children are nodes [first, last), none of a leaf. By variable: ``sets`` (v, k): of
+    one of few codes a bit for each that occurs, the last one for missing; else PRESENT, MISSING or both; ``low``, ``high`` (v, k):
+    least and greatest value, inf and -inf where all are missing. ``widest``: most profiles of a leaf or children of a node.
     """
 
     order: np.ndarray
     ends: np.ndarray
     child: np.ndarray
+    sets: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    missing: np.ndarray
+    widest: int
 
 
 @kernel
-def _spread(values: np.ndarray, rows: np.ndarray, variable: int, kind: int) -> float:
-    """How much a split by this variable can tell apart: a mean cost between records of the node, sampled."""
-    total, state = 0.0, np.uint64(88172645463325252)
-    for _ in range(32):
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
-        one = values[rows[state % np.uint64(len(rows))], variable]
-        two = values[rows[(state >> np.uint64(32)) % np.uint64(len(rows))], variable]
-        if np.isnan(one) or np.isnan(two):
-            total += 0.25 * (np.isnan(one) != np.isnan(two))
-        elif kind == LOGISTIC:
-            part = 2 / (1 + np.exp(-min(abs(one - two), 6.0))) - 1
-            total += part * part
+def _describe(column: np.ndarray, rows: np.ndarray, few: int) -> tuple[np.uint64, float, float]:
+    """What some rows hold of a variable: set, least and greatest value."""
+    one = np.uint64(1)
+    least, most, held = np.inf, -np.inf, np.uint64(0)
+    for row in rows:
+        value = column[row]
+        if np.isnan(value):
+            held |= one << np.uint64(few) if few >= 0 else MISSING
         else:
-            total += one != two
-    return total
+            held |= one << np.uint64(value) if few >= 0 else PRESENT
+            least, most = min(least, value), max(most, value)
+    return held, least, most
 
 
 @kernel
-def _bounds(values: np.ndarray, rows: np.ndarray, low: np.ndarray, high: np.ndarray, missing: np.ndarray) -> None:
-    """Least and greatest value of each variable among the rows, and whether some are missing."""
+def _away(
+    costs: CostTables, variable: int, likeliest: np.ndarray, sample: np.ndarray, start: int, end: int, nearest: int, value: float
+) -> float:
+    """About what a query like `value` pays with sample[start:end], whose value at `nearest` is the nearest."""
+    kind = costs.kinds[variable]
+    if kind == EQUAL:
+        return 1.0
+    if kind != TABLE:
+        return pair_cost(costs, variable, value, sample[nearest])
+    like, least = float(likeliest[int(value)]), np.inf
+    for place in range(start, end):
+        least = min(least, pair_cost(costs, variable, like, sample[place]))
+    return least
+
+
+@kernel
+def _gain(costs: CostTables, variable: int, likeliest: np.ndarray, sample: np.ndarray, missing: int, cut: int) -> float:
+    """What a split at sample[cut] saves: mean cost of the other half times its share; the first `missing` of the sample are so."""
+    n, total = len(sample), 0.0
+    for place in range(missing, n):
+        if place < cut:
+            total += _away(costs, variable, likeliest, sample, cut, n, cut, sample[place]) * (n - cut)
+        else:
+            part = costs.missing if missing == cut else _away(costs, variable, likeliest, sample, missing, cut, cut - 1, sample[place])
+            total += (min(part, costs.missing) if missing else part) * cut
+    return total / (n * n)
+
+
+@kernel
+def _best_split(values: np.ndarray, rows: np.ndarray, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray) -> tuple[int, float]:
+    """The variable and the value at which the upper half begins; -1 where a sample shows nothing to split by."""
+    best, best_cut, most = -1, 0.0, -1.0
+    chosen = np.empty(min(_SAMPLE, len(rows)), dtype=np.int64)
+    for number in range(len(chosen)):
+        chosen[number] = rows[number * len(rows) // len(chosen)]
+    sample = np.empty(len(chosen))
     for variable in range(values.shape[1]):
-        low[variable], high[variable], missing[variable] = np.inf, -np.inf, False
+        missing = 0
+        for number in range(len(chosen)):
+            value = values[chosen[number], variable]
+            sample[number] = -np.inf if np.isnan(value) else value
+            missing += np.isnan(value)
+        sample.sort()
+        n = len(sample)
+        like = likeliest[starts[variable] : starts[variable + 1]]
+        cut = n // 2
+        while cut > 0 and sample[cut - 1] == sample[cut]:
+            cut -= 1
+        above = n // 2
+        while above < n and sample[above] == sample[n // 2]:
+            above += 1
+        for candidate in (cut, above, missing):
+            if max(missing, 1) <= candidate < n:
+                gain = _gain(costs, variable, like, sample, missing, candidate)
+                if gain > most:
+                    best, best_cut, most = variable, sample[candidate], gain
+    return best, best_cut
+
+
+@kernel
+def _any_split(values: np.ndarray, rows: np.ndarray) -> tuple[int, float]:
+    """The first variable that varies among the rows, and its greatest value; -1 where none does."""
+    for variable in range(values.shape[1]):
+        least, most = np.inf, -np.inf
         for row in rows:
             value = values[row, variable]
-            if np.isnan(value):
-                missing[variable] = True
-            else:
-                low[variable] = min(low[variable], value)
-                high[variable] = max(high[variable], value)
+            value = -np.inf if np.isnan(value) else value
+            least, most = min(least, value), max(most, value)
+        if least < most:
+            return variable, most
+    return -1, 0.0
 
 
 @kernel
-def _partition(values: np.ndarray, rows: np.ndarray, variable: int) -> int:
-    """Order the rows so that those below the median value come first (a missing one is below all); where the others begin."""
-    column = np.empty(len(rows))
-    for place, row in enumerate(rows):
-        column[place] = -np.inf if np.isnan(values[row, variable]) else values[row, variable]
-    ranked = np.sort(column)
-    cut = ranked[len(rows) // 2]
-    if cut == ranked[0]:  # the median is the least value: cut above it
-        cut = ranked[np.searchsorted(ranked, cut, side="right")]
-    lower = rows[column < cut].copy()
-    upper = rows[column >= cut].copy()
-    rows[: len(lower)], rows[len(lower) :] = lower, upper
-    return len(lower)
+def _partition(values: np.ndarray, rows: np.ndarray, variable: int, cut: float) -> int:
+    """Order the rows so that those below the cut come first (a missing one is below all); where the others begin."""
+    lower, upper = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    first, second = 0, 0
+    for row in rows:
+        if values[row, variable] >= cut:
+            upper[second] = row
+            second += 1
+        else:
+            lower[first] = row
+            first += 1
+    rows[:first], rows[first:] = lower[:first], upper[:second]
+    return first
 
 
 @kernel
-def build_tree(values: np.ndarray, kinds: np.ndarray, leaf: int) -> Tree:
-    """A tree over profiles (m, v) whose leaves hold at most `leaf` of them, or equal ones; `kinds` (v,) as in `CostTables`."""
-    m, v = values.shape
-    most = 2 * m + 1
+def _split(
+    values: np.ndarray, order: np.ndarray, parts: np.ndarray, number: int, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray
+) -> bool:
+    """Split part `number` of a node in two, the second one at parts[-1]; False where its profiles are all alike."""
+    rows = order[parts[number, 0] : parts[number, 1]]
+    best, cut = _best_split(values, rows, costs, likeliest, starts)
+    if best < 0:
+        best, cut = _any_split(values, rows)
+    if best < 0:
+        return False
+    middle = parts[number, 0] + _partition(values, rows, best, cut)
+    parts[-1, 0], parts[-1, 1], parts[number, 1] = middle, parts[number, 1], middle
+    return True
+
+
+@kernel
+def _shape(
+    values: np.ndarray, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray, leaf: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`order`, `ends` and `child` of the tree: a node's largest part is split until there are enough parts or all are small."""
+    m = len(values)
     order = np.arange(m)
-    ends, child = np.zeros((most, 2), dtype=np.int64), np.full(most, -1, dtype=np.int64)
-    low, high, missing = np.empty((most, v)), np.empty((most, v)), np.zeros((most, v), dtype=np.bool_)
-    ends[0, 1], nodes, node = m, 1, 0
+    ends, child, nodes, node = np.zeros((2 * m + 1, 2), dtype=np.int64), np.zeros((2 * m + 1, 2), dtype=np.int64), 1, 0
+    ends[0, 1] = m
+    parts = np.empty((_MOST_CHILDREN + 1, 2), dtype=np.int64)
     while node < nodes:
-        start, end = ends[node]
-        rows = order[start:end]
-        _bounds(values, rows, low[node], high[node], missing[node])
-        if end - start > leaf:
-            best, widest = -1, -1.0
-            for variable in range(v):
-                mixed = missing[node, variable] and low[node, variable] <= high[node, variable]
-                if low[node, variable] < high[node, variable] or mixed:
-                    spread = _spread(values, rows, variable, kinds[variable])
-                    if spread > widest:
-                        best, widest = variable, spread
-            if best >= 0:
-                middle = start + _partition(values, rows, best)
-                child[node] = nodes
-                ends[nodes, 0], ends[nodes, 1], ends[nodes + 1, 0], ends[nodes + 1, 1] = start, middle, middle, end
-                nodes += 2
+        parts[0], count = ends[node], 1
+        while count < _MOST_CHILDREN:
+            largest = int(np.argmax(parts[:count, 1] - parts[:count, 0]))
+            if parts[largest, 1] - parts[largest, 0] <= leaf or not _split(
+                values, order, parts[: count + 1], largest, costs, likeliest, starts
+            ):
+                break
+            count += 1
+        child[node] = nodes
+        if count > 1:
+            ends[nodes : nodes + count] = parts[:count]
+            nodes += count
+            child[node, 1] = nodes
         node += 1
-    return Tree(order, ends[:nodes], child[:nodes], low[:nodes], high[:nodes], missing[:nodes])
+    return order, ends[:nodes].copy(), child[:nodes].copy()
+
+
+@kernel
+def build_tree(values: np.ndarray, levels: np.ndarray, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray, leaf: int) -> Tree:
+    """A tree over distinct profiles (m, v) whose leaves hold at most `leaf` of them.
+
+    ``levels`` (v,): codes of a variable that has few, -1 of others; ``likeliest``, from ``starts`` (v + 1,) on: of each code of a TABLE
+    the query's code that costs least with it.
+    """
+    order, ends, child = _shape(values, costs, likeliest, starts, leaf)
+    shape = (values.shape[1], len(ends))
+    sets, low, high = np.empty(shape, dtype=np.uint64), np.empty(shape), np.empty(shape)
+    for variable in range(values.shape[1]):
+        for node in range(len(ends)):
+            rows = order[ends[node, 0] : ends[node, 1]]
+            sets[variable, node], low[variable, node], high[variable, node] = _describe(values[:, variable], rows, levels[variable])
+    widest = max((child[:, 1] - child[:, 0]).max(), (ends[:, 1] - ends[:, 0])[child[:, 0] == child[:, 1]].max())
+    return Tree(order, ends, child, sets, low, high, widest)

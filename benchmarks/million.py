@@ -1,0 +1,86 @@
+"""A study of three schemes from the data file to the report and the release: `python benchmarks/million.py [MODEL] [RECORDS ...]`.
+
+The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation). The
+two commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of progress
+that the run prints, step by step. About ten minutes for 10^6 records of the mixture.
+"""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+STUDY = """
+[data]
+path = "households.parquet"
+[scenario]
+known = ["gender", "age_band", "region"]
+synthetic = "income"
+radius = 0.2
+[synthesizer]
+name = "{name}"
+formula = "income ~ {predictors}"
+{settings}
+[weights]
+schemes = ["unweighted", "marginal", "pairwise"]
+[sampling]
+draws = 300
+tune = 150
+chains = 2
+[release]
+L = 20
+format = "parquet"
+"""
+SETTINGS = {"normal-mixture": "components = 3\nsupport = [1, 10000000]", "two-part": "support = [-100000, 10000000]"}
+
+
+def write_study(folder: Path, model: str, records: int) -> Path:
+    """The data and the study of them."""
+    from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
+
+    data = simulate_ce(records)
+    data["income"] = data["income"].round().astype(int)
+    if model == "normal-mixture":
+        data = data[data["income"] > 0].reset_index(drop=True)
+    data.to_parquet(folder / "households.parquet")
+    study = folder / "households.toml"
+    study.write_text(STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model]))
+    return study
+
+
+def run(what: str, command: list[str], folder: Path) -> None:
+    """One command, timed."""
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(
+        ["/usr/bin/env", sys.executable, "-m", "riskweighted", *command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{what:12}{used:9.1f} s processor{time.perf_counter() - wall:9.1f} s wall{after.ru_maxrss / 2**20:7.2f} GiB (largest so far)")
+    for line in done.stdout.splitlines() + done.stderr.splitlines():
+        if re.search(r"\d s$|Error|error|converge", line.strip()):
+            print(f"    {line.strip()[:140]}")
+    if done.returncode not in (0, 3):
+        print(f"    exit code {done.returncode}")
+    sys.stdout.flush()
+
+
+def main(model: str, sizes: list[int]) -> None:
+    """Print the table."""
+    print(f"{model}, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    for records in sizes:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            study = write_study(folder, model, records)
+            print(f"{records:,} records")
+            run("run", ["run", study.name, "--out", "out"], folder)
+            run("release", ["release", "out", "--scheme", "marginal", "--out", "pack"], folder)
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1] if len(sys.argv) > 1 else "normal-mixture"
+    main(chosen, [int(float(size)) for size in sys.argv[2:]] or [100_000, 1_000_000])

@@ -1,0 +1,296 @@
+"""How a worker computes a group of cells. What several cells have in common is computed once, as long as the worker keeps it."""
+
+import io
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from threadpoolctl import threadpool_limits
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.seeds import seed_for
+from riskweighted.evaluation.evaluate import evaluate_world
+from riskweighted.evaluation.expected import Mechanism, find_mechanism
+from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
+from riskweighted.risk.matching import mean_risk_and_matches
+from riskweighted.runs.checked import study_alpha
+from riskweighted.runs.study import DataSettings, Study
+from riskweighted.sweeps.cells import Cell, Group, of_records, scenario_text
+from riskweighted.sweeps.chains import fit_cell_chain, forget_blocks
+from riskweighted.sweeps.memo import Memo, bytes_of
+from riskweighted.sweeps.outcomes import Outcome, Result, Stored, describe
+from riskweighted.synthesis.chain import PreparedChain, prepare_chain
+from riskweighted.synthesis.chain_fit import AnyFit, ChainFit
+from riskweighted.synthesis.chain_fitting import load_chain_fit
+from riskweighted.synthesis.convergence import no_diagnostics
+from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
+from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.utility.regression import checked_regression
+from riskweighted.weights.match import world_weights
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_source
+
+__all__ = ["forget", "run_group"]
+
+_memo = Memo(room=2**29)
+_one_at_a_time = threading.Lock()  # compiled models, warnings and thread limits belong to the process
+
+
+def forget() -> None:
+    """Let go of all that this process keeps for further cells, but the compiled models."""
+    _memo.clear()
+    forget_blocks()
+    _read.cache_clear()
+
+
+def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, Stored | None]) -> Outcome:
+    """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a worker raises.
+
+    Parameters
+    ----------
+    given : DataFrame or None
+        The confidential data; None: read from the path in the study.
+    group : Group
+    posteriors : mapping of key to Dataset
+        Of the fits that the group needs; of a chain what `ChainFit.to_bytes` gives.
+    """
+    with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
+        began = time.perf_counter()
+        try:
+            confidential = _read(group.first.study.data, group.first.data) if given is None else given
+            work = _Work(group, confidential, posteriors, _memo)
+            fit, baseline = work.fit(), work.again(UNWEIGHTED, group.first.baseline)
+        except Exception as error:
+            return Outcome.failed(group, describe(error))
+        results, errors = {}, {}
+        for cell in group.cells:
+            try:
+                results[cell.key] = work.evaluate(cell, fit, baseline)
+            except Exception as error:
+                errors[cell.key] = describe(error)
+        posterior = _stored(fit) if fit is not None and group.posterior else None
+    return Outcome(results, errors, posterior, seconds=time.perf_counter() - began, compiling=work.compiling)
+
+
+def _stored(fit: AnyFit) -> Stored:
+    return fit.to_bytes() if isinstance(fit, ChainFit) else fit.posterior
+
+
+@lru_cache(maxsize=2)
+def _read(source: DataSettings, expected: str) -> pd.DataFrame:
+    """The data of a study, once per process; refuses other data than the sweep was started with."""
+    data = source.read()
+    if fingerprint(data) != expected:
+        raise InputError("the data that this worker reads differ from those that the sweep was started with")
+    return data
+
+
+@dataclass
+class _Work:
+    """Fits and evaluates one group; whatever other groups may need too comes from the memo, under all that decides it."""
+
+    group: Group
+    confidential: pd.DataFrame = field(repr=False)
+    posteriors: Mapping[str, Stored | None] = field(repr=False)
+    memo: Memo = field(repr=False)
+    compiling: float = 0.0
+
+    @property
+    def study(self) -> Study:
+        """What decides the fit; not the evaluation, which differs from cell to cell."""
+        return self.group.first.study
+
+    # -- fits
+
+    def fit(self) -> "AnyFit | None":
+        """The group's fit; none for the confidential data."""
+        first = self.group.first
+        if first.label == CONFIDENTIAL:
+            return None
+        make: Callable[[], AnyFit] = self._chain if self.study.synthesizer.of_several else self._one
+        return self.memo.once(("fit", first.fit), make)
+
+    def _one(self) -> Fit:
+        label, study = self.group.first.label, self.study
+        if label in study.baselines:
+            return self._compiled(prepare_model(study.make_baseline(label), self.confidential)).sample(None)
+        source = scheme_source(label)
+        alpha = self._alpha(label, None if source is None else cast(Fit, self.again(source, self.group.first.source)))
+        seed, sampling = seed_for(study.seed, "fit", label), replace(study.sampling, cores=self.group.cores)
+        compiled = self._compiled(self._model(), study.guarantee is not None)
+        return compiled.sample(alpha, random_seed=seed, sampling=sampling, guarantee=study.guarantee, L=study.release.L)
+
+    def _chain(self) -> ChainFit:
+        label = self.group.first.label
+        sampling = replace(self.study.sampling, cores=self.group.cores)
+        return fit_cell_chain(self.study, self._prepared_chain(), self._alphas(label), sampling)
+
+    def _compiled(self, model: PreparedModel, censored: bool = False) -> CompiledModel:
+        began = time.perf_counter()
+        compiled = compile_prepared(model, censored)
+        self.compiling += time.perf_counter() - began
+        return compiled
+
+    def again(self, scheme: str, key: str | None) -> "AnyFit | None":
+        """A fit of the group's study under a scheme that was made before, here or elsewhere; none where its posterior is not given."""
+        posterior = self.posteriors.get(key or "")
+        if posterior is None:
+            return None
+        if ("fit", key) in self.memo:
+            return cast(AnyFit, self.memo.once(("fit", key), lambda: None))
+        return self.memo.once(("again", key), lambda: self._from(posterior, scheme))
+
+    def _from(self, posterior: Stored, scheme: str) -> AnyFit:
+        if self.study.synthesizer.of_several:
+            return load_chain_fit(io.BytesIO(cast(bytes, posterior)), self._prepared_chain(), self._alphas(scheme))
+        model, alpha = self._model(), self._alpha(scheme)
+        censoring = model.censor(self.study.guarantee, alpha, self.study.release.L)
+        made = (model.synthesizer, alpha, cast(xr.Dataset, posterior), no_diagnostics(), self.confidential, model.prepared)
+        return Fit(*made, censoring=censoring, survey=model.survey)
+
+    def _model(self) -> PreparedModel:
+        survey = self.study.weights.survey
+        made = ("prepared", self.group.first.model, survey)
+        return self.memo.once(made, lambda: prepare_model(self.study.make_synthesizer(), self.confidential, survey))
+
+    def _prepared_chain(self) -> PreparedChain:
+        survey = self.study.weights.survey
+        made = ("prepared", self.group.first.model, survey)
+        return self.memo.once(made, lambda: prepare_chain(self.study.make_chain(), self.confidential, survey))
+
+    def _alpha(self, scheme: str, made_of: Fit | None = None) -> pd.Series:
+        """Weights of a scheme, (n,)."""
+        world = self._world(self.study.weighting_scenario())
+        if made_of is not None:
+            return study_alpha(self.study, world, scheme, made_of)
+        return self.memo.once(self._weights_key(scheme), lambda: study_alpha(self.study, world, scheme))
+
+    def _alphas(self, scheme: str) -> pd.DataFrame:
+        """Weights of several variables, (n, V)."""
+        own, world = self.study.weights, self._world(self.study.weighting_scenario())
+
+        def make() -> pd.DataFrame:
+            return world_weights(world, scheme, own.match, scale=own.scale, shift=own.shift, cluster=own.cluster)
+
+        return self.memo.once(self._weights_key(scheme), make)
+
+    def _weights_key(self, scheme: str) -> tuple[object, ...]:
+        own, scenario = self.study.weights, scenario_text(self.study.weighting_scenario())
+        return "alpha", self.group.first.data, scheme, scenario, own.scale, own.shift, own.cluster, own.match
+
+    def _world(self, scenario: Scenario) -> World:
+        """The data under a scenario; patterns are found once for all that know the same."""
+        data = self.group.first.data
+        base = self.memo.once(("world", data, of_records(scenario)), lambda: make_world(self.confidential, scenario))
+        return self.memo.once(("world", data, scenario_text(scenario)), lambda: base.under(scenario))
+
+    # -- evaluation
+
+    def evaluate(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None") -> Result:
+        """Risk and utility of the cell's label alone; its bootstrap has the seed of `run_study`."""
+        study, label = cell.study, cell.label
+        frames = [self.confidential] if fit is None else self._datasets(cell, fit, cell.fit)
+        world, settings = self._world(study.evaluating_scenario()), study.evaluation.measures
+        against: dict[str, Any] = {}
+        if baseline is not None:
+            risk = self._baseline_risk(cell, baseline, world)
+            against = {"baseline": UNWEIGHTED, "baseline_risk": pd.Series(risk, self.confidential.index)}
+        result = evaluate_world(
+            world,
+            {"itself" if label == CONFIDENTIAL else label: frames},
+            settings,
+            checked_regression(self.confidential, settings.regression, settings.coefficient, study.variables),
+            mechanisms=self._mechanisms(cell, fit, baseline, world),
+            unaltered=study.unaltered(self.confidential),
+            random_seed=_evaluation_seed(study),
+            once=lambda part, of, make: self._part(cell, part, of, make),
+            **against,
+        )
+        rows = [row for table in (result.risk, result.utility) for row in table.to_dict("records") if row["label"] == label]
+        measures = [{name: row[name] for name in row if name != "label"} for row in rows]
+        return Result(measures, _convergence(fit, label in study.baselines))
+
+    def _datasets(self, cell: Cell, fit: AnyFit, key: str) -> list[pd.DataFrame]:
+        """The datasets that `run_study` draws for a reproducible study. Those of another L are other ones: their draws lie elsewhere."""
+        release, label = cell.study.release, UNWEIGHTED if key == cell.baseline else cell.label
+        seed = seed_for(cell.study.seed, "synthesize", label)
+        precision = cast(Any, release.precision)  # a number of one variable, a table of several
+        return self.memo.once(
+            _datasets_key(cell, key),
+            lambda: fit.synthesize(release.L, random_seed=seed, precision=precision),
+            partial(self._bytes_of_datasets, cell),
+        )
+
+    def _baseline_risk(self, cell: Cell, baseline: AnyFit, world: World) -> np.ndarray:
+        """Risk of every record under the baseline, (n,)."""
+        key = str(cell.baseline)
+
+        def make() -> tuple[np.ndarray, float]:
+            return mean_risk_and_matches(world.pair(self._datasets(cell, baseline, key)))
+
+        return self.memo.once(("scores", _datasets_key(cell, key), scenario_text(world.scenario)), make)[0]
+
+    def _mechanisms(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None", world: World) -> dict[str, Mechanism]:
+        """Expected risk and influence of the fit and of its baseline."""
+        found = {}
+        settings, seed, precision = cell.study.evaluation.measures, _evaluation_seed(cell.study), cast(Any, cell.study.release.precision)
+        for label, key, one in ((cell.label, cell.fit, fit), (UNWEIGHTED, cell.baseline, baseline)):
+            if one is not None:
+                made_for = (settings.risk_draws, settings.cluster, seed, repr(precision))
+                found[label] = self.memo.once(
+                    ("mechanism", key, scenario_text(world.scenario), *made_for),
+                    partial(find_mechanism, label, one, world, settings, seed, precision),
+                )
+        return found
+
+    def _part(self, cell: Cell, part: str, label: str, make: Callable[[], Any]) -> Any:
+        """A part of an evaluation (see `evaluate_world`), that other cells have too: utility at any radius, the confidential data."""
+        study, scenario, of_data = cell.study, cell.study.evaluating_scenario(), label == CONFIDENTIAL
+        of = ("data", cell.data) if of_data else _datasets_key(cell, cell.fit)
+        asked = (repr(study.evaluation.measures), tuple(study.unaltered(self.confidential)))
+        if part == "paired":
+            return self.memo.once((part, of, of_records(scenario), *asked), make, partial(self._bytes_of_datasets, cell))
+        if part == "scores":
+            return self.memo.once((part, of, scenario_text(scenario)), make)
+        if part == "utility":
+            return self.memo.once((part, of, of_records(scenario), *asked, _evaluation_seed(study)), make)
+        if of_data:
+            return self.memo.once((part, of, scenario_text(scenario), *asked), make)
+        return make()
+
+    def _bytes_of_datasets(self, cell: Cell, datasets: Any) -> int:
+        """Of L datasets as frames or paired; the columns that are not synthesized are everyone's."""
+        return len(datasets) * bytes_of(self.confidential[list(cell.study.variables)])
+
+
+def _evaluation_seed(study: Study) -> int:
+    return seed_for(study.seed, "evaluate", "")
+
+
+def _datasets_key(cell: Cell, fit: str) -> tuple[object, ...]:
+    return "datasets", fit, cell.study.seed, cell.study.release.L, repr(cell.study.release.precision)
+
+
+def _convergence(fit: "AnyFit | None", of_baseline: bool) -> dict[str, Any]:
+    """Mean weight and convergence, as they stand in the results."""
+    if fit is None or of_baseline:
+        mean_weight = np.nan
+    else:
+        mean_weight = float(fit.alpha.to_numpy().mean() if isinstance(fit, ChainFit) else fit.alpha.mean())
+    table = fit.diagnostics if fit is not None else no_diagnostics()
+    if len(table) == 0:
+        return {"mean_weight": mean_weight}
+    worst = {"largest_r_hat": float(table["r_hat"].max()), "smallest_ess_bulk": float(table["ess_bulk"].min())}
+    verdict = {"divergences": int(table["divergences"].max()), "converged": bool(table["converged"].all())}
+    return {"mean_weight": mean_weight, **worst, **verdict}
