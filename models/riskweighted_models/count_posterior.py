@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted.synthesis.laplace import Scaled
 from riskweighted_models.common_length import CommonLength
-from riskweighted_models.kernels.counts import count_sum, logistic_parts, rises
+from riskweighted_models.kernels.counts import count_mixture, logistic_parts, rises
 from riskweighted_models.mixture_layout import ComponentVector, Offering, separate_modes
 from riskweighted_models.thinning import ROUGH_ABOVE
 
@@ -172,19 +172,13 @@ class _Several:
     """The same of a mixture, whose terms meet in every row."""
 
     def __init__(self, layout: CountLayout, weight: np.ndarray) -> None:
-        used, (self.values, place) = weight > 0, layout.counted
-        self.fixed = weight[used], layout.rows.cell[used], place[used], self.values
+        used, (values, place) = weight > 0, layout.counted
+        self.fixed = weight[used], layout.rows.cell[used], place[used], values
         self.constant = float(weight @ gammaln(layout.rows.z + 1))
 
     def __call__(self, eta: np.ndarray, log_phi: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        phi = np.exp(log_phi)
-        risen, change = rises(self.values, phi)
-        grown, share = logistic_parts(eta, log_phi)
-        tail = phi[:, None] * grown
-        value, by_base, counts, weights = count_sum(*self.fixed, risen + log_weight[:, None], eta - grown, tail)
-        both = counts + phi[:, None] * weights
-        by_log_phi = (change * by_base).sum(axis=1) + (both * share - tail * weights).sum(axis=1)
-        return value - self.constant, counts - both * share, by_log_phi, by_base.sum(axis=1)
+        value, *slopes = count_mixture(*self.fixed, eta, log_phi, log_weight)
+        return value - self.constant, slopes[0], slopes[1], slopes[2]
 
 
 def _thinned(layout: CountLayout, weight: np.ndarray) -> Density:

@@ -147,7 +147,7 @@ class NegativeBinomial:
             total,
             weigh,
             label_free(self.components, p),
-            m * self.components,
+            1 + m * self.components // 7,  # as of `NormalMixture`
             density=lambda alpha: count_density(layout, weigh(alpha)["alpha"]),
             records=records,
             layout=layout,

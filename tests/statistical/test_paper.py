@@ -30,7 +30,7 @@ def test_table_5_synthesizer_and_marginal():
     synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     alpha = marginal_weights(data, Scenario(synthetic="outcome", radius=0.2))
     for weights, published in ((None, (0.0451, 0.0006)), (alpha, (0.1152, 0.0048))):
-        frames = fit(synthesizer, data, weights, random_seed=1).synthesize(800, random_seed=2)
+        frames = fit(synthesizer, data, weights, random_seed=1, draws=1000).synthesize(800, random_seed=2)
         distances = np.array([ecdf_distance(data["outcome"], frame["outcome"]) for frame in frames])
         of_twenty = distances.reshape(40, 20, 2).mean(axis=1)  # 40 repetitions of L = 20
         mean, sd = of_twenty.mean(axis=0), of_twenty.std(axis=0, ddof=1)

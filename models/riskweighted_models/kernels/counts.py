@@ -7,7 +7,7 @@ import numpy as np
 from riskweighted.common.jit import kernel
 from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above
 
-__all__ = ["count_sum", "logistic_parts", "rises"]
+__all__ = ["count_mixture", "count_sum", "logistic_parts", "rises"]
 
 _SHIFT = 10  # from here on the series of Stirling have all digits
 
@@ -147,3 +147,46 @@ def count_sum(
                 by_link[k, cells[i]] += term[k, i]
                 by_tail[k, cells[i]] += part[k, i]
     return values.sum(), by_base, by_link, by_tail
+
+
+@kernel
+def count_mixture(
+    weight: np.ndarray,
+    cell: np.ndarray,
+    place: np.ndarray,
+    count: np.ndarray,
+    eta: np.ndarray,
+    log_phi: np.ndarray,
+    log_weight: np.ndarray,
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """sum over rows of weight log sum_k weight_k NB(count; mean_k, phi_k) count!, and its gradient.
+
+    Parameters
+    ----------
+    weight, cell, place, count
+        See `count_sum`.
+    eta : array (K, m)
+        Log means.
+    log_phi, log_weight : arrays (K,)
+
+    Returns
+    -------
+    value, and its derivatives in log means (K, m), log phi (K,) and log weights (K,), each taken as free.
+    """
+    phi = np.exp(log_phi)
+    base, change = rises(count, phi)
+    grown, share = logistic_parts(eta, log_phi)
+    link, tail = np.empty(eta.shape), np.empty(eta.shape)
+    for k in range(len(phi)):
+        base[k] += log_weight[k]
+        link[k] = eta[k] - grown[k]
+        tail[k] = phi[k] * grown[k]
+    value, by_base, by_link, by_tail = count_sum(weight, cell, place, count, base, link, tail)
+    by_log_phi, by_share = np.empty(len(phi)), np.empty(len(phi))
+    for k in range(len(phi)):
+        by_log_phi[k], by_share[k] = (change[k] * by_base[k]).sum(), by_base[k].sum()
+        for i in range(eta.shape[1]):
+            part = (by_link[k, i] + phi[k] * by_tail[k, i]) * share[k, i]
+            by_log_phi[k] += part - tail[k, i] * by_tail[k, i]
+            by_link[k, i] -= part
+    return value, by_link, by_log_phi, by_share
