@@ -18,6 +18,8 @@ from riskweighted_models.thinning import thinned
 
 __all__ = ["ComponentVector", "MixtureRows", "Offering", "log_normalised", "mixture_rows", "separate_modes"]
 
+_SAME = 0.05  # of every part of a vector: no further apart are two ends of one search
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureRows:
@@ -228,13 +230,19 @@ class Offering:
 def separate_modes(
     layout: ComponentVector, density: Density, beginnings: np.ndarray, sound: Callable[[Mapping[str, np.ndarray]], bool]
 ) -> np.ndarray:
-    """Modes of a density to which beginnings (S, d) lead, of those that are sound if any is, with labels like those of the highest.
+    """The different modes of a density to which beginnings (S, d) lead, of those that are sound if any is, with labels like the highest's.
 
     Of a thinned density they are near enough for chains, and far enough apart to tell on them. `sound` is asked of the parts of a vector.
     """
     modes = [mode_of(density, layout.size, begin) for begin in beginnings]
     kept = [mode for mode in modes if sound({name: mode[place] for name, place in layout.places.items()})] or modes
-    return np.array([_aligned(layout, mode, max(kept, key=lambda mode: density(mode)[0])) for mode in kept])
+    ordered = sorted(kept, key=lambda mode: -density(mode)[0])
+    found = [ordered[0]]
+    for mode in ordered[1:]:
+        aligned = _aligned(layout, mode, ordered[0])
+        if not any(np.allclose(aligned, other, atol=_SAME) for other in found):
+            found.append(aligned)
+    return np.array(found)
 
 
 def _aligned(layout: ComponentVector, vector: np.ndarray, like: np.ndarray) -> np.ndarray:
