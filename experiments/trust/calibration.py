@@ -26,13 +26,13 @@ from scipy import stats
 
 from riskweighted import load_synthesizer
 from riskweighted.common.seeds import seed_for
-from riskweighted.synthesis.agreement import free_shapes
 from riskweighted.synthesis.chains import run_chains, run_density
 from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer
 from riskweighted.synthesis.convergence import az
 from riskweighted.synthesis.direct_fit import draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.fitting import CompiledModel, compile_model
+from riskweighted.synthesis.layout import as_posterior, layout_of
 from riskweighted.synthesis.sampling import Sampling
 
 __all__ = ["CASES", "FALSE_ALARM", "SAMPLING", "Case", "calibrate", "judge"]
@@ -216,9 +216,10 @@ def _replicate(
         if direct is not None:
             posterior, divergences = direct.posterior, 0
         elif blueprint.density is not None:
-            density, shapes = blueprint.density(np.full(len(frame), alpha)), free_shapes(blueprint.model)
+            density, layout = blueprint.density(np.full(len(frame), alpha)), layout_of(blueprint)
             once = replace(sampling, target_accept=_TARGET)  # no run after a run that diverged: divergences are counted
-            posterior, divergences = run_density(density, shapes, once, int(rng.integers(2**31)), None)
+            vectors, divergences = run_density(density, layout.size, once, int(rng.integers(2**31)), None)
+            posterior = as_posterior(layout, vectors)
         else:
             posterior, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
 
