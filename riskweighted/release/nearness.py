@@ -31,6 +31,7 @@ _FINE, _WIDE = (1e-6, 1e-5, 1e-4), (1e-3, 1e-2, 3e-2)
 _LADDER = (*_FINE, *_WIDE)
 _BAND = 0.1  # relative: within it a density is taken for even
 _SPREADS = 6  # standard deviations
+_NEXT_TO_ONE = 1 - 1e-12
 _UNLIKELY = 1e-8
 _EQUAL_UNLIKELY = 1e-5  # of equal values, the likeliest leak
 _POSSIBLE = 3  # standard deviations above a Poisson mean, below which nothing is as unlikely as that
@@ -363,9 +364,10 @@ def _same_order(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
 
 
 def _too_alike(found: float, fresh: np.ndarray, n: int) -> bool:
-    """Whether a correlation of n records exceeds those of fresh draws."""
-    spread = max(float(fresh.std(ddof=1)), (1 - float(fresh.mean()) ** 2) / np.sqrt(n))
-    return bool(found > fresh.mean() + _SPREADS * spread)
+    """Whether a correlation of n records exceeds those of fresh draws, in Fisher's scale, where 1 is beyond every chance."""
+    theirs = np.arctanh(np.minimum(fresh, _NEXT_TO_ONE))
+    spread = max(float(theirs.std(ddof=1)), 1 / np.sqrt(max(n - 3, 1)))
+    return bool(np.arctanh(min(found, _NEXT_TO_ONE)) > theirs.mean() + _SPREADS * spread)
 
 
 def _low_digits(drawn: np.ndarray, chance: Chance) -> Iterator[str]:

@@ -22,8 +22,8 @@ transform = "log"
 [weights]
 scale = 0.9
 [sampling]
-draws = 200
-tune = 200
+draws = 400
+tune = 300
 [release]
 L = 3
 """

@@ -175,7 +175,7 @@ def test_a_manifest_that_no_release_has_is_refused(pack, run, change):
         ("in 120 rows", lambda own, drawn, secrets: own.astype("float32").astype(float)),
         ("120 confidential values, in other rows", lambda own, drawn, secrets: own.sample(frac=1, random_state=1).reset_index(drop=True)),
         ("in other rows", lambda own, drawn, secrets: drawn.where(np.arange(120) >= 20, own.to_numpy()[::-1])),
-        ("order of the records", lambda own, drawn, secrets: np.log(own) * 1000),
+        ("order of the records", lambda own, drawn, secrets: np.log(own) * 1e9),
         ("weights pairwise", lambda own, drawn, secrets: secrets.per_record["weights pairwise"]),
         ("risks confidential", lambda own, drawn, secrets: secrets.per_record["risks confidential"] * 7 + 1),
     ],

@@ -101,7 +101,7 @@ def test_a_mixture_is_recovered_and_its_synthetic_data_follow_it():
     log_y = centre[which] + slope[which] * frame["x"] + step[which] * b + sigma[which] * rng.normal(size=n)
     frame["y"] = np.exp(log_y)
     synthesizer = load_synthesizer("normal-mixture")("y ~ x + C(g)", components=2)
-    fitted = fit(synthesizer, frame, random_seed=4, draws=1000, tune=500, chains=2, target_accept=0.95)
+    fitted = fit(synthesizer, frame, random_seed=4, draws=1000, tune=500, chains=2)
     assert fitted.converged
 
     posterior, prepared = fitted.posterior.stack(sample=("chain", "draw")), fitted.prepared
