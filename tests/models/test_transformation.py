@@ -371,6 +371,6 @@ def test_plug_in_draws_share_one_theta(fitted):
 
 
 def test_plug_in_draws_need_a_compiled_density(positive):
-    model = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")
+    model = rw.load_synthesizer("hierarchical")("income ~ 1", groups=("region",), transform="log")
     with pytest.raises(InputError, match="density of one vector"):
         quick(model, positive).synthesize(2, random_seed=1, parameters="mode")
