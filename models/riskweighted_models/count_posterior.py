@@ -6,19 +6,17 @@ design, so that a row, which is a pair of both, has only a sum; and where K = 1 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
 
 from riskweighted.synthesis.contract import Density, Draw
-from riskweighted.synthesis.laplace import Scaled
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.kernels.counts import count_mixture, logistic_parts, rises
-from riskweighted_models.mixture_layout import ComponentVector, Offering, separate_modes
-from riskweighted_models.thinning import ROUGH_ABOVE
+from riskweighted_models.mixture_layout import ComponentVector, offering
 
 __all__ = ["CountLayout", "count_density"]
 
@@ -130,11 +128,7 @@ def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
             gradient[at["log_odds"]] += (by_share - np.exp(log_weight) * by_share.sum())[:-1]
         return height + value, gradient
 
-    starts = partial(_starts, layout, weight) if k > 1 else None
-    rough = partial(_thinned, layout, weight) if k > 1 and (weight > 0).sum() > ROUGH_ABOVE else None
-    if "log_tau" not in at:
-        return Offering(density, starts, rough)
-    return Scaled(density, at["log_tau"].start, at["deviation"], np.ones(k * p), starts, rough)
+    return offering(layout, weight, density, count_density, _beginnings, _finite, roughly=k > 1)
 
 
 def _prior(layout: CountLayout, vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
@@ -179,17 +173,6 @@ class _Several:
     def __call__(self, eta: np.ndarray, log_phi: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         value, *slopes = count_mixture(*self.fixed, eta, log_phi, log_weight)
         return value - self.constant, slopes[0], slopes[1], slopes[2]
-
-
-def _thinned(layout: CountLayout, weight: np.ndarray) -> Density:
-    """The density of every so-manieth row, with more weight."""
-    rows, weight = layout.rows.thinned(weight)
-    return count_density(replace(layout, rows=rows), weight)
-
-
-def _starts(layout: CountLayout, weight: np.ndarray) -> np.ndarray:
-    """Modes of the thinned density to which different beginnings lead."""
-    return separate_modes(layout, _thinned(layout, weight), _beginnings(layout), _finite)
 
 
 def _finite(parts: Mapping[str, np.ndarray]) -> bool:

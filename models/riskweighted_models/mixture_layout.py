@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -12,11 +12,11 @@ from scipy.special import digamma, gammaln
 
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.laplace import mode_of
+from riskweighted.synthesis.laplace import Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
-from riskweighted_models.thinning import thinned
+from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
-__all__ = ["ComponentVector", "MixtureRows", "Offering", "log_normalised", "mixture_rows", "separate_modes"]
+__all__ = ["ComponentVector", "MixtureRows", "Offering", "log_normalised", "mixture_rows", "offering", "separate_modes"]
 
 _SAME = 0.05  # of every part of a vector: no further apart are two ends of one search
 
@@ -225,6 +225,33 @@ class Offering:
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         return self.density(vector)
+
+
+def offering(
+    layout: ComponentVector,
+    weight: np.ndarray,
+    density: Density,
+    of_rows: Callable[[Any, np.ndarray], Density],
+    beginnings: Callable[[Any], np.ndarray],
+    sound: Callable[[Mapping[str, np.ndarray]], bool],
+    roughly: bool = True,
+) -> Density:
+    """The density with what `Blueprint.density` may offer: `of_rows` makes it of a layout, whose rows are thinned once, and of weights."""
+
+    @cache
+    def rough() -> Density:
+        rows, more = layout.rows.thinned(weight)
+        return of_rows(replace(layout, rows=rows), more)
+
+    def starts() -> np.ndarray:
+        return separate_modes(layout, rough(), beginnings(layout), sound)
+
+    at = layout.places
+    offered = (starts if layout.components > 1 else None, rough if roughly and (weight > 0).sum() > ROUGH_ABOVE else None)
+    if "log_tau" not in at:
+        return Offering(density, *offered)
+    unit = np.ones(at["deviation"].stop - at["deviation"].start)
+    return Scaled(density, at["log_tau"].start, at["deviation"], unit, *offered)
 
 
 def separate_modes(

@@ -1,18 +1,16 @@
 """The posterior of a mixture of normal regressions as a function of one vector: what is sampled of `NormalMixture`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from riskweighted.synthesis.contract import Density, Draw
-from riskweighted.synthesis.laplace import Scaled
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.mixture import slopes_of, weights_of
-from riskweighted_models.mixture_layout import ComponentVector, Offering, log_normalised, separate_modes
-from riskweighted_models.thinning import ROUGH_ABOVE
+from riskweighted_models.mixture_layout import ComponentVector, log_normalised, offering
 
 __all__ = ["MixtureLayout", "mixture_density"]
 
@@ -114,11 +112,7 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
             gradient[at["gate"]] += rows.blocks.pulled(by_share).ravel()
         return height + value, gradient
 
-    starts = partial(_starts, layout, weight) if k > 1 else None
-    rough = partial(_thinned, layout, weight) if used.sum() > ROUGH_ABOVE else None
-    if "log_tau" not in at:
-        return Offering(density, starts, rough)
-    return Scaled(density, at["log_tau"].start, at["deviation"], np.ones(k * p), starts, rough)
+    return offering(layout, weight, density, mixture_density, _beginnings, _wide)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +137,6 @@ class _Prior:
         height = 0.5 * float(gradient @ vector) + float(log_sigma.sum()) - 0.5 * float(square.sum())
         gradient[at["log_sigma"]] = 1 - square
         return height + self.layout.common_prior(vector, log_weight, gradient), gradient
-
-
-def _thinned(layout: MixtureLayout, weight: np.ndarray) -> Density:
-    """The density of every so-manieth row, with more weight."""
-    rows, weight = layout.rows.thinned(weight)
-    return mixture_density(replace(layout, rows=rows), weight)
-
-
-def _starts(layout: MixtureLayout, weight: np.ndarray) -> np.ndarray:
-    """Modes of the thinned density to which different beginnings lead."""
-    return separate_modes(layout, _thinned(layout, weight), _beginnings(layout), _wide)
 
 
 def _wide(parts: Mapping[str, np.ndarray]) -> bool:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.common_scale import scales
-from riskweighted_models.count_posterior import _starts, _thinned
 from riskweighted_models.kernels.counts import count_sum, logistic_parts, rises
 from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy.special import digamma, expit, gammaln, logsumexp
@@ -200,10 +199,13 @@ def test_chains_begin_at_every_mode_that_is_found(confidential):
 
 def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
     monkeypatch.setattr("riskweighted_models.thinning._ROUGH", 40)
-    _, prepared, blueprint = built(confidential, "count ~ group", {"components": 2})
-    layout, weight = blueprint.layout, np.bincount(prepared.which).astype(float)
-    thin, whole = _thinned(layout, weight), blueprint.density(np.ones(N))
-    near = [layout.parameters(_starts(layout, weight)[:1]), layout.parameters(whole.starts()[:1])]
+    monkeypatch.setattr("riskweighted_models.mixture_layout.ROUGH_ABOVE", 45)
+    _, _, blueprint = built(confidential, "count ~ group", {"components": 2})
+    layout = blueprint.layout
+    whole = blueprint.density(np.ones(N))
+    thin, start = whole.rough(), whole.starts()[0]
+    assert thin is whole.rough()
+    near = [layout.parameters(place[None]) for place in (start, mode_of(whole, layout.size, start))]
     assert near[0]["predictive_mean"][0] == pytest.approx(near[1]["predictive_mean"][0], rel=0.4)
     assert thin(np.zeros(layout.size))[0] != whole(np.zeros(layout.size))[0]
 

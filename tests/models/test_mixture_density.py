@@ -6,7 +6,6 @@ import pytest
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, log_above
-from riskweighted_models.mixture_posterior import _starts, _thinned
 from riskweighted_models.normal_mixture import NormalMixture
 from scipy.special import logsumexp
 
@@ -156,10 +155,13 @@ def test_chains_begin_at_every_mode_that_is_found(confidential):
 
 def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
     monkeypatch.setattr("riskweighted_models.thinning._ROUGH", 50)
+    monkeypatch.setattr("riskweighted_models.mixture_layout.ROUGH_ABOVE", 60)
     _, _, blueprint = built(confidential, "rent ~ group", {"components": 2})
-    layout, weight = blueprint.layout, blueprint.layout.rows.weigh(np.ones(N))
-    thin, whole = _thinned(layout, weight), blueprint.density(np.ones(N))
-    near = [layout.parameters(_starts(layout, weight)[:1]), layout.parameters(whole.starts()[:1])]
+    layout = blueprint.layout
+    whole = blueprint.density(np.ones(N))
+    thin, start = whole.rough(), whole.starts()[0]
+    assert thin is whole.rough()
+    near = [layout.parameters(place[None]) for place in (start, mode_of(whole, layout.size, start))]
     assert abs(near[0]["predictive_mean"][0] - near[1]["predictive_mean"][0]) < 0.5
     assert thin(np.zeros(layout.size))[0] != whole(np.zeros(layout.size))[0]
 

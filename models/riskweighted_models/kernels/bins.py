@@ -16,8 +16,9 @@ either side, s goes on straight: a cube there makes cliffs of the log-likelihood
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, inlined
 
 __all__ = ["CUBIC", "LINEAR", "STEEPEST", "STRAIGHT", "Hats", "bin_probabilities", "weighted_sum"]
 
@@ -27,15 +28,11 @@ STEEPEST = LINEAR + 3.0 * CUBIC * STRAIGHT * STRAIGHT
 _MOST = 700.0  # exponents beyond it are held there, where a double ends
 _LEAST = 1e-290  # masses below it are written as the tails they are
 
-_BLOCK = 64
 # The row of inner edge k holds, for every design of a block: h, F(h) and F(-h) (later the slope of F); how far s(h) moved to get there
 # (later what the likelihood gains by moving it); the mass of bin k, between edges k - 1 and k; the derivative in delta_k. The last
 # bin has a row too.
-_AT, _BELOW, _ABOVE, _MOVED, _MASS, _BY_DELTA, _ROW = (part * _BLOCK for part in range(7))
+_AT, _BELOW, _ABOVE, _MOVED, _MASS, _BY_DELTA, _ROW = (part * BLOCK for part in range(7))
 _FIRST_DOUBLINGS = 4
-
-_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nnan", "nsz"})  # with those, a maximum in vectors
-_inlined = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"}, inline="always")
 
 
 class Hats(NamedTuple):
@@ -52,25 +49,25 @@ class Hats(NamedTuple):
     origin: np.ndarray
 
 
-@_inlined
+@inlined
 def _bent(h):  # type: ignore[no-untyped-def]
     return min(max(h, -STRAIGHT), STRAIGHT)
 
 
-@_inlined
+@inlined
 def _score(h):  # type: ignore[no-untyped-def]
     """s(h)."""
     bent = _bent(h)
     return bent * (LINEAR + CUBIC * bent * bent) + (h - bent) * STEEPEST
 
 
-@_inlined
+@inlined
 def _score_slope(h):  # type: ignore[no-untyped-def]
     bent = _bent(h)
     return LINEAR + 3.0 * CUBIC * bent * bent
 
 
-@_inlined
+@inlined
 def _score_rise(start, end, distance):  # type: ignore[no-untyped-def]
     """How far apart s(start) and s(end) are, distance being how far start and end are, from which its digits come."""
     first, last = _bent(start), _bent(end)
@@ -78,13 +75,13 @@ def _score_rise(start, end, distance):  # type: ignore[no-untyped-def]
     return (distance - beyond) * (LINEAR + CUBIC * (first * (first + last) + last * last)) + beyond * STEEPEST
 
 
-@_inlined
+@inlined
 def _series(t):  # type: ignore[no-untyped-def]
     """exp(t) - 1 for t of at most 1/16."""
     return t * (1 + t * (1 / 2 + t * (1 / 6 + t * (1 / 24 + t * (1 / 120 + t * (1 / 720 + t * (1 / 5040)))))))
 
 
-@_inlined
+@inlined
 def _doublings(largest):  # type: ignore[no-untyped-def]
     """How often exp(x) - 1 is doubled, from the series at x / 2^that, for x up to the largest."""
     found = _FIRST_DOUBLINGS
@@ -94,31 +91,31 @@ def _doublings(largest):  # type: ignore[no-untyped-def]
     return found
 
 
-@_inlined
+@inlined
 def _exp(x, out):  # type: ignore[no-untyped-def]
     """exp(x) of a block, to full relative precision."""
     largest = 0.0
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         out[i] = min(abs(x[i]), _MOST)
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         largest = max(largest, out[i])
     doublings = _doublings(largest)
     share = 1.0 / (1 << doublings)
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         out[i] = _series(out[i] * share)
     for _ in range(doublings):
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             out[i] = out[i] * (2.0 + out[i])
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         grown = 1.0 + out[i]
         out[i] = grown if x[i] > 0.0 else 1.0 / grown
 
 
-@_inlined
+@inlined
 def _slopes(eta, gamma, hats, slope, work):  # type: ignore[no-untyped-def]
     """exp(gamma_j + e1 + u_j e2), into slope (J, block)."""
     for j in range(gamma.shape[0]):
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             work[i] = gamma[j] + eta[1, i] + hats.place[j] * eta[2, i]
         _exp(work, slope[j])
 
@@ -129,20 +126,20 @@ def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Ca
     ``old``, ``new``: places of the two rows; ``rising``, ``falling``: the one of F and 1 - F that rises on the way and the one that falls.
     """
 
-    @_inlined
+    @inlined
     def move(pair, added):  # type: ignore[no-untyped-def]
         """h at the new edge, how far s(h) moves, and the largest of that."""
         largest = 0.0
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             before = pair[old + _AT + i]
             after = before + sign * added[i]
             pair[new + _AT + i] = after
             pair[new + _MOVED + i] = _score_rise(before, after, added[i])
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             largest = max(largest, pair[new + _MOVED + i])
         return largest
 
-    @_inlined
+    @inlined
     def settle(pair, total, tilt, i, grown):  # type: ignore[no-untyped-def]
         high = pair[old + rising + i]
         scale = 1.0 / (1.0 + grown * high)
@@ -153,7 +150,7 @@ def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Ca
         pair[_ROW + _MASS + i] = mass  # of the bin between, in the upper row
         total[i] += tilt * mass
 
-    @_inlined
+    @inlined
     def step(pair, total, tilt, largest):  # type: ignore[no-untyped-def]
         """F and 1 - F at the new edge, the mass between, and what it adds to the total.
 
@@ -162,7 +159,7 @@ def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Ca
         """
         doublings = _doublings(min(largest, _MOST))
         if doublings == _FIRST_DOUBLINGS:
-            for i in range(_BLOCK):
+            for i in range(BLOCK):
                 grown = _series(pair[new + _MOVED + i] * 0.0625)
                 grown = grown * (2.0 + grown)
                 grown = grown * (2.0 + grown)
@@ -170,12 +167,12 @@ def _way(old: int, new: int, rising: int, falling: int, sign: float) -> tuple[Ca
                 settle(pair, total, tilt, i, grown * (2.0 + grown))
         else:
             share = 1.0 / (1 << doublings)
-            for i in range(_BLOCK):
+            for i in range(BLOCK):
                 pair[new + _MOVED + i] = _series(min(pair[new + _MOVED + i], _MOST) * share)
             for _ in range(doublings):
-                for i in range(_BLOCK):
+                for i in range(BLOCK):
                     pair[new + _MOVED + i] = pair[new + _MOVED + i] * (2.0 + pair[new + _MOVED + i])
-            for i in range(_BLOCK):
+            for i in range(BLOCK):
                 settle(pair, total, tilt, i, pair[new + _MOVED + i])
 
     return move, step
@@ -185,28 +182,28 @@ _move_up, _step_up = _way(0, _ROW, _BELOW, _ABOVE, 1.0)
 _move_down, _step_down = _way(_ROW, 0, _ABOVE, _BELOW, -1.0)
 
 
-@_inlined
+@inlined
 def _add(slope, hats, k, added):  # type: ignore[no-untyped-def]
     """What h adds from inner edge k to the next one."""
     c, at = hats.coefficient[k, hats.first[k]], slope[hats.first[k]]
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         added[i] = c * at[i]
     for j in range(hats.first[k] + 1, hats.last[k]):
         c, at = hats.coefficient[k, j], slope[j]
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             added[i] += c * at[i]
 
 
-@_inlined
+@inlined
 def _distribution(eta, slope, hats, tilt, rows, total, work, spare):  # type: ignore[no-untyped-def]
     """h, F and 1 - F at the inner edges and the masses of all bins, into rows (K * row); the sum of mass times tilt, into total."""
     edges, origin = tilt.shape[0] - 1, hats.origin[0]
     start = rows[origin * _ROW : (origin + 1) * _ROW]
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         start[_AT + i] = eta[0, i]
         work[i] = -_score(eta[0, i])
     _exp(work, spare)
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         below = 1.0 / (1.0 + spare[i])
         start[_BELOW + i] = below
         start[_ABOVE + i] = spare[i] * below
@@ -220,13 +217,13 @@ def _distribution(eta, slope, hats, tilt, rows, total, work, spare):  # type: ig
         _add(slope, hats, k, work)
         _step_up(pair, total, tilt[k + 1], _move_up(pair, work))
     first, last = rows[:_ROW], rows[(edges - 1) * _ROW :]
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         first[_MASS + i] = first[_BELOW + i]
         last[_ROW + _MASS + i] = last[_ABOVE + i]
         total[i] += tilt[0] * first[_BELOW + i] + tilt[edges] * last[_ABOVE + i]
 
 
-@_inlined
+@inlined
 def _carry(eta, gamma, hats, tilt, filled, slope, rows, total, work, spare):  # type: ignore[no-untyped-def]
     """A block of designs, of which the last may be short, through all edges."""
     for part in range(3):
@@ -236,7 +233,7 @@ def _carry(eta, gamma, hats, tilt, filled, slope, rows, total, work, spare):  # 
     _distribution(filled, slope, hats, tilt, rows, total, work, spare)
 
 
-@_kernel
+@fast_kernel
 def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hats: Hats) -> np.ndarray:
     """P(bin k | x) of every design, (m, K).
 
@@ -245,10 +242,10 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     m, bins = eta.shape[1], delta.shape[0]
     tilt = np.exp(delta)
     found = np.empty((m, bins))
-    filled, slope, rows = np.zeros((3, _BLOCK)), np.empty((gamma.shape[0], _BLOCK)), np.zeros(bins * _ROW)
-    work, spare, total = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
-    for start in range(0, m, _BLOCK):
-        size = min(_BLOCK, m - start)
+    filled, slope, rows = np.zeros((3, BLOCK)), np.empty((gamma.shape[0], BLOCK)), np.zeros(bins * _ROW)
+    work, spare, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    for start in range(0, m, BLOCK):
+        size = min(BLOCK, m - start)
         _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
         for i in range(size):
             for k in range(bins):
@@ -256,17 +253,17 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     return found
 
 
-@_inlined
+@inlined
 def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
     """The slope of F at an edge, what the normaliser loses by moving it, and its derivative in delta."""
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         row[_BY_DELTA + i] -= scale[i] * row[_MASS + i]
         slope = row[_ABOVE + i] * row[_BELOW + i] * _score_slope(row[_AT + i])
         row[_ABOVE + i] = slope
         row[_MOVED + i] = slope * scale[i] * tilt_step
 
 
-@_kernel
+@fast_kernel
 def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
     """log of a mass that is too small for a double, far out in a tail; w times its derivatives are added to those of the edges.
 
@@ -294,7 +291,7 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
     return found
 
 
-@_inlined
+@inlined
 def _observed(rows, i, k, w, delta, by_delta):  # type: ignore[no-untyped-def]
     """w times log of tilt and mass of a bin that design i has; its derivatives are added to those of the edges and of delta."""
     place, edges = k * _ROW + i, delta.shape[0] - 1
@@ -311,18 +308,18 @@ def _observed(rows, i, k, w, delta, by_delta):  # type: ignore[no-untyped-def]
     return found
 
 
-@_inlined
+@inlined
 def _gathered(row, run, by_slope, hats, k, sign):  # type: ignore[no-untyped-def]
     """One more edge in the running sum, which is what the likelihood gains by all that h adds next."""
-    for i in range(_BLOCK):
+    for i in range(BLOCK):
         run[i] += row[_MOVED + i]
     for j in range(hats.first[k], hats.last[k]):
         c, by = sign * hats.coefficient[k, j], by_slope[j]
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             by[i] += c * run[i]
 
 
-@_kernel
+@fast_kernel
 def weighted_sum(
     eta: np.ndarray,
     gamma: np.ndarray,
@@ -355,11 +352,11 @@ def weighted_sum(
     edges, origin = bins - 1, hats.origin[0]
     tilt, value = np.exp(delta), 0.0
     by_eta, by_gamma, by_delta = np.zeros((3, m)), np.zeros(knots), np.zeros(bins)
-    filled, slope, rows = np.zeros((3, _BLOCK)), np.empty((knots, _BLOCK)), np.zeros(bins * _ROW)
-    by_slope, scale, total = np.empty((knots, _BLOCK)), np.zeros(_BLOCK), np.empty(_BLOCK)
-    work, spare = np.empty(_BLOCK), np.empty(_BLOCK)
-    for start in range(0, m, _BLOCK):
-        size = min(_BLOCK, m - start)
+    filled, slope, rows = np.zeros((3, BLOCK)), np.empty((knots, BLOCK)), np.zeros(bins * _ROW)
+    by_slope, scale, total = np.empty((knots, BLOCK)), np.zeros(BLOCK), np.empty(BLOCK)
+    work, spare = np.empty(BLOCK), np.empty(BLOCK)
+    for start in range(0, m, BLOCK):
+        size = min(BLOCK, m - start)
         if design_weight[start : start + size].sum() == 0.0:
             continue
         _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
@@ -372,7 +369,7 @@ def weighted_sum(
         for k in range(edges):
             _sloped(rows[k * _ROW : (k + 1) * _ROW], scale, tilt[k + 1] - tilt[k])
         last = rows[edges * _ROW :]
-        for i in range(_BLOCK):
+        for i in range(BLOCK):
             last[_BY_DELTA + i] -= scale[i] * last[_MASS + i]
         for i in range(size):
             for pair in range(pair_start[start + i], pair_start[start + i + 1]):
@@ -389,12 +386,12 @@ def weighted_sum(
         for i in range(size):
             by_eta[0, start + i] = work[i] + spare[i] + rows[origin * _ROW + _MOVED + i]
         for j in range(knots):
-            for i in range(_BLOCK):
+            for i in range(BLOCK):
                 by_slope[j, i] *= slope[j, i]
             for i in range(size):
                 by_gamma[j] += by_slope[j, i]
                 by_eta[1, start + i] += by_slope[j, i]
                 by_eta[2, start + i] += hats.place[j] * by_slope[j, i]
     for k in range(bins):
-        by_delta[k] += tilt[k] * rows[k * _ROW + _BY_DELTA : k * _ROW + _BY_DELTA + _BLOCK].sum()
+        by_delta[k] += tilt[k] * rows[k * _ROW + _BY_DELTA : k * _ROW + _BY_DELTA + BLOCK].sum()
     return value, by_eta, by_gamma, by_delta

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above
+from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above, shared_out
 
 __all__ = ["count_mixture", "count_sum", "logistic_parts", "rises"]
 
@@ -121,26 +121,12 @@ def count_sum(
         _read(weight, cell, place, start, ws, cells, places)
         for i in range(BLOCK):
             counts[i] = count[places[i]]
-            top[i] = -np.inf
-            total[i] = 0.0
         for k in range(components):
             for i in range(BLOCK):
                 term[k, i] = base[k, places[i]] + counts[i] * link[k, cells[i]] - tail[k, cells[i]]
-            for i in range(BLOCK):
-                top[i] = max(top[i], term[k, i])
+        shared_out(term, ws, top, total, logs, bits, power, whole_bits, whole, part, values)
         for k in range(components):
             for i in range(BLOCK):
-                term[k, i] -= top[i]
-            exp_below(term[k], bits, power, part[k])
-            for i in range(BLOCK):
-                total[i] += part[k, i]
-        log_above(total, bits, power, whole_bits, whole, logs)
-        for i in range(BLOCK):
-            values[i] += ws[i] * (top[i] + logs[i])
-            total[i] = ws[i] / total[i]
-        for k in range(components):
-            for i in range(BLOCK):
-                part[k, i] *= total[i]
                 term[k, i] = part[k, i] * counts[i]
             for i in range(BLOCK):
                 by_base[k, places[i]] += part[k, i]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above
+from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, inlined, shared_out
 
 __all__ = ["mixture_sum"]
 
@@ -57,25 +57,9 @@ def mixture_sum(
             for i in range(BLOCK):
                 standard[k, i] = (zs[i] - standard[k, i]) * scale[k]
                 term[k, i] += level[k] - 0.5 * standard[k, i] * standard[k, i]
-        for i in range(BLOCK):
-            top[i] = term[0, i]
-            total[i] = 0.0
-        for k in range(1, components):
-            for i in range(BLOCK):
-                top[i] = max(top[i], term[k, i])
+        shared_out(term, ws, top, total, logs, bits, power, whole_bits, whole, part, values)
         for k in range(components):
             for i in range(BLOCK):
-                term[k, i] -= top[i]
-            exp_below(term[k], bits, power, part[k])
-            for i in range(BLOCK):
-                total[i] += part[k, i]
-        log_above(total, bits, power, whole_bits, whole, logs)
-        for i in range(BLOCK):
-            values[i] += ws[i] * (top[i] + logs[i])
-            total[i] = ws[i] / total[i]
-        for k in range(components):
-            for i in range(BLOCK):
-                part[k, i] *= total[i]
                 shares[k, i] += part[k, i]
                 pull = part[k, i] * standard[k, i]
                 squares[k, i] += pull * standard[k, i]

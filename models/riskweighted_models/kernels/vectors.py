@@ -7,7 +7,7 @@ is four times as fast; what remains of the range is below .35, where the Taylor 
 import numba
 import numpy as np
 
-__all__ = ["BLOCK", "exp_below", "fast_kernel", "inlined", "log_above"]
+__all__ = ["BLOCK", "exp_below", "fast_kernel", "inlined", "log_above", "shared_out"]
 
 BLOCK = 64
 _VECTORS = {"contract", "nnan", "nsz"}  # with these a maximum becomes a vector instruction, and no number changes
@@ -62,3 +62,28 @@ def log_above(x, bits, power, whole_bits, whole, out):  # type: ignore[no-untype
         u = t * t
         tail = 1 / 11 + u * (1 / 13 + u * (1 / 15 + u * (1 / 17 + u * (1 / 19 + u * (1 / 21)))))
         out[i] = exponent * _LN2 + 2 * t * (1 + u * (1 / 3 + u * (1 / 5 + u * (1 / 7 + u * (1 / 9 + u * tail)))))
+
+
+@inlined
+def shared_out(term, weight, top, total, logs, bits, power, whole_bits, whole, part, values):  # type: ignore[no-untyped-def]
+    """Of a block of rows with terms (K, block): weight log sum_k exp(term_k) is added to `values`, and weight times the share of each
+    component in the sum stands in `part`; all others are room to work in."""
+    for i in range(BLOCK):
+        top[i] = term[0, i]
+        total[i] = 0.0
+    for k in range(1, term.shape[0]):
+        for i in range(BLOCK):
+            top[i] = max(top[i], term[k, i])
+    for k in range(term.shape[0]):
+        for i in range(BLOCK):
+            term[k, i] -= top[i]
+        exp_below(term[k], bits, power, part[k])
+        for i in range(BLOCK):
+            total[i] += part[k, i]
+    log_above(total, bits, power, whole_bits, whole, logs)
+    for i in range(BLOCK):
+        values[i] += weight[i] * (top[i] + logs[i])
+        total[i] = weight[i] / total[i]
+    for k in range(term.shape[0]):
+        for i in range(BLOCK):
+            part[k, i] *= total[i]
