@@ -618,16 +618,6 @@ _SEVERAL_UTILITY = (
         _D.THREE_DIGITS,
     ),
     Measure(
-        "two-way-distance",
-        "two-way total variation",
-        f"mean over all pairs of variables of half the sum over the cells of their table ({_GROUPED}) of the absolute differences of "
-        "shares, mean over datasets; 0 is identical, 1 disjoint, and a pair that is unaltered counts 0",
-        _SIX,
-        "less useful",
-        "distance",
-        _D.THREE_DIGITS,
-    ),
-    Measure(
         "file-propensity",
         "pMSE ratio of the file",
         "pMSE of a logistic regression on the groups of all variables and the products of the group numbers of pairs, over its "
@@ -926,6 +916,18 @@ _ASSESSED = (
         "bound",
     ),
 )
+_ASSESSED_UTILITY = (
+    Measure(
+        "two-way-distance",
+        "two-way total variation",
+        f"mean over all pairs of variables of half the sum over the cells of their table ({_GROUPED}) of the absolute differences of "
+        "shares, mean over datasets; 0 is identical, 1 disjoint, and a pair that is unaltered counts 0",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+    ),
+)
 # Those for which it must be known which synthetic record stands for which confidential one.
 OF_PAIRS = frozenset(measure.key for measure in (*_RISK, *_RELEASED, *_SEVERAL_RISK)) - {"singleton-patterns", "released-patterns"} | {
     *("identification-risk", "share-over", "true-match-rate", "false-match-rate", "unique-matches", "rank"),
@@ -933,8 +935,10 @@ OF_PAIRS = frozenset(measure.key for measure in (*_RISK, *_RELEASED, *_SEVERAL_R
 }
 _OF_RISK = (*_RISK, *_MECHANISM, *_INFLUENCE, *_RELEASED, *_SEVERAL_RISK)
 MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
+    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_ASSESSED_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
 )
 OF_MECHANISM = frozenset(measure.key for measure in _MECHANISM)
-OF_UTILITY = frozenset(measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY))  # the table that a row stands in; else that of risk
+OF_UTILITY = frozenset(
+    measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY, *_ASSESSED_UTILITY)
+)  # the table that a row stands in; else that of risk
 OF_SEVERAL = frozenset(measure.key for measure in (*_SEVERAL_RISK, *_SEVERAL_UTILITY))
