@@ -133,7 +133,8 @@ class Fit:
 
     def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
         """One posterior draw: parameter name -> value."""
-        return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
+        variables = self.posterior.variables
+        return {str(name): variables[name].values[chain, draw] for name in self.posterior.data_vars}
 
     def contributions(self, theta: Draw) -> np.ndarray:
         """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
