@@ -16,6 +16,8 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
+from riskweighted.reports.disclosure import outside
+from riskweighted.reports.verdicts import verdict_records
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Contents", "Dataset", "dataset_files", "share_of_uniques", "write_pack"]
@@ -178,6 +180,7 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,
         "records": contents.run.manifest["input"]["records"],
+        "verdicts": verdict_records(contents.run.verdicts, contents.schemes, outside(contents.run.manifest["input"]["records"])),
         "settings": settings,
         "versions": contents.run.manifest["versions"],
         "run_manifest_sha256": source,
