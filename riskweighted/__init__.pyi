@@ -29,6 +29,7 @@ from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
 from .plots.frontier import plot_frontier as plot_frontier
 from .plots.levels import plot_levels as plot_levels
+from .plots.quantiles import plot_quantiles as plot_quantiles
 from .plots.reidentification import plot_reidentification as plot_reidentification
 from .plots.risk import (
     plot_risk_violins as plot_risk_violins,

@@ -94,7 +94,7 @@ def _run(
         output.print(
             "The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml)."
         )
-    for line in _verdict(finished):
+    for line in [*_verdict(finished), *_thresholds(finished, study)]:
         output.print(line)
     _print_summary(finished, study.evaluation.increase)
     for line in told(finished.evaluation, UNWEIGHTED):
@@ -109,6 +109,14 @@ def _run(
         errors.print("the model misfits, and --strict asks that it does not (exit code 3)")
     if len(failed) or (strict and finished.fits is False):
         raise typer.Exit(UNFIT)
+
+
+def _thresholds(finished: "Run", study: "Study") -> list[str]:
+    """Which schemes keep to the thresholds of the study; nothing where it states none."""
+    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.verdicts import sentences
+
+    return list(sentences(finished.verdicts, study.thresholds, INTERNAL)) if study.thresholds else []
 
 
 def _print_plan(study: "Study", out: Path) -> None:

@@ -279,7 +279,8 @@ def _label_risk(
     if mechanisms is not None:
         yield from _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, datasets, baseline)
     yield from _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
-    if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
+    compared = mechanisms is None or label not in mechanisms or mechanisms[label].compared
+    if baseline is not None and against is not None and compared and label not in (CONFIDENTIAL, baseline):
         yield from _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
 
 
@@ -308,7 +309,11 @@ def _mechanism_rows(
     if label == CONFIDENTIAL:
         yield from expected_rows(label, confidential_risk, groups, settings.threshold)
         return
-    against = (baseline, mechanisms[baseline].risk) if baseline is not None and baseline in mechanisms and label != baseline else None
+    against = (
+        (baseline, mechanisms[baseline].risk)
+        if baseline is not None and baseline in mechanisms and label != baseline and mechanisms[label].compared
+        else None
+    )
     yield from expected_rows(label, mechanisms[label].risk, groups, settings.threshold, against)
     yield from chance_rows(label, mechanisms[label].risk, datasets, settings, against)
     yield from influence_rows(label, mechanisms[label], groups, settings.cluster)

@@ -18,6 +18,8 @@ from riskweighted.release.analysis_code import combining_code, find_analysis, re
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.record import disclosure_record, record_schema
+from riskweighted.reports.disclosure import outside
+from riskweighted.reports.verdicts import verdict_records
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Contents", "Dataset", "dataset_files", "share_of_uniques", "write_pack"]
@@ -184,6 +186,7 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,
         "records": contents.run.manifest["input"]["records"],
+        "verdicts": verdict_records(contents.run.verdicts, contents.schemes, outside(contents.run.manifest["input"]["records"])),
         "settings": settings,
         "versions": contents.run.manifest["versions"],
         "run_manifest_sha256": source,
