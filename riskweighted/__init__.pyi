@@ -86,6 +86,10 @@ from .risk.canonical import (
     canonical_disclosure as canonical_disclosure,
     canonical_disclosure_by as canonical_disclosure_by,
 )
+from .risk.closest import (
+    ClosestRecords as ClosestRecords,
+    closest_records as closest_records,
+)
 from .risk.expected import expected_identification_risk as expected_identification_risk
 from .risk.identification import identification_risk as identification_risk
 from .risk.influence import influence as influence

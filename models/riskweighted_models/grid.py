@@ -237,12 +237,14 @@ class Ends(NamedTuple):
     """Ends of intervals, each once.
 
     ``bins`` (e,): where they lie; ``counts`` (e, C): points of the bin up to each, by heap, or how far into it one lies in units; ``of``
-    (2, n): which of them is the lower and the upper one of n intervals.
+    (2, n): which of them is the lower and the upper one of n intervals; ``units`` (e,): where each is. On a grid of whole units the lower
+    one is the last unit below the interval.
     """
 
     bins: np.ndarray
     counts: np.ndarray
     of: np.ndarray
+    units: np.ndarray
 
 
 def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> Ends:
@@ -254,7 +256,7 @@ def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> Ends:
         ends[0], ends[1] = np.ceil(ends[0] - slack) - 1, np.floor(ends[1] + slack)
     units, of = np.unique(np.clip(ends, lowest - 1, highest), return_inverse=True)
     bins = np.clip(np.searchsorted(grid.edges[1:-1], units, side="right"), 0, len(grid.band) - 1)
-    return Ends(bins, _counts_below(grid, bins, units), of.reshape(ends.shape))
+    return Ends(bins, _counts_below(grid, bins, units), of.reshape(ends.shape), units)
 
 
 def _counts_below(grid: Grid, bins: np.ndarray, units: np.ndarray) -> np.ndarray:

@@ -17,11 +17,12 @@ from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.precision import find_precision
+from riskweighted.synthesis.tables import Tables
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, find_ends, make_grid, straight
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.transformation_posterior import Cells, density_of, point_weight, priors, written_sum
-from riskweighted_models.transformation_records import Designs, masses_of, pick_record_bins, record_probabilities
+from riskweighted_models.transformation_records import Designs, inverse_masses, masses_of, pick_record_bins, record_probabilities
 
 __all__ = ["FEWEST_DISTINCT", "Binned", "Transformation"]
 
@@ -60,6 +61,12 @@ class Binned:
         design = self.design.at(frame)
         bins, heap = _placed(design.response(frame), self.grid, self.bounds, response_name(design.formula))
         return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
+
+    def placed(self, columns: Tables) -> "Binned":
+        """Records of which only the predictors are known, by their model matrix."""
+        design = self.design.placed(columns)
+        nowhere = np.full(len(columns), -1)
+        return replace(self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere))
 
     @property
     def distinct(self) -> Distinct:
@@ -238,6 +245,25 @@ class Transformation:
         n = len(prepared.bins)
         ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
         return masses_of(prepared.designs_of(ends.of[0] != ends.of[1]), prepared.grid, ends, prepared.heap_of)
+
+    def inverse(
+        self,
+        theta: Draw,
+        prepared: Binned,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        share: np.ndarray,
+        wanted: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The value inside each interval up to which it has this share (n,) of its mass, (n,); NaN where it has none.
+
+        Of the `wanted` (booleans (n,)) alone, if they are given.
+        """
+        n = len(prepared.bins)
+        ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
+        wide = ends.of[0] != ends.of[1]
+        designs = prepared.designs_of(wide if wanted is None else wide & wanted)
+        return inverse_masses(theta, designs, prepared.grid, ends, prepared.heap_of, share)
 
     def draw(self, theta: Draw, prepared: Binned, rng: np.random.Generator, wanted: np.ndarray | None = None) -> np.ndarray:
         """New values on the original scale, (n,). Of the `wanted` (booleans (n,)) alone if they are given, the same as without."""

@@ -9,10 +9,10 @@ from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Draw
 from riskweighted_models.grid import Ends, Grid
 from riskweighted_models.kernels.bins import bin_probabilities
-from riskweighted_models.kernels.points import masses_between, pick_bins, probabilities_of, shares_below
+from riskweighted_models.kernels.points import masses_between, pick_bins, probabilities_of, shares_below, units_reaching
 from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
 
-__all__ = ["Designs", "masses_of", "pick_record_bins", "record_probabilities"]
+__all__ = ["Designs", "inverse_masses", "masses_of", "pick_record_bins", "record_probabilities"]
 
 _CHUNK = 1024  # designs at a time
 
@@ -74,3 +74,14 @@ def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> 
         return found
 
     return masses
+
+
+def inverse_masses(theta: Draw, designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """The value up to which each record's interval has this share (n,) of its probability, (n,); NaN where it has none."""
+    of = np.take(ends.of, designs.order, axis=1).astype(np.int32)
+    bins, weight = ends.bins[of].astype(np.int16), point_weight(theta, grid, heap_of)
+    shares, found = shares_below(ends.bins, ends.counts, weight), np.full(ends.of.shape[1], np.nan)
+    heaps = grid.heaps if grid.whole else np.empty(0, dtype=np.int64)
+    for probabilities, start in designs.probabilities(theta, grid):
+        units_reaching(probabilities, start, designs.order, of, bins, shares, ends.units, share, grid.edges, heaps, weight, found)
+    return found * grid.unit

@@ -20,6 +20,7 @@ from riskweighted.synthesis.design import Design, build_design, response_values
 from riskweighted.synthesis.formulas import response_name
 from riskweighted.synthesis.laplace import Independent
 from riskweighted.synthesis.layout import EndToEnd, Joined, layout_of
+from riskweighted.synthesis.tables import Tables
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
@@ -31,6 +32,7 @@ _FEWEST = 3  # records of a status that has a share of its own
 _FEW = 100  # negative values: of fewer, a transformation model takes a straight line
 _SET_HERE = ("formula", "support")  # of the model of the values, which `TwoPart` decides
 _NEGATIVE, _ZERO, _POSITIVE = "negative", "zero", "positive"
+_SIDES = {_NEGATIVE: -1, _POSITIVE: 1}  # of the values that are single ones
 
 
 class Part(NamedTuple):
@@ -89,6 +91,18 @@ class TwoParts:
             rows = frame.assign(**{name: _filled(np.abs(values), member)}) if member.any() else frame.drop(columns=[name], errors="ignore")
             parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
         return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
+
+    @property
+    def placed(self) -> Callable[[Tables], "TwoParts"] | None:
+        """Records of which only the predictors are known, by their model matrix; None where a model of values cannot be told so."""
+        return self._placed if all(callable(getattr(part.prepared, "placed", None)) for part in self.parts.values()) else None
+
+    def _placed(self, columns: Tables) -> "TwoParts":
+        design, n, parts = self.design.placed(columns), len(columns), {}
+        for sign, part in self.parts.items():
+            own = columns if getattr(part.synthesizer, "formula", None) == self.design.formula else Tables((), n)
+            parts[sign] = Part(part.synthesizer, part.prepared.placed(own), np.zeros(n, dtype=bool))
+        return replace(self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts)
 
     @cached_property
     def cells(self) -> StatusCells:
@@ -333,13 +347,7 @@ class TwoPart:
     def masses(self, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
         """The same for many parameters: what the intervals decide is found once."""
         low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
-        shares: list[Callable[[Draw], Any]] = []
-        for status in prepared.statuses:
-            if status in prepared.parts:
-                shares.append(_part_masses(prepared.parts[str(status)], str(status), low, high))
-            else:
-                point = 0.0 if isinstance(status, str) else status
-                shares.append(_point_masses((low <= point) & (point <= high)))
+        shares = [self._status_masses(prepared, status, low, high) for status in prepared.statuses]
 
         def masses(theta: Draw) -> np.ndarray:
             cells, total = prepared.cells, np.zeros(prepared.n)
@@ -348,6 +356,41 @@ class TwoPart:
             return total
 
         return masses
+
+    @staticmethod
+    def _status_masses(prepared: TwoParts, status: float | str, low: np.ndarray, high: np.ndarray) -> Callable[[Draw], Any]:
+        """From parameters to the masses of intervals (n,) among the values of a status."""
+        if status in prepared.parts:
+            return _part_masses(prepared.parts[str(status)], str(status), low, high)
+        return _point_masses((low <= _point_of(status)) & (_point_of(status) <= high))
+
+    @property
+    def inverse(self) -> Callable[[Draw, TwoParts, np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
+        """From parameters, records, intervals and a share (n,) of each one's mass to the value up to which it has that, (n,).
+
+        NaN where an interval has no mass. A code counts among the zeros, beside which negative values lie on one side and positive ones on
+        the other. None where the model of the values has none.
+        """
+        values = self._value_model(Bounds(0.0, np.inf), self.formula)
+        return self._inverse if callable(getattr(values, "inverse", None)) else None
+
+    def _inverse(self, theta: Draw, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
+        order = sorted(range(len(prepared.statuses)), key=lambda place: _SIDES.get(str(prepared.statuses[place]), 0))
+        shares = [self._status_masses(prepared, prepared.statuses[place], low, high)(theta) for place in order]
+        of_status = probabilities(theta, prepared.cells).T
+        masses = np.array([of_status[place][prepared.cells.which] * own for place, own in zip(order, shares, strict=True)])
+        below = np.cumsum(masses, axis=0)
+        aim, found = share * below[-1], np.full(prepared.n, np.nan)
+        chosen = np.minimum((below < aim).sum(axis=0), len(order) - 1)
+        for number, place in enumerate(order):
+            status, own = prepared.statuses[place], (chosen == number) & (masses[number] > 0)
+            if status in prepared.parts:
+                within = 1 - np.divide(below[number] - aim, masses[number], out=np.zeros(prepared.n), where=own)
+                found = np.where(own, _part_inverse(prepared.parts[str(status)], str(status), theta, low, high, within, own), found)
+            else:
+                found[own] = _point_of(status)
+        return found
 
     def draw(self, theta: Draw, prepared: TwoParts, rng: np.random.Generator) -> np.ndarray:
         """New values on the original scale, (n,)."""
@@ -377,6 +420,21 @@ def _part_masses(part: Part, sign: str, low: np.ndarray, high: np.ndarray) -> Ca
     """From parameters to the masses of intervals (n,) under the model of the values of one sign."""
     masses = interval_masses(part.synthesizer, part.prepared, *((low, high) if sign == _POSITIVE else (-high, -low)))
     return lambda theta: masses(_part_of(theta, sign))
+
+
+def _part_inverse(
+    part: Part, sign: str, theta: Draw, low: np.ndarray, high: np.ndarray, share: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """The values of one sign up to which intervals (n,) have these shares of their mass, of the wanted ones."""
+    model: Any = part.synthesizer
+    if sign == _POSITIVE:
+        return np.asarray(model.inverse(_part_of(theta, sign), part.prepared, low, high, share, **_wanted(part, wanted)))
+    return -np.asarray(model.inverse(_part_of(theta, sign), part.prepared, -high, -low, 1 - share, **_wanted(part, wanted)))
+
+
+def _point_of(status: float | str) -> float:
+    """The value of a status that is a single one."""
+    return 0.0 if isinstance(status, str) else status
 
 
 def _point_masses(inside: np.ndarray) -> Callable[[Draw], np.ndarray]:

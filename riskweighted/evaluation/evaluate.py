@@ -45,7 +45,7 @@ from riskweighted.utility.survey import SurveyDesign
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
 
-__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world", "with_overlaps"]
 
 Frames = Sequence[pd.DataFrame]
 Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]  # a part of an evaluation, a label, how it is made: what that makes
@@ -239,7 +239,7 @@ def evaluate_world(
         risk += [*once("summary", label, partial(list, own)), *several.get(label, [])]
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
-    compared = list(_with_overlap(utility))
+    compared = list(with_overlaps(utility))
     return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
 
 
@@ -432,7 +432,7 @@ def _interval_row(label: str, statistic: Statistic, interval: Interval, **contex
     return measured(label, statistic, interval.estimate, statistic.define(**context), interval=bounds, rule=interval.rule)
 
 
-def _with_overlap(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def with_overlaps(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Each interval's overlap with the confidential one of the same statistic; none where either has no length."""
 
     def which(row: dict[str, Any]) -> tuple[object, ...]:

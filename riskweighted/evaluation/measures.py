@@ -15,6 +15,7 @@ __all__ = [
     "EXPECTED_RISK",
     "MEASURES",
     "OF_MECHANISM",
+    "OF_PAIRS",
     "OF_SEVERAL",
     "OF_UTILITY",
     "SYNTHETIC_RISK",
@@ -102,6 +103,7 @@ CONFIDENTIAL_RISK = "IR^c, S003 eq. 2"
 _IR = "S003 eq. 1; of the confidential data eq. 2"
 _TWO, _SIX, _TAUB = "METHODS section 2", "METHODS section 6", "Taub & Elliot"
 _WHAT_LEAVES = "METHODS section 13"
+_NEAREST = "METHODS section 7.2; Zhao et al. 2021"
 _CAP = "CAP, the share of the key's synthetic records that match the target"
 _ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
 _AMOUNTS = "Missing values and special codes are no amounts and do not count."
@@ -946,6 +948,45 @@ _CHECKED = (
     ),
 )
 # What `assess` measures of any synthetic file. Nothing shows these outside the agency, so none has a rule for it.
+_GOWER = "Gower's distance on the known and synthesized variables, {among}; mean over datasets"
+_OVER = "quantile {parameter:g} over synthetic records of"
+_CLOSEST = (
+    Measure(
+        "closest-record",
+        "DCR, {parameter:g} quantile",
+        f"{_OVER} the distance to the closest confidential record, {_GOWER}",
+        _NEAREST,
+        "safer",
+        "quantile",
+        parameter="quantile",
+    ),
+    Measure(
+        "nearest-ratio",
+        "NNDR, {parameter:g} quantile",
+        f"{_OVER} the distance to the closest over that to the second closest confidential record, {_GOWER}",
+        _NEAREST,
+        "safer",
+        "quantile",
+        parameter="quantile",
+    ),
+    Measure(
+        "copied-records",
+        "copied records",
+        "share of synthetic records that equal a confidential one in every known and synthesized variable, {among}; mean over datasets",
+        _NEAREST,
+        "riskier",
+        "share",
+    ),
+    Measure(
+        "closer-than-holdout",
+        "closer than to the holdout",
+        "share of synthetic records whose closest confidential record is closer than their closest holdout record, ties 1/2, {among}; 1/2 "
+        "is what another sample of the population has, and more is expected where known variables are released unaltered",
+        "METHODS section 7.2; Platzer & Reutterer 2021",
+        "riskier",
+        "share",
+    ),
+)
 _ASSESSED = (
     Measure(
         "identification-risk",
@@ -1017,6 +1058,7 @@ _ASSESSED = (
         "riskier",
         "share",
     ),
+    *_CLOSEST,
     Measure(
         "canonical-r2",
         "largest canonical R^2",
@@ -1050,10 +1092,29 @@ _ASSESSED = (
         "bound",
     ),
 )
+_ASSESSED_UTILITY = (
+    Measure(
+        "two-way-distance",
+        "two-way total variation",
+        f"mean over all pairs of variables of half the sum over the cells of their table ({_GROUPED}) of the absolute differences of "
+        "shares, mean over datasets; 0 is identical, 1 disjoint, and a pair that is unaltered counts 0",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+    ),
+)
+# Those for which it must be known which synthetic record stands for which confidential one.
+OF_PAIRS = frozenset(measure.key for measure in (*_RISK, *_RELEASED, *_SEVERAL_RISK)) - {"singleton-patterns", "released-patterns"} | {
+    *("identification-risk", "share-over", "true-match-rate", "false-match-rate", "unique-matches", "rank"),
+    *("canonical-r2", "identification-probability", "canonical-reidentified", "midp-bound"),
+}
 _OF_RISK = (*_RISK, *_MECHANISM, *_INFLUENCE, *_RELEASED, *_SEVERAL_RISK)
 MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
+    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_ASSESSED_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
 )
 OF_MECHANISM = frozenset(measure.key for measure in _MECHANISM)
-OF_UTILITY = frozenset(measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY))  # the table that a row stands in; else that of risk
+OF_UTILITY = frozenset(
+    measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY, *_ASSESSED_UTILITY)
+)  # the table that a row stands in; else that of risk
 OF_SEVERAL = frozenset(measure.key for measure in (*_SEVERAL_RISK, *_SEVERAL_UTILITY))

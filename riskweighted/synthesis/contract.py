@@ -75,7 +75,7 @@ class Blueprint(NamedTuple):
         Parameters on which convergence is judged. A mixture names only what does not change when its components
         swap labels.
     density_terms : int
-        Log densities evaluated per gradient, for the estimate of the running time.
+        Log densities evaluated per gradient, for the estimate of the running time where the model has a graph alone.
     geometry : callable, optional
         From alpha (n,) to the values of ``pm.Data`` that set the coordinates in which the sampler moves, and nothing of the posterior
         (`riskweighted.synthesis.coordinates`).
@@ -123,7 +123,10 @@ class ContractError(InputError):
 
 
 class Prepared(Protocol):
-    """What `Synthesizer.prepare` makes of the confidential data: checked arrays, whose form is the model's own business."""
+    """What `Synthesizer.prepare` makes of the confidential data: checked arrays, whose form is the model's own business.
+
+    In a chain ``placed(columns)``, where it is offered, is `at` of records whose model matrix without its intercept is given as `Tables`.
+    """
 
     def at(self, frame: pd.DataFrame) -> Self:
         """The same for the m rows of another frame, by the confidential recipe: levels, centre, turn, location, scale, codes.
@@ -138,7 +141,8 @@ class Synthesizer(Protocol):
 
     These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
     on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves), with ``masses(prepared, lower,
-    upper)``, the same as a function of theta, for a model that finds what the intervals decide only once; ``categories(prepared)``,
+    upper)``, the same as a function of theta, for a model that finds what the intervals decide only once, and ``inverse(theta, prepared,
+    lower, upper, share)``, the value in each interval up to which it has a share (n,) of its mass, (n,); ``categories(prepared)``,
     for a categorical target: its levels as a tuple, whose codes 0, ..., K - 1 ``draw`` then gives and ``mass`` then takes;
     ``draws_points = True`` for a model that draws single values such as zero with positive probability; and ``keeps_true_values =
     True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,

@@ -79,7 +79,8 @@ class Design(NamedTuple):
 
     def placed(self, columns: Tables) -> "Design":
         """The same design for records whose model matrix without its intercept is given, (m, p), rather than made of a frame."""
-        return self._replace(distinct=Distinct.apart(columns - self.centre))  # type: ignore[arg-type]  # a matrix to be multiplied
+        found = columns.grouped()
+        return self._replace(distinct=found._replace(rows=found.rows - self.centre))
 
     def response(self, frame: pd.DataFrame) -> np.ndarray:
         """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such column."""

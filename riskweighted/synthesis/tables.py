@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from riskweighted.synthesis.distinct import Distinct
+from riskweighted.synthesis.distinct import Distinct, distinct_codes
 
 __all__ = ["Tables"]
 
@@ -35,6 +35,16 @@ class Tables:
 
     def __len__(self) -> int:
         return self.n
+
+    def __getitem__(self, records: np.ndarray | slice) -> "Tables":
+        """Some of the records."""
+        parts = tuple(part._replace(which=part.which[records]) for part in self.parts)
+        return Tables(parts, len(parts[0].which) if parts else len(np.empty(self.n)[records]))
+
+    def grouped(self) -> Distinct:
+        """The different records, as `Tables`, and which of them each record is; all n where more than three quarters differ."""
+        first, which = distinct_codes(((part.which, len(part.rows)) for part in self.parts), self.n)
+        return Distinct(self if len(first) == self.n else self[first], which)  # type: ignore[arg-type]  # a matrix to be multiplied
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Its product with a vector (p,) or matrix (p, k)."""

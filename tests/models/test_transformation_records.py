@@ -115,3 +115,73 @@ def test_likelihoods_are_those_of_all_records_by_all_bins(case):
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     wanted = np.random.default_rng(6).random(N) < 0.1
     np.testing.assert_allclose(model.log_likelihood(theta, prepared, wanted)[wanted], found[wanted], rtol=1e-13)
+
+
+def check_inverse(model, prepared, theta, lower, upper, step):
+    """It is the first value at which the mass from the lower end reaches its share; `step`: of values, 0 where they are on no grid."""
+    share = np.random.default_rng(7).random(N)
+    share[:2] = 0.0, 1 - 1e-16
+    found, whole = model.inverse(theta, prepared, lower, upper, share), model.mass(theta, prepared, lower, upper)
+    there = whole > 0
+    np.testing.assert_array_equal(np.isnan(found), ~there)
+    assert 0 < there.sum() < N
+    found, slack = np.where(there, found, lower), np.where(step > 0, 1e-12, 1e-9)
+    near = 1e-9 * (1 + np.abs(found))
+    assert ((lower <= found + near) & (found - near <= upper))[there].all()
+    reached, before = (model.mass(theta, prepared, lower, found + off) for off in (near, -near - 0.5 * step))
+    assert (reached >= share * whole - slack)[there].all()
+    assert (before <= share * whole + slack)[there].all()
+
+
+def test_the_inverse_of_a_mass_is_where_it_reaches_its_share(case):
+    model, prepared, theta = case
+    rng, values = np.random.default_rng(4), frame_of(2)["income"].to_numpy()
+    lower, upper = (np.round(values * rng.uniform(*ends, N), 1) - 0.005 for ends in ((0.5, 1), (1, 1.5)))
+    lower[:9], upper[9:20], lower[20:30], upper[30:35], upper[35:60] = -np.inf, np.inf, 2e6, 0.4, lower[35:60] + 0.3
+    lower[30:35] = -7.5
+    check_inverse(model, prepared, theta, lower, upper, prepared.grid.unit if prepared.grid.whole else 0.0)
+    some, share = rng.random(N) < 0.1, rng.random(N)
+    found = model.inverse(theta, prepared, lower, upper, share, wanted=some)
+    np.testing.assert_allclose(found[some], model.inverse(theta, prepared, lower, upper, share)[some], rtol=1e-12)
+
+
+def signed(digits):
+    """Amounts of either sign, zeros and a spike."""
+    data, rng = frame_of(digits), np.random.default_rng(8)
+    sign = rng.choice([0.0, -1.0, 1.0], N, p=[0.1, 0.2, 0.7])
+    return data.assign(income=np.where(rng.random(N) < 0.1, 500.0, sign * data["income"]))
+
+
+def two_parts(digits, codes=()):
+    model = rw.load_synthesizer("two-part")("income ~ x + C(g)", support=(-1e6, 1e6), codes=codes)
+    prepared, rng = model.prepare(signed(digits)), np.random.default_rng(9)
+    theta = {f"{sign}::{name}": value for sign, part in prepared.parts.items() for name, value in theta_of(part.prepared).items()}
+    shapes = prepared.cells.shapes
+    return model, prepared, theta | {name: rng.normal(-1, 0.3, shape) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("digits", [0, 12], ids=["whole", "no grid"])
+def test_the_inverse_of_two_parts_goes_from_negative_values_over_zero_to_positive_ones(digits):
+    model, prepared, theta = two_parts(digits)
+    rng, values = np.random.default_rng(10), signed(2)["income"].to_numpy()
+    lower, upper = values - rng.uniform(0, 9000, N), values + rng.uniform(0, 9000, N)
+    lower[:9], upper[9:20], lower[20:30], upper[20:30], upper[30:60] = -np.inf, np.inf, 2e6, 3e6, lower[30:60] + 0.3
+    check_inverse(model, prepared, theta, lower, upper, 1.0 if digits == 0 else 0.0)
+
+
+def test_the_inverse_draws_a_code_as_often_as_it_has_mass():
+    model, prepared, theta = two_parts(0, codes=(500.0,))
+    lower, upper = np.full(N, -3000.0), np.full(N, 40000.0)
+    found = np.array(
+        [model.inverse(theta, prepared, lower, upper, share) for share in (np.arange(200)[:, None] + np.linspace(0, 1, N)) / 201]
+    )
+    expected = model.mass(theta, prepared, np.full(N, 500.0), np.full(N, 500.0)) / model.mass(theta, prepared, lower, upper)
+    np.testing.assert_allclose((found == 500).mean(axis=0), expected, atol=0.011)
+    negative = model.mass(theta, prepared, lower, np.full(N, -1.0)) / model.mass(theta, prepared, lower, upper)
+    np.testing.assert_allclose((found < 0).mean(axis=0), negative, atol=0.011)
+
+
+def test_two_parts_without_an_inverse_of_their_amounts_have_none():
+    mixture = rw.load_synthesizer("two-part")("income ~ x", value="normal-mixture", support=(-1e6, 1e6))
+    assert mixture.inverse is None
+    assert rw.load_synthesizer("two-part")("income ~ x").inverse is not None

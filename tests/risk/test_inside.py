@@ -6,6 +6,7 @@ import pandas as pd
 import riskweighted as rw
 from riskweighted.risk.balls import drawn_balls
 from riskweighted.risk.inside import Inside
+from riskweighted.synthesis.layout import layout_of
 from riskweighted.synthesis.posterior import Fit
 
 N = 300
@@ -35,3 +36,22 @@ def test_the_inverse_draws_what_halving_draws():
     np.testing.assert_array_equal(drawn, halved.values())
     assert (np.abs(drawn - data["count"]) <= 2).all()
     assert len(np.unique(drawn - data["count"])) > 2
+
+
+def test_the_inverse_of_amounts_draws_what_halving_draws():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=N).round(1)
+    data = pd.DataFrame(
+        {"x": x, "income": np.rint(np.exp(7 + 0.4 * x + rng.normal(size=N))) * rng.choice([-1, 0, 1], N, p=[0.2, 0.1, 0.7])}
+    )
+    synthesizer = rw.load_synthesizer("two-part")("income ~ x", support=(-1e6, 1e6))
+    prepared = synthesizer.prepare(data)
+    layout = layout_of(synthesizer.build(prepared))
+    theta = {name: value[0] for name, value in layout.parameters(rng.normal(0, 0.2, (1, layout.size))).items()}
+    fit = Fit(synthesizer, pd.Series(1.0, data.index), None, None, data, prepared)
+    balls = drawn_balls(rw.Scenario(known=["x"], synthetic="income", min_radius=40), "income", data["income"].to_numpy(), True, 1.0)
+    drawn = Inside(fit, theta, prepared, balls, np.random.default_rng(4)).values()
+    object.__setattr__(fit, "synthesizer", Halving(synthesizer))
+    halved = Inside(fit, theta, prepared, balls, np.random.default_rng(4)).values()
+    np.testing.assert_array_equal(drawn, halved)
+    assert len(np.unique(drawn - data["income"])) > 100

@@ -9,7 +9,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["draw_points", "masses_between", "pick_bins", "probabilities_of", "shares_below"]
+__all__ = ["draw_points", "masses_between", "pick_bins", "probabilities_of", "shares_below", "units_reaching"]
 
 _ENDLESS = np.iinfo(np.int64).max
 
@@ -95,6 +95,73 @@ def masses_between(
             lower = below[low] + probabilities[design, low] * shares[ends[0, j]]
             upper = below[high] + probabilities[design, high] * shares[ends[1, j]]
             found[order[j]] = max(upper - lower, 0.0)
+
+
+@kernel
+def _points_until(first: int, stop: int, heaps: np.ndarray, weight: np.ndarray) -> float:
+    """Sum of the weights (C,), by heap, of the points from `first` up to and without `stop`."""
+    found, multiples = 0.0, 0.0
+    for heap in range(len(heaps) - 1, -1, -1):
+        after = float((stop - 1) // heaps[heap] - (first - 1) // heaps[heap])
+        found += (after - multiples) * weight[heap]
+        multiples = after
+    return found
+
+
+@kernel
+def _unit_reaching(share: float, first: int, last: int, heaps: np.ndarray, weight: np.ndarray) -> int:
+    """The first of the whole numbers from `first` to `last` up to which the points have this share of the bin; `last` if none has."""
+    low, high = first, last
+    while low < high:
+        middle = (low + high) // 2
+        if _points_until(first, middle + 1, heaps, weight) >= share:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def units_reaching(
+    probabilities: np.ndarray,
+    start: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    bins: np.ndarray,
+    shares: np.ndarray,
+    units: np.ndarray,
+    place: np.ndarray,
+    edges: np.ndarray,
+    heaps: np.ndarray,
+    weight: np.ndarray,
+    found: np.ndarray,
+) -> None:
+    """The value, in units, at which an interval has reached a share ``place`` (n,) of its probability, by record, into found (n,).
+
+    Of intervals without probability nothing is said. See `masses_between`; ``units`` (e,): the ends, of which the lower one is no
+    part of the interval; ``edges`` (K + 1,); ``weight`` (K, C): probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values are
+    on no grid, and alike within their bin.
+    """
+    below, last = np.zeros(probabilities.shape[1] + 1), probabilities.shape[1] - 1
+    for design in range(len(probabilities)):
+        for k in range(last + 1):
+            below[k + 1] = below[k] + probabilities[design, k]
+        for j in range(start[design], start[design + 1]):
+            low, high = bins[0, j], bins[1, j]
+            lower = below[low] + probabilities[design, low] * shares[ends[0, j]]
+            upper = below[high] + probabilities[design, high] * shares[ends[1, j]]
+            if upper <= lower:
+                continue
+            target = lower + place[order[j]] * (upper - lower)
+            k = min(max(_first_reaching(below[1:], target), low), high)
+            share = (target - below[k]) / probabilities[design, k]
+            first, end = units[ends[0, j]], units[ends[1, j]]
+            if len(heaps) == 0:
+                value = edges[k] + share * (edges[k + 1] - edges[k])
+            else:
+                first += 1.0
+                value = float(_unit_reaching(share, int(edges[k]), int(edges[k + 1]) - (1 if k < last else 0), heaps, weight[k]))
+            found[order[j]] = min(max(value, first), end)  # against rounding
 
 
 @kernel
