@@ -14,10 +14,10 @@ from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.kernels.ratios import log_sums, slopes_of_logs
 from riskweighted_models.kernels.vectors import BLOCK
 
-__all__ = ["Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
+__all__ = ["LARGEST", "Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
 
 _CHUNK = 2**19  # numbers in a work array of many vectors, 4 MiB
-_LARGEST = 600.0  # of a logit whose exponential is taken as it is
+LARGEST = 600.0  # of a logit whose exponential is taken as it is
 
 
 class LevelLikelihood(Protocol):
@@ -119,7 +119,7 @@ class Continuation:
         """Value and gradient (d,)."""
         at = self._at(coefficient[None])
         value = float(self._linear @ coefficient - self._logarithms(at)[0])
-        if at.bound[0] < _LARGEST:
+        if at.bound[0] < LARGEST:
             along, across = np.empty(at.shift.shape[1]), np.empty(at.drift.shape[1])
             by_level = slopes_of_logs(at.shift[0], at.drift[0], at.intercepts[0], self._width, self._reached, self._last, along, across)
         else:
@@ -148,7 +148,7 @@ class Continuation:
 
     def _logarithms(self, at: "_Logits") -> np.ndarray:
         """sum R_k log(1 + exp g_k), (S,): a logarithm of a product for each level at which weight ends."""
-        found, small = np.zeros(len(at.shift)), at.bound < _LARGEST
+        found, small = np.zeros(len(at.shift)), at.bound < LARGEST
         for place in np.flatnonzero(~small):
             logits = at.intercepts[place][:, None] + at.shift[place]
             logits = logits if self._places is None else logits + self._places[:, None] * at.drift[place]
@@ -216,7 +216,7 @@ class Softmax:
         by_contrast = coefficients.reshape(len(coefficients), self._contrasts.shape[1], -1)
         first = np.einsum("c,scp->sp", self._contrasts[0], by_contrast) @ (self._weight @ self._rows)
         off = np.einsum("kc,scp->skp", self._contrasts[1:] - self._contrasts[0], by_contrast) @ self._rows.T
-        if np.abs(off).max(initial=0.0) < _LARGEST:
+        if np.abs(off).max(initial=0.0) < LARGEST:
             above = np.log1p(np.exp(off, out=off).sum(axis=1))
         else:
             above = np.logaddexp(0.0, logsumexp(off, axis=1))

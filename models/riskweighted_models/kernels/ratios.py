@@ -7,8 +7,9 @@ import numpy as np
 from riskweighted.common.jit import kernel
 from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, inlined, log_above
 
-__all__ = ["fill_probabilities", "log_sums", "slopes_of_logs"]
+__all__ = ["fill_by_odds", "fill_probabilities", "log_sums", "logs_of_own", "slopes_of_logs"]
 
+_LARGE = 1e250  # of a product
 _MOST = 600.0  # of the logarithm of a product that is kept as it is
 
 
@@ -28,6 +29,49 @@ def fill_probabilities(logits: np.ndarray, found: np.ndarray) -> None:
             stopping, going_on = (larger, smaller) if logit > 0 else (smaller, larger)
             found[level, design] = reached[design] * stopping
             reached[design] *= going_on
+
+
+@kernel
+def fill_by_odds(odds: np.ndarray, step: np.ndarray, factors: np.ndarray, found: np.ndarray) -> None:
+    """The same, (K, m), where the odds (m,) of going on from level k are ``factors`` (K - 1,) times ``odds`` times ``step`` to the power k.
+
+    ``step`` (m,) is (0,) where it is 1; ``odds`` is changed.
+    """
+    levels, designs = found.shape
+    reached = found[levels - 1]
+    reached[:] = 1.0
+    for level in range(levels - 1):
+        factor, own = factors[level], found[level]
+        if level > 0 and len(step) > 0:
+            for design in range(designs):
+                odds[design] *= step[design]
+        for design in range(designs):
+            going_on = odds[design] * factor
+            own[design] = reached[design] / (1.0 + going_on)
+            reached[design] = own[design] * going_on
+
+
+@kernel
+def logs_of_own(
+    shift: np.ndarray, drift: np.ndarray, intercepts: np.ndarray, width: float, code: np.ndarray, which: np.ndarray, found: np.ndarray
+) -> None:
+    """log P(own level) of records with levels `code` and designs `which` (n,), into found (n,); see `log_sums` for the logits."""
+    levels = len(intercepts)
+    factors = np.exp(intercepts)
+    for i in range(len(code)):
+        design, total, product = which[i], 0.0, 1.0
+        by_drift = drift[design] if len(drift) > 0 else 0.0
+        logit, odds, step = shift[design] - by_drift, math.exp(shift[design] - by_drift), math.exp(width * by_drift)
+        for level in range(min(code[i] + 1, levels)):
+            product *= 1.0 + odds * factors[level]
+            if product > _LARGE:
+                total -= math.log(product)
+                product = 1.0
+            if level < code[i]:
+                total += intercepts[level] + logit
+            odds *= step
+            logit += width * by_drift
+        found[i] = total - math.log(product)
 
 
 @inlined
