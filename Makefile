@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 LOCK := constraints/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
 
 LOWEST := constraints/lowest.txt
+# Files of tests side by side, one on each core; a file's tests share what they compile.
+SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile
 
 .PHONY: demo test test-lowest lint lock clean
 
@@ -14,12 +16,12 @@ demo: $(VENV)/.installed
 	$(BIN)/riskweighted demo --out $(OUT) --force
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 # The fast part of the suite with the lowest versions that pyproject.toml allows; a newer neighbour's warnings are none of ours.
 # Left out besides: what needs a browser, and many-times-repeated cases that do not depend on versions.
 test-lowest: $(LOWEST_VENV)/.installed
-	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" -o filterwarnings=default --disable-warnings \
+	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "not slow" -o filterwarnings=default --disable-warnings \
 	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/statistical --ignore tests/tools --ignore tests/harness \
 	  --deselect tests/release/test_pack.py::test_names_of_all_kinds_stay_names_in_the_code \
 	  --deselect tests/commands/test_main.py::test_wrong_studies_are_refused_before_anything_is_written

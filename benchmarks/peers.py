@@ -2,8 +2,9 @@
 
 The same data, scenario and measures for all: risk and utility of L = 20 synthetic datasets by each installed model of ours under each
 weighting scheme, and by top-coding, log-normal noise, normal-scores regression (what synthpop calls normrank), CART with leaf donors
-(synthpop's default; needs `pip install 'riskweighted[peers]'`) and a Gaussian copula. FOLDER gets the tidy table (peers.csv), the
-tables in print (peers.md) and the risk-utility map (peers.png). An interrupted comparison goes on with --resume.
+(synthpop's default; needs `pip install 'riskweighted[peers]'`) and a Gaussian copula; and by SDV's synthesizers of the whole table where
+SDV is installed, whose rows pair with none. FOLDER gets the tidy table (peers.csv), the tables in print (peers.md), the risk-utility map
+of those whose rows pair (peers.png) and that of any data (any.svg, any.png). An interrupted comparison goes on with --resume.
 """
 
 import argparse
@@ -19,9 +20,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.peers_cases import Case, cases
-from benchmarks.peers_map import plot_peers
+from benchmarks.peers_map import plot_any, plot_peers
 from benchmarks.peers_measures import COLUMNS, measured, printed
 from benchmarks.peers_methods import PEERS, PLUG_IN
+from benchmarks.peers_sdv import SDV, sdv_frames
 from riskweighted import InputError, compile_model, load_synthesizer, marginal_weights, pairwise_weights, synthesizer_names
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.seeds import seed_for
@@ -71,7 +73,7 @@ def read(table: Path, chosen: list[Case]) -> pd.DataFrame:
         return pd.DataFrame(columns=list(COLUMNS))
     found = pd.read_csv(table, keep_default_na=False, na_values={"confidential": "", "value": ""}, dtype={"parameter": str})
     found = found.drop_duplicates([*COLUMNS[:6]], keep="last")
-    order = [list(dict.fromkeys(found["data"])), [*chosen[0].models, *PEERS]]
+    order = [list(dict.fromkeys(found["data"])), list(dict.fromkeys([*chosen[0].models, *PEERS, *SDV, *found["method"]]))]
     places = [found[column].map(names.index) for column, names in zip(("data", "method"), order, strict=True)]
     return found.iloc[np.lexsort(places[::-1])].reset_index(drop=True)
 
@@ -84,7 +86,7 @@ def compare(chosen: list[Case], table: Path, *, quick: bool, wanted: list[str] |
         done = set(there.loc[ended, ["method", "weights"]].itertuples(index=False, name=None))
         for (method, weights, parameters), frames in _every(case, done, quick=quick, wanted=wanted):
             started = time.perf_counter()
-            rows = [(case.name, method, weights, parameters, *row) for row in measured(case, frames)]
+            rows = [(case.name, method, weights, parameters, *row) for row in measured(case, frames, pairs=method not in SDV)]
             pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(table, mode="a", header=not table.exists(), index=False, float_format="%.6g")
             _say(f"{case.name}: {method} {weights} measured in {time.perf_counter() - started:.1f} s")
 
@@ -97,11 +99,11 @@ def _every(
     for name, settings in case.models.items():
         if wanted is None or name in wanted:
             yield from _ours(case, name, dict(settings), count, done, quick=quick)
-    for name, (_, parameters) in PEERS.items():
+    for name, (_, parameters) in (PEERS | SDV).items():
         if (name, "") in done:
             continue
         started = time.perf_counter()
-        frames = peer_frames(case, name, count)
+        frames = sdv_frames(case, name, count, SEED) if name in SDV else peer_frames(case, name, count)
         _say(f"{case.name}: {name} made in {time.perf_counter() - started:.1f} s")
         yield (name, "", parameters), frames
 
@@ -160,6 +162,9 @@ def write(table: pd.DataFrame, chosen: list[Case], out: Path, count: int) -> Non
     text = _NOTE.format(datasets=count, numeric=numeric, models=models) + printed(table)
     (out / "peers.md").write_text(text, encoding="utf-8")
     plot_peers(table, out / "peers.png")
+    if "two-way total variation" in set(table["measure"]):
+        for kind in ("svg", "png"):
+            plot_any(table, out / f"any.{kind}")
     print(text)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskweighted import Scenario
 from riskweighted.data.datasets import load_embedded, load_households
+from riskweighted.synthesis.formulas import split_formula
 
 __all__ = ["Case", "cases"]
 
@@ -36,6 +37,11 @@ class Case:
     @property
     def target(self) -> str:
         return str(self.scenario.synthetic[0])
+
+    @property
+    def columns(self) -> list[str]:
+        """What the formula names: the target, then its predictors, which hold the known variables."""
+        return [self.target, *split_formula(self.formula).names]
 
 
 def _models(**scale: Any) -> dict[str, dict[str, Any]]:

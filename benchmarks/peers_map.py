@@ -9,9 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from benchmarks.peers_methods import PLUG_IN
+from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import NOTE_SIZE, finish, printable, scheme_styles
 
-__all__ = ["plot_peers"]
+__all__ = ["plot_any", "plot_peers"]
 
 _MARKERS = ("o", "D", "s", "^", "P", "X")
 _PEER_MARKERS = ("v", "<", ">", "h", "*")
@@ -35,11 +36,12 @@ def plot_peers(table: pd.DataFrame, path: Path) -> None:
     figure = Figure(figsize=(5.2 * len(names), 6.4), layout="constrained")
     panels = figure.subplots(1, len(names), squeeze=False)[0]
     ours = list(dict.fromkeys(table.loc[table["weights"] != "", "method"]))
-    peers = list(dict.fromkeys(table.loc[table["weights"] == "", "method"]))
+    paired = set(table.loc[table["measure"] == "identification risk", "method"])
+    peers = [method for method in dict.fromkeys(table.loc[table["weights"] == "", "method"]) if method in paired]
     schemes = list(dict.fromkeys(table.loc[table["weights"] != "", "weights"]))
     colours = {scheme: style.colour for scheme, style in scheme_styles(schemes).items()}
     for ax, name in zip(panels, names, strict=True):
-        rows = table[table["data"] == name]
+        rows = table[(table["data"] == name) & table["method"].isin(paired)]
         for (method, weights, parameters), point in rows.groupby(["method", "weights", "parameters"], sort=False):
             x, y = (float(point.loc[point["measure"] == measure, "value"].iloc[0]) for measure in ("identification risk", "U_m"))
             marker = _PEER_MARKERS[peers.index(method) % 5] if not weights else _MARKERS[ours.index(method) % 6]
@@ -75,3 +77,51 @@ def _logarithmic(ax: Axes) -> None:
 def _handle(marker: str, colour: str, label: str) -> Line2D:
     look = {"markerfacecolor": colour, "markeredgecolor": "black", "markersize": 9.0}
     return Line2D([], [], marker=marker, linestyle="", label=printable(label), **look)  # type: ignore[arg-type]
+
+
+def plot_any(table: pd.DataFrame, path: Path) -> None:
+    """What any data has, whether or not its rows pair: DCAP against the total variation of two-way tables, with the frontier.
+
+    Of the data sets that were measured so; ours by weights (colour) and model (marker), without plug-in parameters; others in grey, those
+    whose rows pair with none hollow.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `benchmarks.peers` makes it.
+    path : Path
+        Of the picture; the suffix says its kind.
+    """
+    places = ["data", "method", "weights", "parameters"]
+    wide = table[table["parameter"] == ""].pivot(index=places, columns="measure", values="value").reset_index()
+    wide = wide[(wide["weights"] == "") | (wide["parameters"] != PLUG_IN)].dropna(subset=[_ANY_RISK, _ANY_LOSS])
+    names = list(dict.fromkeys(wide["data"]))
+    figure = Figure(figsize=(7.2 * len(names), 4.6), layout="constrained")
+    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        _panel(ax, wide[wide["data"] == name], table[(table["data"] == name) & (table["measure"] == _ANY_RISK)]["confidential"].iloc[0])
+        ax.set_title(printable(name), loc="left", fontsize=NOTE_SIZE + 1)
+    figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+_ANY_RISK, _ANY_LOSS = "DCAP, absent keys 0", "two-way total variation"
+
+
+def _panel(ax: Axes, rows: pd.DataFrame, itself: float) -> None:
+    """One data set: a point a method, the confidential data, the frontier of the methods."""
+    rows = rows.sort_values([_ANY_RISK, _ANY_LOSS])
+    front = rows[pareto_front(rows[_ANY_RISK].to_numpy(), rows[_ANY_LOSS].to_numpy())]
+    ax.plot(front[_ANY_RISK], front[_ANY_LOSS], color="black", linestyle="--", linewidth=1.2, zorder=1, label="frontier")
+    ax.scatter(itself, 0, s=90, marker="X", color="black", zorder=3, label="the confidential data")
+    models = list(dict.fromkeys(rows.loc[rows["weights"] != "", "method"]))
+    colours = scheme_styles(dict.fromkeys(rows["weights"]))
+    others = list(dict.fromkeys(rows.loc[rows["weights"] == "", "method"]))
+    for _, row in rows.sort_values(["weights", "method"], ascending=[False, True]).iterrows():
+        ours, paired = row["weights"] != "", pd.notna(row["identification risk"])
+        marker = _MARKERS[models.index(row["method"])] if ours else (_PEER_MARKERS * 2)[others.index(row["method"])]
+        colour = colours[row["weights"]].colour if ours else _PEER_COLOUR
+        look = {"facecolor": colour if paired else "none", "edgecolor": "black" if paired else colour, "linewidth": 1.0 if paired else 2.0}
+        label = f"{row['method']}, {row['weights']}" if ours else row["method"]
+        ax.scatter(row[_ANY_RISK], row[_ANY_LOSS], s=95, marker=marker, label=label, zorder=2, **look)
+    finish(ax, "Correct attribution (DCAP), lower is safer", "Total variation of two-way tables, lower is more useful", grid="both")
+    ax.legend(fontsize=NOTE_SIZE - 1.5, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    ax.margins(0.08)

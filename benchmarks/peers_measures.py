@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.peers_cases import Case
-from riskweighted import evaluate, matching_risk
+from riskweighted import assess, evaluate, matching_risk
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.intruder.patterns import known_patterns
 
-__all__ = ["COLUMNS", "QUANTILES", "measured", "printed"]
+__all__ = ["COLUMNS", "OF_ANY_DATA", "QUANTILES", "measured", "printed"]
+
+OF_ANY_DATA = ("DCAP, absent keys 0", "copied records", "two-way total variation", "pMSE ratio of the file")
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 LEAST_GROUP = 50
@@ -31,14 +33,30 @@ _SHOWN = {
     ("quantile", "0.99"): "0.99 quantile",
     ("group means, mean error", ""): "group means off",
     ("own values copied", ""): "copied",
+    ("DCAP, absent keys 0", ""): "DCAP",
+    ("two-way total variation", ""): "two-way TV",
 }
 
 
-def measured(case: Case, frames: Sequence[pd.DataFrame]) -> list[tuple[str, str, float, float]]:
-    """Measure, its parameter, the confidential value where there is one, and that of L datasets (the mean over them)."""
+def measured(case: Case, frames: Sequence[pd.DataFrame], *, pairs: bool = True) -> list[tuple[str, str, float, float]]:
+    """Measure, its parameter, the confidential value where there is one, and that of L datasets (the mean over them).
+
+    `pairs`: whether rows pair with the confidential ones; else only what any data has is measured.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # what they say is the same for every method
-        return [*_risk_and_utility(case, frames), *_shape(case, frames)]
+        paired = [*_risk_and_utility(case, frames), *_shape(case, frames)] if pairs else []
+        return [*paired, *_of_any_data(case, frames, pairs)]
+
+
+def _of_any_data(case: Case, frames: Sequence[pd.DataFrame], pairs: bool) -> Iterator[tuple[str, str, float, float]]:
+    """What `assess` measures whether or not rows pair; on the columns of the formula."""
+    kept, columns = [frame[case.columns] for frame in frames], [name for name in case.columns if name != case.target]
+    found = assess(case.frame, {"it": kept}, case.scenario, unpaired=() if pairs else "it", columns=columns).summary()
+    for name in OF_ANY_DATA:
+        yield name, "", float(found.loc["confidential itself", name]), float(found.loc["it", name])
+    if not pairs:
+        yield "U_m", "", 0.0, float(found.loc["it", f"U_m of {case.target}"])
 
 
 def _risk_and_utility(case: Case, frames: Sequence[pd.DataFrame]) -> Iterator[tuple[str, str, float, float]]:

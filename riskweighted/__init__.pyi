@@ -29,6 +29,7 @@ from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
 from .plots.frontier import plot_frontier as plot_frontier
 from .plots.levels import plot_levels as plot_levels
+from .plots.quantiles import plot_quantiles as plot_quantiles
 from .plots.reidentification import plot_reidentification as plot_reidentification
 from .plots.risk import (
     plot_risk_violins as plot_risk_violins,
@@ -84,6 +85,10 @@ from .risk.attribute import (
 from .risk.canonical import (
     canonical_disclosure as canonical_disclosure,
     canonical_disclosure_by as canonical_disclosure_by,
+)
+from .risk.closest import (
+    ClosestRecords as ClosestRecords,
+    closest_records as closest_records,
 )
 from .risk.expected import expected_identification_risk as expected_identification_risk
 from .risk.identification import identification_risk as identification_risk

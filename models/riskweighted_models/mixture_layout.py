@@ -122,8 +122,9 @@ class ComponentVector:
     def log_weight(self, vectors: np.ndarray) -> np.ndarray:
         """Logarithms of the components' weights, (S, K)."""
         odds = np.zeros((len(vectors), self.components))
-        if self.components > 1:
-            odds[:, :-1] = vectors[:, self.places["log_odds"]]
+        if self.components == 1:
+            return odds
+        odds[:, :-1] = vectors[:, self.places["log_odds"]]
         return log_normalised(odds.T).T
 
     def common_parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:

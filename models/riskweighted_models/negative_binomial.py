@@ -1,5 +1,6 @@
 """Negative-binomial regression and its finite mixture, for counts (S003 section 2.4)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -170,22 +171,30 @@ class NegativeBinomial:
         mean, phi, count = self._mean(theta, prepared.whitened)[prepared.cell], 1 / theta["inverse_phi"], prepared.counts[:, None]
         by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
         by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
-        with np.errstate(divide="ignore"):
-            distinct: np.ndarray = logsumexp(by_component + np.log(weights_of(theta)), axis=1)
-        each: np.ndarray = distinct[prepared.which]
+        if self.components > 1:
+            with np.errstate(divide="ignore"):
+                by_component = logsumexp(by_component + np.log(weights_of(theta)), axis=1, keepdims=True)
+        each: np.ndarray = by_component[prepared.which, 0]
         return each
 
     def mass(self, theta: Draw, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= y_i <= upper | x_i, theta), (n,); bounds may be any numbers and infinite."""
-        n = len(prepared.which)
-        ends = (np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper)))
-        distinct, of = np.unique(np.column_stack([prepared.cell[prepared.which], *ends]), axis=0, return_inverse=True)
-        below, last = distinct[:, 1:2], distinct[:, 2:]
-        mean, phi = self._mean(theta, prepared.whitened)[distinct[:, 0].astype(int)], 1 / theta["inverse_phi"]
-        cdf_below, sf_below = _tails(below, mean, phi)
-        cdf_last, sf_last = _tails(last, mean, phi)
-        by_component = np.where(cdf_below < 0.5, cdf_last - cdf_below, sf_below - sf_last)  # of the tails that are near
-        mass: np.ndarray = (np.maximum(by_component, 0.0) @ weights_of(theta))[of.reshape(-1)]
+        return self.masses(prepared, lower, upper)(theta)
+
+    def masses(self, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+        """`mass` as a function of theta: an end that several intervals of a design share is looked at once."""
+        n, cell = len(prepared.which), prepared.cell[prepared.which]
+        ends = [np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper))]
+        distinct, place = np.unique(np.column_stack([np.tile(cell, 2), np.concatenate(ends)]), axis=0, return_inverse=True)
+        (below, last), of = np.unique(place.reshape(2, n), axis=1, return_inverse=True)
+        design, end = distinct[:, 0].astype(int), distinct[:, 1:]
+
+        def mass(theta: Draw) -> np.ndarray:
+            cdf, sf = _tails(end, self._mean(theta, prepared.whitened)[design], 1 / theta["inverse_phi"])
+            by_component = np.where(cdf[below] < 0.5, cdf[last] - cdf[below], sf[below] - sf[last])  # of the tails that are near
+            found: np.ndarray = (np.maximum(by_component, 0.0) @ weights_of(theta))[of.reshape(-1)]
+            return found
+
         return mass
 
     def draw(self, theta: Draw, prepared: DistinctCounts, rng: np.random.Generator) -> np.ndarray:
@@ -208,10 +217,15 @@ def _normal(name: str, shape: tuple[int, int]) -> Any:
 
 
 def _tails(count: np.ndarray, mean: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P(y <= count) and P(y > count) of NB(mean, phi): incomplete beta functions of the smaller of mean and phi, as shares."""
+    """P(y <= count), and P(y > count) where the first is no less than 1/2, of NB(mean, phi): incomplete beta functions of the smaller of
+    mean and phi, as shares."""
     inside = np.isfinite(count) & (count >= 0)
-    k = np.where(inside, count, 0.0) + 1
+    k, phi = np.where(inside, count, 0.0) + 1, np.broadcast_to(phi, mean.shape)
     success, failure = phi / (mean + phi), mean / (mean + phi)
-    cdf = np.where(success < 0.5, betainc(phi, k, success), betaincc(k, phi, failure))
-    sf = np.where(success < 0.5, betaincc(phi, k, success), betainc(k, phi, failure))
+    few, cdf, sf = success < 0.5, np.empty(mean.shape), np.zeros(mean.shape)
+    betainc(phi, k, success, where=few, out=cdf)
+    betaincc(k, phi, failure, where=~few, out=cdf)
+    late = cdf >= 0.5
+    betaincc(phi, k, success, where=late & few, out=sf)
+    betainc(k, phi, failure, where=late & ~few, out=sf)
     return np.where(inside, cdf, count > 0), np.where(inside, sf, count < 0)

@@ -24,7 +24,7 @@ _DRIFT_SD = 0.5
 
 
 class _Moderate(NamedTuple):
-    """The logit of going on from level k is intercepts_k (K - 1,) + shift (m,) + (k width - 1) drift, drift being (m,), or (0,) for none."""
+    """The logit of going on from level k: intercepts_k (K - 1,) + shift (m,) + (k width - 1) drift; drift is (m,), or (0,) for none."""
 
     intercepts: np.ndarray
     shift: np.ndarray

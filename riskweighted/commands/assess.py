@@ -7,19 +7,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.terminal import Codes, codes_of, errors, number, output, print_table, scenario_of, split
+from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
 from riskweighted.common.progress import reporter_for
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from riskweighted.evaluation.assess import Assessment
     from riskweighted.intruder.scenario import Scenario
 
 
 def assess(
     confidential: Annotated[Path, typer.Argument(metavar="CONFIDENTIAL", help="Confidential table.")],
-    synthetic: Annotated[list[Path], typer.Argument(metavar="SYNTHETIC...", help="One or more synthetic versions of it.")],
     known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")],
     synthesized: Annotated[str, typer.Option("--synthesized", help="The synthesized variables: a,b.")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[SYNTHETIC]...", help="Synthetic versions of it, of one tool.")] = None,
+    synthetic: Annotated[
+        list[str] | None, typer.Option("--synthetic", metavar="NAME=FILE,FILE", help="What a tool made; repeat it to compare tools.")
+    ] = None,
+    holdout: Annotated[Path | None, typer.Option("--holdout", help="Records of the same population that no synthesizer saw.")] = None,
+    unpaired: Annotated[
+        list[str] | None, typer.Option("--unpaired", metavar="NAME", help="Rows of this tool pair with none, though as many.")
+    ] = None,
+    columns: Annotated[str, typer.Option("--columns", help="Further columns whose tables utility compares: a,b.")] = "",
+    regression: Annotated[
+        list[str] | None, typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable.")
+    ] = None,
     radius: Annotated[float, typer.Option("--radius", help="Half-width of the ball of a number, as a share of its value.")] = 0.2,
     absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
     categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
@@ -30,11 +44,17 @@ def assess(
     identifier: Annotated[str | None, typer.Option("--id", help="Column that pairs rows; without it they pair by position.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")] = 10,
     internal: Annotated[bool, typer.Option("--internal", help="Also print the riskiest records and each known variable's part.")] = False,
+    risk: Annotated[str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")] = None,
+    utility: Annotated[str | None, typer.Option("--utility", help="Measure on the map's y axis, by name.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables; must not exist.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables and the map; must not exist.")] = None,
 ) -> None:
-    """Measure the disclosure risk of synthetic data made by any tool, beside the yardsticks of no and full protection."""
+    """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks of no and full protection.
+
+    Fully synthetic data, whose rows pair with none and may be of any number, have all measures but those that need pairs.
+    """
     with ExitStack() as stack:
+        given = _named(files or [], synthetic or [])
         working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
         reporter = reporter_for(errors)
         with reporter.step("loading"):
@@ -45,16 +65,47 @@ def assess(
             known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical), codes=codes_of(codes)
         )
         with reporter.step("measuring") as advance:
-            frames = [read_table(path) for path in synthetic]
-            result = run_assessment(read_table(confidential), frames, scenario, identifier=identifier, top=top, progress=advance)
+            result = run_assessment(
+                read_table(confidential),
+                {name: [read_table(path) for path in paths] for name, paths in given.items()},
+                scenario,
+                holdout=None if holdout is None else read_table(holdout),
+                unpaired=unpaired or (),
+                columns=split(columns),
+                regressions=regression or (),
+                identifier=identifier,
+                top=top,
+                progress=advance,
+            )
         if working is not None:
             _write_assessment(result, working.result)
+            _draw_map(result, working.result / "map", risk, utility)
         if as_json:  # inside: where nothing can be printed, nothing is left
-            output.print(result.measures.to_json(orient="records", indent=2))
+            output.print(_both(result).to_json(orient="records", indent=2))
         else:
             _print_assessment(result, scenario, internal=internal)
     if out is not None and not as_json:
         output.print(f"Written to {out} (confidential/ there never leaves the agency)")
+
+
+def _named(files: list[Path], named: list[str]) -> dict[str, list[Path]]:
+    """The files of each tool: those without a name are of one called "synthetic"."""
+    found: dict[str, list[Path]] = {"synthetic": files} if files else {}
+    for text in named:
+        name, _, paths = text.partition("=")
+        if not name.strip() or not split(paths):
+            raise InputError("a tool's files are given as --synthetic NAME=FILE, or NAME=FILE,FILE")
+        found.setdefault(name.strip(), []).extend(map(Path, split(paths)))
+    if not found:
+        raise InputError("no synthetic file was given: name at least one, or --synthetic NAME=FILE,FILE for each of several tools")
+    return found
+
+
+def _both(result: "Assessment") -> "pd.DataFrame":
+    """Risk and utility in the one schema."""
+    import pandas as pd
+
+    return pd.concat([result.measures, result.utility.assign(release=result.utility["label"])], ignore_index=True)[result.measures.columns]
 
 
 def _write_assessment(result: "Assessment", folder: Path) -> None:
@@ -62,25 +113,53 @@ def _write_assessment(result: "Assessment", folder: Path) -> None:
     from riskweighted.data.io import write_aggregates, write_table
 
     write_table(result.measures, folder / "measures.csv")
-    write_aggregates(result.contributions, folder / "confidential" / "contributions.csv", private=True)
-    write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
+    write_table(result.utility, folder / "utility.csv")
+    if len(result.riskiest):
+        write_aggregates(result.contributions, folder / "confidential" / "contributions.csv", private=True)
+        write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
+
+
+def _draw_map(result: "Assessment", path: Path, risk: str | None, utility: str | None) -> None:
+    """Every tool by risk and loss of utility, with the frontier, as SVG and PNG."""
+    from riskweighted.plots.risk_utility import plot_risk_utility
+
+    chosen = result.map_measures()
+    ax = plot_risk_utility(result.summary(), risk or chosen[0], utility or chosen[1], references=result.yardsticks)
+    for kind in ("svg", "png"):
+        ax.get_figure(root=True).savefig(path.with_suffix(f".{kind}"), dpi=150)  # type: ignore[union-attr]
 
 
 def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: bool) -> None:
-    """The three releases side by side, the synthetic one with its interval."""
-    import pandas as pd
-
-    measures = result.measures
-    side_by_side = measures.pivot(index="key", columns="label", values="value").reindex(measures["key"].unique())
-    synthetic = measures[measures["label"] == "synthetic"].set_index("key")
-    interval = [f"{number(low)} to {number(high)}" if pd.notna(low) else "-" for low, high in synthetic[["lower", "upper"]].to_numpy()]
-    side_by_side.insert(0, "higher is", synthetic["higher_is"])
-    side_by_side.insert(1, "synthetic ", synthetic["value"])
-    side_by_side.insert(2, "95 % interval", pd.Series(interval, synthetic.index))
-    side_by_side.index = pd.Index(synthetic["measure"].reindex(side_by_side.index), name="measure")
-    print_table(side_by_side.drop(columns="synthetic").rename(columns=str.strip), f"Disclosure risk ({scenario.boundary} balls)")
-    for _, row in synthetic.iterrows():
-        output.print(f"{row['measure']}: {row['definition']} [{row['rule']}]")
-    if internal:
+    """The releases side by side, the synthetic one with its interval where it is the only one."""
+    tools = [label for label in result.measures["label"].unique() if label not in result.yardsticks]
+    _print_side_by_side(result.measures, tools, f"Disclosure risk ({scenario.boundary} balls)")
+    _print_side_by_side(result.utility[~result.utility["key"].isin(_SINGLE)], tools, "Utility")
+    for label, reason in result.unpaired.items():
+        output.print(f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): what needs pairs.")
+    both = _both(result)
+    for _, rows in both[both["label"].isin(tools) & ~both["key"].isin(_SINGLE)].groupby(["key", "parameter"], sort=False, dropna=False):
+        rules = " | ".join(rows["rule"].dropna().unique())
+        output.print(f"{rows['measure'].iloc[0]}: {rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}")
+    if internal and len(result.riskiest):
         print_table(result.contributions.set_index("known_variable"), "What each known variable adds (confidential)")
         print_table(result.riskiest, "Riskiest records (confidential)")
+
+
+_SINGLE = ("one-way-table", "two-way-table")  # a row for each variable and pair: in the files
+
+
+def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> None:
+    """A row a measure, a column a label; the interval of the first tool where it is the only one."""
+    import pandas as pd
+
+    from riskweighted.evaluation.tables import statistics_of
+
+    named = table.assign(name=[statistic.name for statistic in statistics_of(table)])
+    names = named["name"].unique()
+    wide = named.pivot(index="name", columns="label", values="value").reindex(index=names, columns=table["label"].unique())
+    wide.insert(0, "higher is", named.drop_duplicates("name").set_index("name")["higher_is"])
+    if len(tools) == 1:
+        own = named[named["label"] == tools[0]].set_index("name")
+        interval = [f"{number(low)} to {number(high)}" if pd.notna(low) else "-" for low, high in own[["lower", "upper"]].to_numpy()]
+        wide.insert(2, "95 % interval", pd.Series(interval, own.index))
+    print_table(wide.rename_axis(index="measure"), title)

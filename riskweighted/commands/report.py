@@ -20,18 +20,25 @@ def report(
         Path | None, typer.Option("--out", metavar="FILE", help="Default: RUN-report.html, or RUN-report-CONFIDENTIAL.html, beside RUN.")
     ] = None,
     minimum_count: Annotated[int, typer.Option("--minimum-count", min=3, help="Records behind all that the releasable report shows.")] = 10,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="FOLDER", help="Write every figure there too, as SVG, PDF and PNG of 300 dpi.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Make the report of a run as one HTML file: releasable aggregates, or everything (--internal)."""
     name = run.absolute().name
     file = out or run.absolute().parent / (f"{name}-report-CONFIDENTIAL.html" if internal else f"{name}-report.html")
     _check(file, run, force)
+    if figures is not None:
+        refuse_inside_result(figures)
     with whole_file(file, private=internal, replace=force) as unfinished, reporter_for(errors).step("making the report"):
-        from riskweighted.reports.render import render_report
+        from riskweighted.reports.render import make_report
         from riskweighted.runs.finished import load_run
 
-        text = render_report(load_run(run), internal=internal, confidential=confidential, minimum_count=minimum_count)
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        made = make_report(load_run(run), internal=internal, confidential=confidential, minimum_count=minimum_count)
+        if figures is not None:
+            made.save_figures(figures, private=internal)
+        unfinished.write_text(made.page, encoding="utf-8", newline="\n")
     verdict = "CONFIDENTIAL - do not release" if internal else f"releasable: nothing in it rests on fewer than {minimum_count} records"
     output.print(f"Written to {file} ({verdict})")
 

@@ -14,6 +14,7 @@ from riskweighted.weights.names import UNWEIGHTED
 if TYPE_CHECKING:
     import pandas as pd
 
+    from riskweighted.runs.estimate import Estimate
     from riskweighted.runs.run import Run
     from riskweighted.runs.study import Study
 
@@ -93,7 +94,7 @@ def _run(
         output.print(
             "The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml)."
         )
-    for line in _verdict(finished):
+    for line in [*_verdict(finished), *_thresholds(finished, study)]:
         output.print(line)
     _print_summary(finished, study.evaluation.increase)
     for line in told(finished.evaluation, UNWEIGHTED):
@@ -110,13 +111,23 @@ def _run(
         raise typer.Exit(UNFIT)
 
 
+def _thresholds(finished: "Run", study: "Study") -> list[str]:
+    """Which schemes keep to the thresholds of the study; nothing where it states none."""
+    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.verdicts import sentences
+
+    return list(sentences(finished.verdicts, study.thresholds, INTERNAL)) if study.thresholds else []
+
+
 def _print_plan(study: "Study", out: Path) -> None:
     """What a study would do."""
-    from riskweighted.runs.checked import plan_study
+    from riskweighted.common.room import disk_free, memory_free, shortages, size
     from riskweighted.runs.guaranteed import proved
+    from riskweighted.runs.plan import plan_study
 
     named, candidates = _named(study)
-    plan = plan_study(named)
+    plan = plan_study(named, began=0)
+    needs = plan.estimate
     weighted = [(scheme, shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED]
     lines = {
         **({"models": candidates} if candidates else {}),
@@ -129,7 +140,9 @@ def _print_plan(study: "Study", out: Path) -> None:
         **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
         **({"target": _target_line(study)} if study.weights.target else {}),
         "synthetic datasets": f"{plan.datasets} per scheme",
-        "expected time": f"roughly {minutes(plan.seconds[0])} to {minutes(plan.seconds[1])}",
+        "expected time": _time_line(needs),
+        "memory": f"about {size(needs.memory)} at the peak, {size(memory_free())} free",
+        "disk": f"about {size(needs.disk)}, {size(disk_free(out))} free",
         "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
         **({"guarantee": " ".join(proved(named)[:2])} if named.guarantee is not None else {}),
         "results": f"{out}" + (" (exists)" if out.exists() else ""),
@@ -145,6 +158,17 @@ def _print_plan(study: "Study", out: Path) -> None:
         for scheme, shift in weighted:
             _print_shift(scheme, shift)
     output.print("Nothing was written: this was a dry run.")
+    short = shortages(needs.memory, needs.disk, out)
+    if any(one.certain for one in short):
+        raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
+    if short:
+        errors.print(f"warning: the run may not fit; {'; '.join(map(str, short))}")
+
+
+def _time_line(needs: "Estimate") -> str:
+    """All of it, and the steps that take most."""
+    longest = sorted(needs.seconds.items(), key=lambda step: -step[1])[:3]
+    return f"about {minutes(needs.total)} of processor time ({', '.join(f'{name} {minutes(seconds)}' for name, seconds in longest)})"
 
 
 def _print_summary(finished: "Run", increase: float) -> None:

@@ -20,13 +20,22 @@ def summary(
     form: Annotated[Form, typer.Option("--format", help="For the terminal, as Markdown, or as LaTeX (booktabs).")] = Form.terminal,
     unit: Annotated[list[str] | None, typer.Option("--unit", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable.")] = None,
 ) -> None:
-    """Print the main table of a run, each measure with its definition."""
+    """Print the verdicts on the thresholds of a run and its main table, each measure with its definition."""
+    from riskweighted.common.text import escape_markdown, plain
     from riskweighted.release.codebook import parse_units
+    from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
+    from riskweighted.reports.verdicts import sentences
     from riskweighted.runs.finished import load_run
 
-    table = summary_table(load_run(run), units=parse_units(unit or []))
+    finished = load_run(run)
+    table = summary_table(finished, units=parse_units(unit or []))
+    verdicts = list(sentences(finished.verdicts, finished.study.thresholds, INTERNAL))
     if form is Form.terminal:
+        for line in verdicts:
+            output.print(plain(line))
         output.print(to_terminal(table))
+    elif form is Form.markdown:
+        typer.echo("".join(f"- {escape_markdown(line)}\n" for line in verdicts) + "\n" + to_markdown(table), nl=False)
     else:
-        typer.echo(to_latex(table) if form is Form.latex else to_markdown(table), nl=False)
+        typer.echo(to_latex(table), nl=False)

@@ -53,8 +53,9 @@ def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None
 
 def require_plain_values(data: pd.DataFrame, names: Iterable[Hashable], what: str) -> None:
     """Refuse columns whose cells are lists, tables or sets, as parquet and Python may hold: no measure compares those."""
-    objects = data.columns[[pd.api.types.is_object_dtype(dtype) for dtype in data.dtypes]].intersection(list(names))
-    nested = [name for place, name in enumerate(data.columns) if name in objects and _holds_nested(data.iloc[:, place])]
+    wanted, columns = set(names), enumerate(zip(data.columns, data.dtypes, strict=True))
+    objects = [(place, name) for place, (name, dtype) in columns if pd.api.types.is_object_dtype(dtype) and name in wanted]
+    nested = [name for place, name in objects if _holds_nested(data.iloc[:, place])]
     if nested:
         raise InputError(f"{what}: {listing(nested)} holds lists or tables; a column must hold numbers, text or dates, one in each cell")
 

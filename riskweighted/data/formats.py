@@ -2,5 +2,5 @@
 
 __all__ = ["FORMATS", "WRITABLE"]
 
-FORMATS = (".csv", ".parquet", ".dta", ".sav", ".xpt", ".sas7bdat")
-WRITABLE = FORMATS[:-1]  # SAS's own format has no free writer; SAS reads .xpt
+WRITABLE = (".csv", ".parquet", ".dta", ".sav", ".xpt")
+FORMATS = (*WRITABLE, ".sas7bdat", ".rds", ".rda", ".rdata")  # SAS's own format has no free writer, SAS reads .xpt; R reads the others

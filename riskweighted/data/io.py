@@ -28,11 +28,12 @@ _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a 
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a table: csv (first line: column names), parquet, Stata .dta, SPSS .sav, SAS .xpt or .sas7bdat.
+    """Read a table: csv (first line: column names), parquet, Stata .dta, SPSS .sav, SAS .xpt or .sas7bdat, R .rds, .rda or .RData.
 
     A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some
     entry is none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels;
-    user-missing codes are missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers.
+    user-missing codes are missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R need
+    `pip install 'riskweighted[r]'` and hold one data frame; factors become categories.
 
     Raises
     ------
@@ -115,6 +116,19 @@ def _read_sas(path: Path) -> pd.DataFrame:
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_sas7bdat(path)[0]))
 
 
+def _read_r(path: Path) -> pd.DataFrame:
+    """The one data frame of a file of R."""
+    try:
+        import pyreadr
+    except ImportError:
+        raise InputError(f"{path.name!r} is a file of R, which needs pyreadr: pip install 'riskweighted[r]'") from None
+    tables = pyreadr.read_r(str(path))
+    if len(tables) != 1:
+        raise InputError(f"{path.name!r} must hold one data frame, got {len(tables)}")
+    (table,) = tables.values()
+    return _with_whole_numbers(pd.DataFrame(table))
+
+
 _READERS = {
     ".csv": _read_csv,
     ".parquet": pd.read_parquet,
@@ -122,6 +136,7 @@ _READERS = {
     ".sav": _read_spss,
     ".xpt": _read_xport,
     ".sas7bdat": _read_sas,
+    **dict.fromkeys((".rds", ".rda", ".rdata"), _read_r),
 }
 
 

@@ -1,34 +1,37 @@
-"""Every disclosure-risk measure that applies to a confidential file and synthetic versions of it, whoever made them.
+"""Disclosure risk and utility of synthetic versions of a confidential file, whoever made them.
 
-Each measure also stands beside two yardsticks: the confidential data released as it is, and a release whose synthetic
-values are drawn independently of the known variables (the synthetic records' own values, shuffled).
+Each measure also stands beside yardsticks: the confidential data released as it is; a release whose synthetic values are drawn
+independently of the known variables; and, where a holdout file is given, those other records of the same population.
 """
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_count, check_share
-from riskweighted.common.errors import InputError
-from riskweighted.evaluation.tables import Statistic, as_table, measured
+from riskweighted.common.checks import check_count, check_names, check_seed, check_sequence, check_share, check_text
+from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.common.frames import require_columns
+from riskweighted.evaluation.assessed_risk import risk_rows
+from riskweighted.evaluation.assessed_utility import utility_rows
+from riskweighted.evaluation.evaluate import with_overlaps
+from riskweighted.evaluation.regressions import mean_overlaps
+from riskweighted.evaluation.several import table_columns
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, statistics_of
+from riskweighted.evaluation.tools import ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.world import Paired, make_world
-from riskweighted.risk.attribute import correct_attribution, replicated_uniques
-from riskweighted.risk.canonical import canonical_disclosure
+from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.matching import match
-from riskweighted.risk.rank import rank_shares
-from riskweighted.utility.intervals import mean_interval, proportion_interval
+from riskweighted.utility.regressions import Analysis, checked_analyses
 
 __all__ = ["Assessment", "assess"]
 
-RELEASES = ("synthetic", "confidential itself", "independent of known")
-_BY_RECORD = "t interval over records"
-_SHARE = "Wilson interval over records"
+_ONE_BY_ONE = ("one-way-table", "two-way-table", "regression-coefficient")  # rows that are many: not in the summary
+_FOR_MAPS = ("identification-risk", "dcap-zero", "copied-records")  # risk of a map: the first that all tools have
 
 
 @dataclass(frozen=True)
@@ -38,171 +41,157 @@ class Assessment:
     Attributes
     ----------
     measures : DataFrame
-        One row per (release, measure), in the columns of `riskweighted.evaluation.tables.COLUMNS` (as the tables of `Evaluation`):
+        One row per (label, measure) of risk, in the columns of `riskweighted.evaluation.tables.COLUMNS` (as the tables of `Evaluation`):
         value, interval and the rule that made it, whether higher is riskier or safer, the definition in one line; besides
         ``release``, which is the label, and ``boundary``, the boundary rule of the balls.
+    utility : DataFrame
+        The same of utility, with the overlap of an interval and the confidential one.
     contributions : DataFrame
-        One row per known variable: mean identification risk and expected match risk ("matches") if the intruder did not know it,
-        and the changes. For the internal reader.
+        One row per tool whose rows pair and known variable: mean identification risk and expected match risk ("matches") if the intruder
+        did not know it, and the changes. For the internal reader.
     riskiest : DataFrame
-        The records of highest identification risk. Confidential.
+        The records of highest identification risk of each tool whose rows pair. Confidential.
+    unpaired : dict of label to str
+        Tools whose rows do not pair with the confidential ones, and why; they have no measure that needs pairs.
     """
 
     measures: pd.DataFrame
+    utility: pd.DataFrame
     contributions: pd.DataFrame = field(repr=False)
     riskiest: pd.DataFrame = field(repr=False)
+    unpaired: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def yardsticks(self) -> list[str]:
+        """The labels that no tool made."""
+        return [label for label in self.measures["label"].unique() if label in YARDSTICKS]
 
-_NONE = (np.nan, np.nan)
-_THRESHOLD = 0.5  # of the identification risk over which records are counted
+    def summary(self) -> pd.DataFrame:
+        """One row per label, a column for each measure of risk and utility, but not for single tables and coefficients."""
+        both = pd.concat([self.measures[self.utility.columns], self.utility], ignore_index=True)
+        names = pd.Series([statistic.name for statistic in statistics_of(both)])
+        shown = both.assign(name=names)[~both["key"].isin(_ONE_BY_ONE)]
+        wide = shown.pivot(index="label", columns="name", values="value")
+        return wide.reindex(index=both["label"].unique(), columns=shown["name"].unique()).rename_axis(columns="measure")
 
-
-class _Row(NamedTuple):
-    """One measure of a release; `definition` is that of the registry unless given."""
-
-    statistic: Statistic
-    value: float
-    interval: tuple[float, float]
-    rule: str
-    definition: str | None = None
-
-    def under(self, label: str) -> dict[str, Any]:
-        definition = self.statistic.define() if self.definition is None else self.definition
-        return measured(label, self.statistic, self.value, definition, interval=self.interval, rule=self.rule)
+    def map_measures(self) -> tuple[str, str]:
+        """A measure of risk and one of utility that all tools have: the columns of `summary` for a risk-utility map."""
+        table = self.summary().drop(index=self.yardsticks)
+        risk = next(Statistic(key).name for key in _FOR_MAPS if Statistic(key).name in table and table[Statistic(key).name].notna().all())
+        losses = [Statistic("two-way-distance").name, *(name for name in table if str(name).startswith(("U_m of ", "total variation of ")))]
+        return risk, next(name for name in losses if name in table)
 
 
 def assess(
     confidential: pd.DataFrame,
-    synthetic: Frames,
+    synthetic: Frames | Mapping[str, Frames],
     scenario: Scenario,
     *,
+    holdout: pd.DataFrame | None = None,
+    unpaired: str | Sequence[str] = (),
+    columns: str | Sequence[str] = (),
+    regressions: Sequence[str] = (),
     identifier: str | None = None,
     top: int = 10,
     level: float = 0.95,
     random_seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Assessment:
-    """Measure the disclosure risk of L synthetic versions of a confidential file.
+    """Measure disclosure risk and utility of synthetic versions of a confidential file, of one tool or side by side of several.
+
+    Rows need not pair: fully synthetic data, of any number of records, have every measure but those that ask which synthetic record stands
+    for which confidential one (`riskweighted.evaluation.measures.OF_PAIRS`), and the combining rule of fully synthetic data.
 
     Parameters
     ----------
     confidential : DataFrame, n rows
-    synthetic : DataFrame or sequence of L DataFrames
-        Rows pair by `identifier`, else by equal index, else by position (`riskweighted.intruder.pairing.pair`).
+    synthetic : DataFrame, sequence of L DataFrames, or mapping of a tool's name to one of them
+        Rows pair by `identifier`, else by equal index, else by position (`riskweighted.intruder.pairing.pair`); where numbers of rows or
+        known variables differ they do not, which is said.
     scenario : Scenario
+    holdout : DataFrame, optional
+        Records of the same population that no synthesizer saw: another yardstick, and what distances are compared with.
+    unpaired : sequence of str, optional
+        Tools whose rows pair with none although their number is the same; "synthetic" where `synthetic` is no mapping.
+    columns : sequence of str, optional
+        Further columns whose tables utility compares, beside the known and the synthesized variables.
+    regressions : sequence of str, optional
+        Formulas of which every coefficient is compared, as in `EvaluationSettings`.
     identifier : str, optional
-        Column of every file that pairs rows.
+        Column of every file that pairs rows; then rows that do not pair are refused.
     top : int
         How many of the riskiest records to list.
     level : float
         Probability of the intervals.
     random_seed : int
-        For the independent release.
+        For the independent release, and for the records that distances look at where there are very many.
     progress : callable, optional
-        Called with (releases done, releases in all).
+        Called with (labels done, labels in all).
 
     Raises
     ------
     InputError
-        If rows cannot be paired, a column is absent, or synthetic values are missing where the confidential data has none missing.
+        If a column is absent or not comparable, or synthetic values are missing where the confidential data has none missing.
     """
     check_count(top, "top")
     check_share(level, "level")
+    check_seed(random_seed)
     world = make_world(confidential, scenario)
-    paired = world.pair_rows(synthetic, identifier)
-    own = confidential[[*scenario.known, *scenario.synthetic]]
-    releases = dict(zip(RELEASES, (paired, world.pair(own), _independent(paired, random_seed)), strict=True))
-    rows = []
-    for done, (release, released) in enumerate(releases.items()):
-        rows += [row.under(release) for row in _measures(released, level)]
+    further = check_names(columns, "columns")
+    require_columns(confidential, further, "confidential data (columns)")
+    analyses = _analyses(world, regressions)
+    looked_at = list(dict.fromkeys([*further, *(name for analysis in analyses for name in analysis.columns)]))
+    tools = find_tools(world, synthetic, looked_at, identifier, [unpaired] if isinstance(unpaired, str) else unpaired)
+    _say_unpaired(tools)
+    crossed = table_columns(world, [*scenario.known, *(name for name in further if name not in scenario.known)])
+    releases = [*tools, *yardsticks(world, tools, looked_at, holdout, random_seed)]
+    risk: list[dict[str, Any]] = []
+    utility: list[dict[str, Any]] = []
+    for done, tool in enumerate(releases):
+        risk += risk_rows(world, tool, holdout, level, random_seed)
+        utility += utility_rows(world, tool, crossed, analyses, level)
         if progress is not None:
             progress(done + 1, len(releases))
-    table = as_table(rows)
+    return _assessment(scenario, tools, risk, utility, top)
+
+
+def _analyses(world: World, regressions: Sequence[str]) -> tuple[Analysis, ...]:
+    """The regressions, checked on the confidential data."""
+    for formula in check_sequence(regressions, "regressions"):
+        check_text(formula, "each of regressions")
+    return checked_analyses(world.confidential, regressions, {name: world.scenario.codes_of(name) for name in world.scenario.codes})
+
+
+def _say_unpaired(tools: Sequence[Tool]) -> None:
+    for tool in tools:
+        if tool.paired is None:
+            warnings.warn(
+                f"rows of {tool.label!r} do not pair with the confidential ones ({tool.reason}): measures that need pairs are left out",
+                RiskWeightedWarning,
+                stacklevel=3,
+            )
+
+
+def _assessment(
+    scenario: Scenario, tools: Sequence[Tool], risk: list[dict[str, Any]], utility: list[dict[str, Any]], top: int
+) -> Assessment:
+    """The tables, with overlaps and under the labels that are shown."""
+    table = as_table(risk)
     table.insert(1, "release", table["label"])
     table.insert(table.columns.get_loc("rule") + 1, "boundary", scenario.boundary)
-    return Assessment(table, _contributions(paired), _riskiest(paired, top))
-
-
-def _independent(paired: Paired, random_seed: int) -> Paired:
-    """Each synthetic dataset with its synthetic values, jointly, given to other records at random."""
-    names, shuffled = paired.world.scenario.synthetic, []
-    for frame, seed in zip(paired.frames, np.random.SeedSequence(random_seed).spawn(len(paired)), strict=True):
-        order = np.random.default_rng(seed).permutation(len(frame))
-        shuffled.append(frame.assign(**{name: frame[name].array[order] for name in names}))
-    return Paired(paired.world, tuple(shuffled))
-
-
-def _measures(paired: Paired, level: float) -> Iterator[_Row]:
-    """Every measure that applies, in the order of the table."""
-    yield from _identification(paired, level)
-    yield from _matching(paired, level)
-    if len(paired.world.numeric) == 1:
-        between = rank_shares(paired).to_numpy()
-        yield _Row(Statistic("rank"), between.mean(), mean_interval(between, level=level), _BY_RECORD)
-    if paired.world.scenario.known:
-        yield from _attribution(paired, level)
-    if paired.world.numeric:
-        yield from _canonical(paired, level)
-
-
-def _identification(paired: Paired, level: float) -> Iterator[_Row]:
-    risk = identification_risks(paired).mean(axis=0)
-    yield _Row(Statistic("identification-risk"), risk.mean(), mean_interval(risk, level=level), _BY_RECORD)
-    share = float((risk > _THRESHOLD).mean())
-    yield _Row(Statistic("share-over", parameter=_THRESHOLD), share, proportion_interval(share, len(risk), level=level), _SHARE)
-    alone, statistic = float(paired.world.patterns.singletons), Statistic("singleton-patterns")
-    yield _Row(statistic, alone, _NONE, "a count", f"{statistic.define()} (eq. 1 gives it 0)")
-
-
-def _matching(paired: Paired, level: float) -> Iterator[_Row]:
-    found, n = match(paired), len(paired.world.confidential)
-    lower, upper = mean_interval(found.expected_by_target, level=level)
-    yield _Row(Statistic("expected-match"), found.expected_match_risk, (n * lower, n * upper), _BY_RECORD)
-    interval = proportion_interval(found.true_match_rate, n, level=level)
-    yield _Row(Statistic("true-match-rate"), found.true_match_rate, interval, _SHARE)
-    interval = proportion_interval(found.false_match_rate, found.unique_matches, level=level)
-    yield _Row(Statistic("false-match-rate"), found.false_match_rate, interval, "Wilson interval over unique matches")
-    yield _Row(Statistic("unique-matches"), found.unique_matches, _NONE, "a count")
-
-
-def _attribution(paired: Paired, level: float) -> Iterator[_Row]:
-    confidential, frames, scenario = paired.world.confidential, paired.frames, paired.world.scenario
-    found = correct_attribution(confidential, frames, scenario)
-    yield _Row(Statistic("dcap-zero"), found.dcap_zero, mean_interval(found.cap.to_numpy(), level=level), _BY_RECORD)
-    present = correct_attribution(confidential, frames, scenario, "drop").cap.dropna().to_numpy()
-    yield _Row(Statistic("dcap-drop"), found.dcap_drop, mean_interval(present, level=level), _BY_RECORD)
-    interval = proportion_interval(found.tcap, found.targeted, level=level)
-    yield _Row(Statistic("tcap"), found.tcap, interval, "Wilson, targeted records")
-    yield _Row(Statistic("cap-baseline"), found.baseline, _NONE, "exact")
-    uniques = replicated_uniques(confidential, frames, scenario)
-    which = uniques.known if uniques.joint is None else uniques.joint
-    on = "known variables" if uniques.joint is None else "known and synthetic variables"
-    interval = proportion_interval(which.share, len(confidential), level=level)
-    statistic = Statistic("replicated-uniques")
-    yield _Row(statistic, which.share, interval, _SHARE, statistic.define(variables=on))
-
-
-def _canonical(paired: Paired, level: float) -> Iterator[_Row]:
-    """Canonical-correlation measures of the numeric synthetic variables, in the first dataset, where all are amounts in both files."""
-    world, frame, names = paired.world, paired.frames[0], list(paired.world.numeric)
-    both = [world.scenario.statuses(one[name]).is_amount for one in (world.confidential, frame) for name in names]
-    complete = np.logical_and.reduce(both)
-    try:
-        found = canonical_disclosure(world.confidential[complete], frame[complete], names)
-    except InputError as error:
-        yield _Row(Statistic("canonical-r2"), np.nan, _NONE, "none", f"undefined: {error}")
-        return
-    count = len(found.probability)
-    values = {
-        "canonical-r2": (found.largest, _NONE, "exact"),
-        "identification-probability": (found.mean_probability, mean_interval(found.probability.to_numpy(), level=level), _BY_RECORD),
-        "canonical-reidentified": (found.reidentified, proportion_interval(found.reidentified, count, level=level), _SHARE),
-        "midp-bound": (found.midp_bound, _NONE, "a bound"),
-    }
-    among = "" if complete.all() else f"; among the {count} of {len(complete)} records whose values are amounts in both files"
-    for key, (value, interval, rule) in values.items():
-        statistic = Statistic(key)
-        yield _Row(statistic, value, interval, rule, f"{statistic.define()}{among}")
+    compared = list(with_overlaps(utility))
+    useful = as_table([*compared, *mean_overlaps(compared)])
+    useful["label"] = useful["label"].replace({CONFIDENTIAL: ITSELF})
+    paired = {tool.label: tool.paired for tool in tools if tool.paired is not None}
+    contributions = [_contributions(own).assign(label=label) for label, own in paired.items()]
+    riskiest = [_riskiest(own, top).assign(label=label) for label, own in paired.items()]
+    return Assessment(
+        table,
+        useful,
+        pd.concat(contributions, ignore_index=True) if paired else pd.DataFrame(),
+        pd.concat(riskiest) if paired else pd.DataFrame(),
+        {tool.label: tool.reason for tool in tools if tool.paired is None},
+    )
 
 
 def _contributions(paired: Paired) -> pd.DataFrame:

@@ -45,7 +45,7 @@ from riskweighted.utility.survey import SurveyDesign
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.risk.expected import AnyFit
 
-__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world"]
+__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world", "with_overlaps"]
 
 Frames = Sequence[pd.DataFrame]
 Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]  # a part of an evaluation, a label, how it is made: what that makes
@@ -239,7 +239,7 @@ def evaluate_world(
         risk += [*once("summary", label, partial(list, own)), *several.get(label, [])]
     chosen = {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms} if mechanisms else {}
     by_record = records[[CONFIDENTIAL]].assign(**chosen) if chosen else records[[]]
-    compared = list(_with_overlap(utility))
+    compared = list(with_overlaps(utility))
     return Evaluation(as_table(risk), as_table([*compared, *mean_overlaps(compared)]), records, by_record)
 
 
@@ -279,7 +279,8 @@ def _label_risk(
     if mechanisms is not None:
         yield from _mechanism_rows(label, records[CONFIDENTIAL].to_numpy(), groups, settings, mechanisms, datasets, baseline)
     yield from _risk_rows(label, records[label], world.patterns.singletons, settings.threshold)
-    if baseline is not None and against is not None and label not in (CONFIDENTIAL, baseline):
+    compared = mechanisms is None or label not in mechanisms or mechanisms[label].compared
+    if baseline is not None and against is not None and compared and label not in (CONFIDENTIAL, baseline):
         yield from _rise_rows(label, records[label].to_numpy(), baseline, against.to_numpy(), settings.increase)
 
 
@@ -308,7 +309,11 @@ def _mechanism_rows(
     if label == CONFIDENTIAL:
         yield from expected_rows(label, confidential_risk, groups, settings.threshold)
         return
-    against = (baseline, mechanisms[baseline].risk) if baseline is not None and baseline in mechanisms and label != baseline else None
+    against = (
+        (baseline, mechanisms[baseline].risk)
+        if baseline is not None and baseline in mechanisms and label != baseline and mechanisms[label].compared
+        else None
+    )
     yield from expected_rows(label, mechanisms[label].risk, groups, settings.threshold, against)
     yield from chance_rows(label, mechanisms[label].risk, datasets, settings, against)
     yield from influence_rows(label, mechanisms[label], groups, settings.cluster)
@@ -427,7 +432,7 @@ def _interval_row(label: str, statistic: Statistic, interval: Interval, **contex
     return measured(label, statistic, interval.estimate, statistic.define(**context), interval=bounds, rule=interval.rule)
 
 
-def _with_overlap(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def with_overlaps(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Each interval's overlap with the confidential one of the same statistic; none where either has no length."""
 
     def which(row: dict[str, Any]) -> tuple[object, ...]:

@@ -43,11 +43,15 @@ def expected_seed(random_seed: int | None, label: str) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Expected risk of a fit, and the influence of its records and of their clusters (`riskweighted.influence`), where it has any."""
+    """Expected risk of a fit, and the influence of its records and of their clusters (`riskweighted.influence`), where it has any.
+
+    ``compared``: whether its records' risk is held against that of the baseline, as that of protected true values never is.
+    """
 
     risk: ExpectedRisk = field(repr=False)
     influence: pd.DataFrame | None = field(default=None, repr=False)
     clusters: pd.DataFrame | None = field(default=None, repr=False)
+    compared: bool = True
 
 
 def find_mechanism(
@@ -56,7 +60,7 @@ def find_mechanism(
     """Both of the fit under a label, in one walk over its draws; `precision`: of the released values."""
     seed, draws = expected_seed(random_seed, label), settings.risk_draws
     if not fit.estimates:
-        return Mechanism(expected_risk(fit, world, draws, seed, precision=precision))
+        return Mechanism(expected_risk(fit, world, draws, seed, precision=precision), compared=not fit.keeps_true_values)
     from riskweighted.risk.influence import InfluenceSums, clusters_of  # loads numba, for which who gives no fits need not wait
 
     count, records = count_draws(fit, draws), world.confidential

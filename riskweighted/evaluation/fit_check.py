@@ -24,7 +24,19 @@ __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_f
 
 FITS, MISFITS, COST = "fits", "misfits", "cost"
 MODEL = "check-model"
-COLUMNS = ("check", "parameter", "confidential", "synthetic", "standard_error", "z", "effect", "threshold", "verdict", "definition")
+COLUMNS = (
+    "check",
+    "parameter",
+    "confidential",
+    "synthetic",
+    "standard_error",
+    "z",
+    "effect",
+    "threshold",
+    "verdict",
+    "records",
+    "definition",
+)
 
 # The largest effect that is called adequate; what an effect is, the registry says.
 THRESHOLDS: Mapping[str, float] = MappingProxyType(
@@ -58,6 +70,7 @@ class _Row(NamedTuple):
     synthetic: float
     standard_error: float
     effect: float
+    records: int
 
 
 def check_fit(
@@ -94,8 +107,9 @@ def check_fit(
     -------
     DataFrame, one row per statistic, the first one for the model: ``check`` (key of the registry of measures), ``parameter``,
     ``confidential``, ``synthetic`` (median over the predictive datasets), ``standard_error`` (half of their central 68 %), ``z``,
-    ``effect``, ``threshold``, ``verdict`` ("fits", "misfits", "cost"), ``definition``. Confidential; the largest value of the data is
-    shown as a ratio only.
+    ``effect``, ``threshold``, ``verdict`` ("fits", "misfits", "cost"), ``records`` (how many confidential ones the row tells of: of a share
+    those that have it or those that lack it, whichever are fewer), ``definition``. Confidential; the largest value of the data is shown
+    as a ratio only.
 
     Raises
     ------
@@ -156,7 +170,7 @@ def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, 
     rows = [row for k, one in enumerate(compared) for row in _compared(one, values, np.array([every[k] for every in measured]))]
     ranks = (below, equal, len(places))
     pit = pit_rows(fit, places, values, unit, ranks, np.random.default_rng(seeds[-1]))
-    return rows + [_Row(*row) for row in pit]
+    return rows + [_Row(*row, len(values)) for row in pit]
 
 
 def _compared(one: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[_Row]:
@@ -164,8 +178,9 @@ def _compared(one: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterato
     own = one.statistic(values)
     low, middle, high = np.quantile(drawn, norm.cdf([-1, 0, 1]), axis=0)
     effects = one.effect(own, middle)
-    for row in zip(one.parameters, own, middle, (high - low) / 2, effects, strict=True):
-        yield _Row(one.check, row[0], *map(float, row[1:]))
+    rows = zip(one.parameters, own, middle, (high - low) / 2, effects, one.records, strict=True)
+    for parameter, confidential, synthetic, error, effect, records in rows:
+        yield _Row(one.check, parameter, float(confidential), float(synthetic), float(error), float(effect), records)
 
 
 def _table(rows: list[_Row], *, unweighted: bool) -> pd.DataFrame:
@@ -179,10 +194,10 @@ def _table(rows: list[_Row], *, unweighted: bool) -> pd.DataFrame:
         misfits = row.effect > threshold and (row.check in _BY_EFFECT_ALONE or abs(z) > limit)
         ratios.append((misfits, row.effect / threshold))
         verdict = COST if not unweighted else MISFITS if misfits else FITS
-        lines.append((*row[:5], z, row.effect, threshold, verdict, MEASURES[row.check].definition))
+        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, MEASURES[row.check].definition))
     misfit, worst = max(ratios)
     verdict = COST if not unweighted else MISFITS if misfit else FITS
-    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, MEASURES[MODEL].definition)
+    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, max(row.records for row in rows), MEASURES[MODEL].definition)
     return pd.DataFrame([model, *lines], columns=list(COLUMNS))
 
 

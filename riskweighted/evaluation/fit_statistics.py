@@ -32,13 +32,15 @@ class Comparison(NamedTuple):
     """Statistics of one kind.
 
     ``check``: key of the registry; ``parameters`` (k,): what tells them apart; ``statistic``: values (n,) to (k,); ``effect``:
-    confidential and synthetic statistics, (k,) each, to the sizes of their differences (k,), as the registry defines them.
+    confidential and synthetic statistics, (k,) each, to the sizes of their differences (k,), as the registry defines them; ``records``
+    (k,): how many confidential records each tells of, of a share those that have it or those that lack it, whichever are fewer.
     """
 
     check: str
     parameters: tuple[str, ...]
     statistic: Callable[[np.ndarray], np.ndarray]
     effect: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    records: tuple[int, ...]
 
 
 class Grouping(NamedTuple):
@@ -71,7 +73,7 @@ def comparisons(
     others : mapping of name to array (n,)
         The numeric variables to correlate with.
     """
-    found = [_statuses(values), _spikes(values), _quantiles(values), _spread(), _largest(values)]
+    found = [_statuses(values), _spikes(values), _quantiles(values), _spread(len(values)), _largest(values)]
     if precision is not None:
         found.append(_multiples(values, precision))
     found += [_means(values, group) for group in groups]
@@ -84,12 +86,16 @@ def level_comparisons(codes: np.ndarray, levels: Sequence[object], groups: Seque
     count = np.bincount(codes.astype(int), minlength=len(levels))
     held = np.flatnonzero(count >= LEAST_TAIL).tolist()
     names = tuple(str(levels[place]) for place in held)
-    found = [Comparison("check-level", names, lambda y: np.array([(y == place).mean() for place in held]), _difference)]
-    found += [_level_shares(group, held, names) for group in groups]
+    found = [
+        Comparison(
+            "check-level", names, lambda y: np.array([(y == place).mean() for place in held]), _difference, _fewer(count[held], len(codes))
+        )
+    ]
+    found += [_level_shares(codes, group, held, names) for group in groups]
     return [one for one in found if one.parameters]
 
 
-def _level_shares(group: Grouping, held: Sequence[int], names: Sequence[str]) -> Comparison:
+def _level_shares(codes: np.ndarray, group: Grouping, held: Sequence[int], names: Sequence[str]) -> Comparison:
     """Shares of the held levels in the groups that have enough records."""
     sizes = np.bincount(group.codes)
     large = sizes >= LEAST_GROUP
@@ -99,7 +105,15 @@ def _level_shares(group: Grouping, held: Sequence[int], names: Sequence[str]) ->
         return np.array(each).T.ravel()
 
     of_groups = [name for name, enough in zip(group.names, large, strict=True) if enough]
-    return Comparison("check-level-of-group", tuple(f"{name}: {level}" for name in of_groups for level in names), shares, _difference)
+    of_levels = tuple(f"{name}: {level}" for name in of_groups for level in names)
+    whole = np.repeat(sizes[large], len(held))
+    having = np.rint(shares(codes) * whole).astype(int)
+    return Comparison("check-level-of-group", of_levels, shares, _difference, _fewer(having, whole))
+
+
+def _fewer(having: np.ndarray, all_records: np.ndarray | int) -> tuple[int, ...]:
+    """Of records (k,) that have something and those that lack it, whichever are fewer."""
+    return tuple(map(int, np.minimum(having, all_records - having)))
 
 
 def _difference(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
@@ -112,35 +126,38 @@ def _statuses(values: np.ndarray) -> Comparison:
     def shares(y: np.ndarray) -> np.ndarray:
         return np.array([(y < 0).mean(), (y == 0).mean(), (y > 0).mean()])
 
-    return Comparison("check-status", ("negative", "zero", "positive"), shares, _difference)
+    having = np.array([(values < 0).sum(), (values == 0).sum(), (values > 0).sum()])
+    return Comparison("check-status", ("negative", "zero", "positive"), shares, _difference, _fewer(having, len(values)))
 
 
 def _spikes(values: np.ndarray) -> Comparison:
     """Shares of the single values, zero apart, that many records hold."""
     held, counts = np.unique(values[values != 0], return_counts=True)
-    spikes = held[(counts >= SPIKE_SHARE * len(values)) & (counts >= LEAST_TAIL)]
+    kept = (counts >= SPIKE_SHARE * len(values)) & (counts >= LEAST_TAIL)
+    spikes, having = held[kept], counts[kept]
     near = 1e-9 * np.abs(spikes)
 
     def shares(y: np.ndarray) -> np.ndarray:
         return np.array([(np.abs(y - spike) <= width).mean() for spike, width in zip(spikes, near, strict=True)])
 
-    return Comparison("check-spike", tuple(f"{spike:.10g}" for spike in spikes), shares, _difference)
+    return Comparison("check-spike", tuple(f"{spike:.10g}" for spike in spikes), shares, _difference, _fewer(having, len(values)))
 
 
 def _quantiles(values: np.ndarray) -> Comparison:
     """Quantiles; an effect is a share of the larger of the quantile's magnitude and the interquartile range."""
     asked = [q for q in QUANTILES if min(q, 1 - q) * len(values) >= LEAST_TAIL]
+    beyond = tuple(int(min(q, 1 - q) * len(values)) for q in asked)
     floor = np.subtract(*np.quantile(values, [0.75, 0.25])) or values.std()
 
     def effect(confidential: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
         size: np.ndarray = np.abs(synthetic - confidential) / np.maximum(np.abs(confidential), floor)
         return size
 
-    return Comparison("check-quantile", tuple(map(str, asked)), lambda y: np.asarray(np.quantile(y, asked)), effect)
+    return Comparison("check-quantile", tuple(map(str, asked)), lambda y: np.asarray(np.quantile(y, asked)), effect, beyond)
 
 
-def _spread() -> Comparison:
-    return Comparison("check-sd", ("",), lambda y: np.array([y.std()]), lambda own, theirs: np.abs(theirs / own - 1))
+def _spread(records: int) -> Comparison:
+    return Comparison("check-sd", ("",), lambda y: np.array([y.std()]), lambda own, theirs: np.abs(theirs / own - 1), (records,))
 
 
 def _largest(values: np.ndarray) -> Comparison:
@@ -151,12 +168,14 @@ def _largest(values: np.ndarray) -> Comparison:
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(ratio, 1 / ratio))
 
-    return Comparison("check-largest", ("",), lambda y: np.array([np.abs(y).max() / own]), factor)
+    return Comparison("check-largest", ("",), lambda y: np.array([np.abs(y).max() / own]), factor, (1,))
 
 
 def _multiples(values: np.ndarray, precision: float) -> Comparison:
     """Shares, among values that are not zero, of multiples of 10, 100 and 1000 units of the column's precision."""
     asked = [times for times in _MULTIPLES if times * precision <= np.abs(values).max()]
+
+    nonzero = int((values != 0).sum())
 
     def shares(y: np.ndarray) -> np.ndarray:
         units = y[y != 0] / precision
@@ -164,7 +183,8 @@ def _multiples(values: np.ndarray, precision: float) -> Comparison:
             return np.zeros(len(asked))
         return np.array([(np.abs(units / m - np.rint(units / m)) * m <= _NEAR + 1e-12 * np.abs(units)).mean() for m in asked])
 
-    return Comparison("check-multiple", tuple(f"{times * precision:.10g}" for times in asked), shares, _difference)
+    having = np.rint(shares(values) * nonzero).astype(int)
+    return Comparison("check-multiple", tuple(f"{times * precision:.10g}" for times in asked), shares, _difference, _fewer(having, nonzero))
 
 
 def _means(values: np.ndarray, group: Grouping) -> Comparison:
@@ -177,7 +197,7 @@ def _means(values: np.ndarray, group: Grouping) -> Comparison:
         return found
 
     names = tuple(name for name, enough in zip(group.names, large, strict=True) if enough)
-    return Comparison("check-mean", names, means, lambda own, theirs: np.abs(theirs - own) / spread)
+    return Comparison("check-mean", names, means, lambda own, theirs: np.abs(theirs - own) / spread, tuple(map(int, sizes[large])))
 
 
 def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Comparison:
@@ -196,7 +216,7 @@ def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Compa
         spread = own.std()
         return np.asarray(table @ (own - own.mean()) / (len(y) * spread)) if spread > 0 else np.zeros(len(kept))
 
-    return Comparison("check-correlation", tuple(kept), correlations, _difference)
+    return Comparison("check-correlation", tuple(kept), correlations, _difference, (len(values),) * len(kept))
 
 
 def _robust(values: np.ndarray) -> tuple[float, float]:

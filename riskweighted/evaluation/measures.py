@@ -15,6 +15,7 @@ __all__ = [
     "EXPECTED_RISK",
     "MEASURES",
     "OF_MECHANISM",
+    "OF_PAIRS",
     "OF_SEVERAL",
     "OF_UTILITY",
     "SYNTHETIC_RISK",
@@ -41,6 +42,8 @@ class Disclosure(StrEnum):
     FIVE_DIGITS = "5 significant digits"
     SHARED_DIGITS = "as many significant digits, 3 at most, as the minimum count of confidential records share"
     VERDICT = "as it is: yes or NO"
+    SHARE = "a share of records, 2 decimals; where fewer than the minimum count have it, or lack it, only that"
+    COMPARED = "not at all, but whether it fits"
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class Measure:
         What counts at the edge, as a sentence.
     share : float
         The share of the records, at the least, that it is computed from.
+    words, symbol : str
+        For a page: the label in words where it is a symbol or terse, a template too, and the symbol, shown small beside.
     weighted : str
         What weights below 1 do to its interval, as a sentence; none where it has no interval.
     """
@@ -82,6 +87,8 @@ class Measure:
     boundary: str = ""
     weighted: str = ""
     share: float = 1.0
+    words: str = ""
+    symbol: str = ""
 
     def takes(self, parameter: float | None, term: str | None) -> bool:
         """Whether a row of this measure has just these."""
@@ -96,6 +103,7 @@ CONFIDENTIAL_RISK = "IR^c, S003 eq. 2"
 _IR = "S003 eq. 1; of the confidential data eq. 2"
 _TWO, _SIX, _TAUB = "METHODS section 2", "METHODS section 6", "Taub & Elliot"
 _WHAT_LEAVES = "METHODS section 13"
+_NEAREST = "METHODS section 7.2; Zhao et al. 2021"
 _CAP = "CAP, the share of the key's synthetic records that match the target"
 _ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
 _AMOUNTS = "Missing values and special codes are no amounts and do not count."
@@ -109,8 +117,26 @@ _D = Disclosure
 
 # Risk of the records, as `evaluate` summarises it.
 _RISK = (
-    Measure("mean-risk", "mean risk", "mean over records of {risk}", _IR, "riskier", "mean", _D.THREE_DECIMALS),
-    Measure("median-risk", "median risk", "median over records of {risk}", _IR, "riskier", "quantile", _D.TWO_DECIMALS),
+    Measure(
+        "mean-risk",
+        "mean risk",
+        "mean over records of {risk}",
+        _IR,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+        words="mean risk in these datasets",
+    ),
+    Measure(
+        "median-risk",
+        "median risk",
+        "median over records of {risk}",
+        _IR,
+        "riskier",
+        "quantile",
+        _D.TWO_DECIMALS,
+        words="median risk in these datasets",
+    ),
     Measure(
         "risk-interquartile-range",
         "risk interquartile range",
@@ -119,9 +145,28 @@ _RISK = (
         "riskier",
         "quantile",
         _D.TWO_DECIMALS,
+        words="interquartile range of risk in these datasets",
     ),
-    Measure("risk-quantile-95", "risk 95 % quantile", "95 % quantile over records of {risk}", _IR, "riskier", "quantile", _D.TWO_DECIMALS),
-    Measure("maximum-risk", "maximum risk", "maximum over records of {risk}", _IR, "riskier", "extreme", _D.LEFT_OUT),
+    Measure(
+        "risk-quantile-95",
+        "risk 95 % quantile",
+        "95 % quantile over records of {risk}",
+        _IR,
+        "riskier",
+        "quantile",
+        _D.TWO_DECIMALS,
+        words="95 % quantile of risk in these datasets",
+    ),
+    Measure(
+        "maximum-risk",
+        "maximum risk",
+        "maximum over records of {risk}",
+        _IR,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+        words="largest risk in these datasets",
+    ),
     Measure(
         "records-over",
         "records over {parameter:g}",
@@ -132,6 +177,7 @@ _RISK = (
         _D.COUNT,
         "threshold",
         "A record at the threshold itself is not counted.",
+        words="records at risk over {parameter:g} in these datasets",
     ),
     Measure(
         "singleton-patterns",
@@ -152,8 +198,18 @@ _RISK = (
         _D.COUNT,
         "increase",
         "A rise of exactly the limit is counted.",
+        words="records whose risk rose by {parameter:g} in these datasets",
     ),
-    Measure("largest-rise", "largest rise", "maximum over records of {rise}", _TWO, "riskier", "extreme", _D.LEFT_OUT),
+    Measure(
+        "largest-rise",
+        "largest rise",
+        "maximum over records of {rise}",
+        _TWO,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+        words="largest rise of risk in these datasets",
+    ),
 )
 # The mechanism's risk: that of no datasets in particular.
 _EXPECTED = "METHODS section 2.4"
@@ -169,6 +225,8 @@ _MECHANISM = (
         "mean",
         _D.THREE_DECIMALS,
         share=0.05,
+        words="expected risk of isolated records",
+        symbol="E[IR]",
     ),
     Measure(
         "expected-top-risk",
@@ -179,10 +237,30 @@ _MECHANISM = (
         "mean",
         _D.THREE_DECIMALS,
         share=0.01,
+        words="expected risk of the top 1 % of values",
+        symbol="E[IR]",
     ),
-    Measure("expected-mean-risk", "expected mean risk", "mean over records of {risk}", _EXPECTED, "riskier", "mean", _D.THREE_DECIMALS),
     Measure(
-        "expected-maximum-risk", "expected maximum risk", "maximum over records of {risk}", _EXPECTED, "riskier", "extreme", _D.LEFT_OUT
+        "expected-mean-risk",
+        "expected mean risk",
+        "mean over records of {risk}",
+        _EXPECTED,
+        "riskier",
+        "mean",
+        _D.THREE_DECIMALS,
+        words="expected risk, mean over all",
+        symbol="E[IR]",
+    ),
+    Measure(
+        "expected-maximum-risk",
+        "expected maximum risk",
+        "maximum over records of {risk}",
+        _EXPECTED,
+        "riskier",
+        "extreme",
+        _D.LEFT_OUT,
+        words="largest expected risk",
+        symbol="E[IR]",
     ),
     Measure(
         "expected-records-over",
@@ -194,6 +272,7 @@ _MECHANISM = (
         _D.COUNT,
         "threshold",
         "A record at the threshold itself is not counted.",
+        words="records at an expected risk over {parameter:g}",
     ),
     Measure("isolated-records", "isolated records", f"number of {_ISOLATED_RECORDS}", _ISOLATED, "neither", "count", _D.COUNT),
     Measure(
@@ -206,6 +285,7 @@ _MECHANISM = (
         _D.COUNT,
         "increase",
         "A rise of exactly the limit is counted.",
+        words="records whose expected risk rises by {parameter:g}",
     ),
     Measure(
         "expected-falls",
@@ -217,6 +297,7 @@ _MECHANISM = (
         _D.COUNT,
         "increase",
         "A fall of exactly the limit is counted.",
+        words="records whose expected risk falls by {parameter:g}",
     ),
     Measure(
         "chance-records-over",
@@ -227,6 +308,7 @@ _MECHANISM = (
         "count",
         _D.COUNT,
         "threshold",
+        words="records over {parameter:g} that chance makes likely",
     ),
     Measure(
         "chance-whack-a-mole",
@@ -238,6 +320,7 @@ _MECHANISM = (
         "count",
         _D.COUNT,
         "increase",
+        words="rises of {parameter:g} that chance makes likely",
     ),
 )
 # How far one record moves the pseudo posterior: empirical, never a guarantee.
@@ -254,6 +337,8 @@ _INFLUENCE = (
         "riskier",
         "extreme",
         _D.LEFT_OUT,
+        words="largest influence of a record",
+        symbol="Delta",
     ),
     Measure(
         "influence-range",
@@ -263,6 +348,7 @@ _INFLUENCE = (
         "riskier",
         "extreme",
         _D.LEFT_OUT,
+        words="largest range of influence of a record",
     ),
     Measure(
         "influence-information",
@@ -272,6 +358,7 @@ _INFLUENCE = (
         "riskier",
         "sum",
         _D.THREE_DIGITS,
+        words="information that records give",
     ),
     Measure(
         "p-eff",
@@ -281,6 +368,8 @@ _INFLUENCE = (
         "neither",
         "sum",
         _D.THREE_DIGITS,
+        words="effective parameters",
+        symbol="p_eff",
     ),
     Measure(
         "attributable-mean",
@@ -319,6 +408,8 @@ _INFLUENCE = (
         "riskier",
         "extreme",
         _D.LEFT_OUT,
+        words="largest influence of a cluster",
+        symbol="Delta",
     ),
     Measure(
         "cluster-range",
@@ -376,7 +467,17 @@ _SURVEY = "design-based under survey weights, mean over datasets"
 _SURVEY_ECDF = "of the difference of survey-weighted empirical distribution functions, mean over datasets (Woo et al. 2009)"
 _SURVEYED = (
     Measure(
-        "survey-ecdf-maximum", "survey U_m", f"maximum {_SURVEY_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE
+        "survey-ecdf-maximum",
+        "survey U_m",
+        f"maximum {_SURVEY_ECDF}",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+        "",
+        _ECDF_EDGE,
+        words="largest distance of distribution functions under survey weights",
+        symbol="U_m",
     ),
     Measure(
         "survey-ecdf-mean-square",
@@ -388,6 +489,8 @@ _SURVEYED = (
         _D.THREE_DIGITS,
         "",
         _ECDF_EDGE,
+        words="mean square distance of distribution functions under survey weights",
+        symbol="U_a",
     ),
     Measure(
         "survey-total-variation",
@@ -483,8 +586,32 @@ _SEVERAL_RISK = (
 )
 # What the synthetic data still tells, as `evaluate` measures it.
 _UTILITY = (
-    Measure("ecdf-maximum", "U_m", f"maximum {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
-    Measure("ecdf-mean-square", "U_a", f"mean square {_ECDF}", _SIX, "less useful", "distance", _D.THREE_DIGITS, "", _ECDF_EDGE),
+    Measure(
+        "ecdf-maximum",
+        "U_m",
+        f"maximum {_ECDF}",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+        "",
+        _ECDF_EDGE,
+        words="largest distance of distribution functions",
+        symbol="U_m",
+    ),
+    Measure(
+        "ecdf-mean-square",
+        "U_a",
+        f"mean square {_ECDF}",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+        "",
+        _ECDF_EDGE,
+        words="mean square distance of distribution functions",
+        symbol="U_a",
+    ),
     Measure(
         "total-variation",
         "total variation",
@@ -493,6 +620,8 @@ _UTILITY = (
         "less useful",
         "distance",
         _D.THREE_DIGITS,
+        words="distance of the shares of levels",
+        symbol="total variation",
     ),
     Measure("level-share", "share of {term}", _BOOTSTRAP, _SIX, "neither", "share", None, "level", weighted=_BIASED),
     Measure(
@@ -576,6 +705,8 @@ _SEVERAL_UTILITY = (
         "less useful",
         "ratio",
         _D.THREE_DIGITS,
+        words="distance of its table over chance",
+        symbol="S_pMSE",
     ),
     Measure(
         "two-way-table",
@@ -586,6 +717,8 @@ _SEVERAL_UTILITY = (
         "ratio",
         _D.THREE_DIGITS,
         "variable",
+        words="distance of its table with {term} over chance",
+        symbol="S_pMSE",
     ),
     Measure(
         "one-way-mean",
@@ -595,6 +728,8 @@ _SEVERAL_UTILITY = (
         "less useful",
         "ratio",
         _D.THREE_DIGITS,
+        words="distance of tables of one variable over chance, mean",
+        symbol="S_pMSE",
     ),
     Measure(
         "two-way-mean",
@@ -605,6 +740,8 @@ _SEVERAL_UTILITY = (
         "less useful",
         "ratio",
         _D.THREE_DIGITS,
+        words="distance of tables of two variables over chance, mean",
+        symbol="S_pMSE",
     ),
     Measure(
         "two-way-worst",
@@ -614,6 +751,8 @@ _SEVERAL_UTILITY = (
         "less useful",
         "ratio",
         _D.THREE_DIGITS,
+        words="distance of tables of two variables over chance, largest",
+        symbol="S_pMSE",
     ),
     Measure(
         "file-propensity",
@@ -624,6 +763,8 @@ _SEVERAL_UTILITY = (
         "less useful",
         "ratio",
         _D.THREE_DIGITS,
+        words="how well a model tells the files apart, over chance",
+        symbol="pMSE ratio",
     ),
 )
 # Whether the model suits the data, how much of the likelihood a fit kept, and whether its chains agree.
@@ -645,6 +786,8 @@ _FIT = (
         "neither",
         "mean",
         _D.THREE_DECIMALS,
+        words="mean weight of the likelihood",
+        symbol="alpha",
     ),
     Measure(
         "r-hat",
@@ -654,6 +797,8 @@ _FIT = (
         "worse",
         "diagnostic",
         _D.THREE_DECIMALS,
+        words="largest disagreement of chains",
+        symbol="R-hat",
     ),
     Measure(
         "converged",
@@ -665,7 +810,7 @@ _FIT = (
         _D.VERDICT,
     ),
 )
-# What `check_fit` compares of a fit and its data: means by pattern, shares, ... Only the verdict has a rule for outside.
+# What `check_fit` compares of a fit and its data: means by pattern, shares, ... A row says how many records it tells of.
 _CHECK = "METHODS section 5.10"
 _CHECKED = (
     Measure(
@@ -683,6 +828,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "share",
+        disclosure=_D.SHARE,
+        words="share of {term} values",
     ),
     Measure(
         "check-spike",
@@ -691,6 +838,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "share",
+        disclosure=_D.SHARE,
+        words="share of exactly {term}",
     ),
     Measure(
         "check-level",
@@ -699,6 +848,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "share",
+        disclosure=_D.SHARE,
+        words="share of level {term}",
     ),
     Measure(
         "check-level-of-group",
@@ -707,6 +858,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "share",
+        disclosure=_D.SHARE,
+        words="share where {term}",
     ),
     Measure(
         "check-quantile",
@@ -716,9 +869,19 @@ _CHECKED = (
         "neither",
         "estimate",
         boundary=_LINEAR,
+        disclosure=_D.SHARED_DIGITS,
+        words="{term} quantile",
     ),
     Measure(
-        "check-sd", "standard deviation of a fit", "standard deviation; effect: difference as a share of it", _CHECK, "neither", "estimate"
+        "check-sd",
+        "standard deviation of a fit",
+        "standard deviation; effect: difference as a share of it",
+        _CHECK,
+        "neither",
+        "estimate",
+        disclosure=_D.COMPARED,
+        words="standard deviation",
+        symbol="sd",
     ),
     Measure(
         "check-largest",
@@ -727,6 +890,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "extreme",
+        disclosure=_D.COMPARED,
+        words="largest value over the largest confidential one",
     ),
     Measure(
         "check-multiple",
@@ -735,6 +900,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "share",
+        disclosure=_D.SHARE,
+        words="share of multiples of {term}",
     ),
     Measure(
         "check-mean",
@@ -743,6 +910,8 @@ _CHECKED = (
         _CHECK,
         "neither",
         "mean",
+        disclosure=_D.THREE_DIGITS,
+        words="mean where {term}",
     ),
     Measure(
         "check-correlation",
@@ -751,6 +920,9 @@ _CHECKED = (
         _CHECK,
         "neither",
         "estimate",
+        disclosure=_D.TWO_DECIMALS,
+        words="correlation with {term}",
+        symbol="r",
     ),
     Measure(
         "check-pit-distance",
@@ -759,6 +931,9 @@ _CHECKED = (
         _CHECK,
         "worse",
         "distance",
+        disclosure=_D.THREE_DECIMALS,
+        words="distance of the predictive probabilities from uniform",
+        symbol="PIT",
     ),
     Measure(
         "check-pit-outer",
@@ -767,9 +942,51 @@ _CHECKED = (
         _CHECK,
         "neither",
         "share",
+        disclosure=_D.TWO_DECIMALS,
+        words="share of predictive probabilities {term}",
+        symbol="PIT",
     ),
 )
 # What `assess` measures of any synthetic file. Nothing shows these outside the agency, so none has a rule for it.
+_GOWER = "Gower's distance on the known and synthesized variables, {among}; mean over datasets"
+_OVER = "quantile {parameter:g} over synthetic records of"
+_CLOSEST = (
+    Measure(
+        "closest-record",
+        "DCR, {parameter:g} quantile",
+        f"{_OVER} the distance to the closest confidential record, {_GOWER}",
+        _NEAREST,
+        "safer",
+        "quantile",
+        parameter="quantile",
+    ),
+    Measure(
+        "nearest-ratio",
+        "NNDR, {parameter:g} quantile",
+        f"{_OVER} the distance to the closest over that to the second closest confidential record, {_GOWER}",
+        _NEAREST,
+        "safer",
+        "quantile",
+        parameter="quantile",
+    ),
+    Measure(
+        "copied-records",
+        "copied records",
+        "share of synthetic records that equal a confidential one in every known and synthesized variable, {among}; mean over datasets",
+        _NEAREST,
+        "riskier",
+        "share",
+    ),
+    Measure(
+        "closer-than-holdout",
+        "closer than to the holdout",
+        "share of synthetic records whose closest confidential record is closer than their closest holdout record, ties 1/2, {among}; 1/2 "
+        "is what another sample of the population has, and more is expected where known variables are released unaltered",
+        "METHODS section 7.2; Platzer & Reutterer 2021",
+        "riskier",
+        "share",
+    ),
+)
 _ASSESSED = (
     Measure(
         "identification-risk",
@@ -841,6 +1058,7 @@ _ASSESSED = (
         "riskier",
         "share",
     ),
+    *_CLOSEST,
     Measure(
         "canonical-r2",
         "largest canonical R^2",
@@ -874,10 +1092,29 @@ _ASSESSED = (
         "bound",
     ),
 )
+_ASSESSED_UTILITY = (
+    Measure(
+        "two-way-distance",
+        "two-way total variation",
+        f"mean over all pairs of variables of half the sum over the cells of their table ({_GROUPED}) of the absolute differences of "
+        "shares, mean over datasets; 0 is identical, 1 disjoint, and a pair that is unaltered counts 0",
+        _SIX,
+        "less useful",
+        "distance",
+        _D.THREE_DIGITS,
+    ),
+)
+# Those for which it must be known which synthetic record stands for which confidential one.
+OF_PAIRS = frozenset(measure.key for measure in (*_RISK, *_RELEASED, *_SEVERAL_RISK)) - {"singleton-patterns", "released-patterns"} | {
+    *("identification-risk", "share-over", "true-match-rate", "false-match-rate", "unique-matches", "rank"),
+    *("canonical-r2", "identification-probability", "canonical-reidentified", "midp-bound"),
+}
 _OF_RISK = (*_RISK, *_MECHANISM, *_INFLUENCE, *_RELEASED, *_SEVERAL_RISK)
 MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
+    {measure.key: measure for measure in (*_OF_RISK, *_UTILITY, *_SEVERAL_UTILITY, *_ASSESSED_UTILITY, *_FIT, *_CHECKED, *_ASSESSED)}
 )
 OF_MECHANISM = frozenset(measure.key for measure in _MECHANISM)
-OF_UTILITY = frozenset(measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY))  # the table that a row stands in; else that of risk
+OF_UTILITY = frozenset(
+    measure.key for measure in (*_UTILITY, *_SEVERAL_UTILITY, *_ASSESSED_UTILITY)
+)  # the table that a row stands in; else that of risk
 OF_SEVERAL = frozenset(measure.key for measure in (*_SEVERAL_RISK, *_SEVERAL_UTILITY))

@@ -17,14 +17,23 @@ _OVERLAPS = {"regression-coefficient": "regression-overlap", "survey-regression-
 
 
 def regression_rows(
-    label: str, analyses: Sequence[Analysis], frames: Sequence[pd.DataFrame], design: SurveyDesign | None, level: float
+    label: str,
+    analyses: Sequence[Analysis],
+    frames: Sequence[pd.DataFrame],
+    design: SurveyDesign | None,
+    level: float,
+    size_ratio: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row a coefficient of each regression, without survey weights and, where there is a design, with them."""
+    """A row a coefficient of each regression, without survey weights and, where there is a design, with them.
+
+    `size_ratio`: that of fully synthetic data, n_syn / n.
+    """
     for analysis in analyses:
         for key, under in (("regression-coefficient", None), ("survey-regression-coefficient", design)):
             if under is None and key != "regression-coefficient":
                 continue
-            found = coefficient_intervals(analysis, frames, synthetic=label != CONFIDENTIAL, design=under, level=level)
+            synthetic = label != CONFIDENTIAL
+            found = coefficient_intervals(analysis, frames, synthetic=synthetic, design=under, level=level, size_ratio=size_ratio)
             for name, interval in found.items():
                 statistic = Statistic(key, analysis.response, term=f"{name} in {analysis.formula}")
                 bounds = (interval.lower, interval.upper)

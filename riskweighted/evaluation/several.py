@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from riskweighted.risk.identification import mean_identification_risk
 from riskweighted.utility.propensity import file_propensity
 from riskweighted.utility.tables import table_utility
 
-__all__ = ["has_several", "several_risk_rows", "several_utility_rows", "table_columns"]
+__all__ = ["FileTables", "file_tables", "has_several", "several_risk_rows", "several_utility_rows", "table_columns", "table_rows"]
 
 _MOST_LEVELS = 50  # of an unaltered column, beyond which its tables hold hardly any record a cell
 
@@ -50,22 +50,41 @@ def several_utility_rows(label: str, world: World, frames: Sequence[pd.DataFrame
     """Standardised pMSE of one-way and two-way tables, and of the file as a whole (METHODS section 6); none of the confidential data."""
     if label == CONFIDENTIAL:
         return
-    synthetic = list(world.scenario.synthetic)
-    special = {name: world.scenario.codes_of(name) for name in world.numeric}
-    confidential, datasets = _files(world, frames, [*synthetic, *unaltered])
-    one = table_utility(confidential, datasets, synthetic, 1, special=special)["s_pmse"].to_numpy()
-    names = [*synthetic, *unaltered]
-    two = table_utility(confidential, datasets, names, 2, synthesized=synthetic, special=special)["s_pmse"].to_numpy()
+    yield from table_rows(label, file_tables(world, frames, world.scenario.synthetic, unaltered))
+
+
+class FileTables(NamedTuple):
+    """``one`` and ``two``: what `table_utility` says of each synthesized variable and of each pair with one, whose names are ``pairs``;
+    ``ratios``: pMSE ratio of the file in each dataset."""
+
+    one: pd.DataFrame
+    two: pd.DataFrame
+    pairs: list[tuple[str, str]]
+    ratios: np.ndarray
+
+
+def file_tables(world: World, frames: Sequence[pd.DataFrame], synthesized: Sequence[str], unaltered: Sequence[str]) -> FileTables:
+    """Tables of synthesized variables, with each other and with unaltered columns; two variables or more, and rows need not pair."""
+    names, special = [*synthesized, *unaltered], {name: world.scenario.codes_of(name) for name in world.numeric}
+    confidential, datasets = _files(world, frames, names)
+    one = table_utility(confidential, datasets, list(synthesized), 1, special=special)
+    two = table_utility(confidential, datasets, names, 2, synthesized=list(synthesized), special=special)
     # The pairs stand in the order of table_utility: combinations of the names, those of unaltered columns alone left out.
-    pairs = [(a, b) for place, a in enumerate(synthetic) for b in names[place + 1 :]]
-    ratios = np.array([found.ratio for found in file_propensity(confidential, datasets, names, synthetic, special)])
-    values = {Statistic("one-way-table", name): value for name, value in zip(synthetic, one, strict=True)}
-    values |= {Statistic("two-way-table", a, term=b): value for (a, b), value in zip(pairs, two, strict=True)}
+    pairs = [(a, b) for place, a in enumerate(synthesized) for b in names[place + 1 :]]
+    ratios = np.array([found.ratio for found in file_propensity(confidential, datasets, names, synthesized, special)])
+    return FileTables(one, two, pairs, ratios)
+
+
+def table_rows(label: str, tables: FileTables) -> Iterator[dict[str, Any]]:
+    """Standardised pMSE of each table, their means, the worst pair, and the file's."""
+    one, two = (table["s_pmse"].to_numpy() for table in (tables.one, tables.two))
+    values = {Statistic("one-way-table", name): value for name, value in zip(tables.one["variables"], one, strict=True)}
+    values |= {Statistic("two-way-table", a, term=b): value for (a, b), value in zip(tables.pairs, two, strict=True)}
     values |= {
         Statistic("one-way-mean"): _over(np.mean, one),
         Statistic("two-way-mean"): _over(np.mean, two),
         Statistic("two-way-worst"): _over(np.max, two),
-        Statistic("file-propensity"): _over(np.mean, ratios),
+        Statistic("file-propensity"): _over(np.mean, tables.ratios),
     }
     for statistic, value in values.items():
         yield measured(label, statistic, float(value), statistic.define())

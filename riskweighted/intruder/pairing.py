@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,13 @@ from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, Statuses, status_name
 
-__all__ = ["Frames", "as_frames", "check_synthetic", "check_values", "pair"]
+__all__ = ["Frames", "PairingError", "as_comparable", "as_frames", "check_synthetic", "check_values", "in_kinds", "pair"]
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame]
+
+
+class PairingError(InputError):
+    """The rows of a synthetic file do not pair with the confidential ones, whatever their values."""
 
 
 def as_frames(synthetic: Frames) -> Sequence[pd.DataFrame]:
@@ -51,7 +55,7 @@ def pair(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario
     require_columns(confidential, names, "confidential data")
     require_columns(synthetic, names, "synthetic data")
     if len(confidential) != len(synthetic):
-        raise InputError(f"rows cannot be paired: {len(confidential)} confidential and {len(synthetic)} synthetic records")
+        raise PairingError(f"rows cannot be paired: {len(confidential)} confidential and {len(synthetic)} synthetic records")
     if identifier is not None:
         paired = _by_identifier(confidential, synthetic, identifier)
     elif synthetic.index.equals(confidential.index):
@@ -60,7 +64,12 @@ def pair(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario
         paired = synthetic.loc[confidential.index]
     else:
         paired = synthetic.set_axis(confidential.index)
-    return pd.DataFrame({name: _comparable(paired[name], confidential[name]) for name in names})
+    return in_kinds(confidential, paired, names)
+
+
+def in_kinds(confidential: pd.DataFrame, synthetic: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Some columns of a synthetic file, as numbers or text like the confidential ones; rows need not pair."""
+    return pd.DataFrame({name: _comparable(synthetic[name], confidential[name]) for name in names})
 
 
 def _by_identifier(confidential: pd.DataFrame, synthetic: pd.DataFrame, identifier: str) -> pd.DataFrame:
@@ -123,6 +132,34 @@ def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenar
         raise InputError(f"{what}: {synthetic.name!r} holds missing values and special codes only, the confidential data amounts too")
 
 
+def as_comparable(
+    confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario, what: str = "synthetic dataset"
+) -> Sequence[pd.DataFrame]:
+    """The synthetic datasets as a list; they need the scenario's columns, comparable ones, and not paired rows."""
+    scenario.check(confidential)
+    frames, names = as_frames(synthetic), (*scenario.known, *scenario.synthetic)
+    for number, frame in enumerate(frames, start=1):
+        whose = f"{what} {number}" if what == "synthetic dataset" else what
+        require_columns(frame, names, whose)
+        for name in names:
+            one, other = confidential[name], frame[name]
+            in_ball = name in scenario.synthetic and scenario.is_numeric(one) != scenario.is_numeric(other)
+            if in_ball or {_kind(one), _kind(other)} == {"text", "numbers"}:
+                raise InputError(f"{whose}: {name!r} has dtype {other.dtype}, the confidential data {one.dtype}: not comparable")
+        for name in scenario.synthetic:
+            check_values(confidential[name], frame[name], scenario, whose)
+    return frames
+
+
+def _kind(column: pd.Series) -> Literal["text", "numbers", "other"]:
+    """Of the values of a column, or of its categories; missing ones aside."""
+    values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return "numbers"
+    return "text" if kind == "string" else "other"
+
+
 def check_synthetic(
     confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str, own: Mapping[str, Statuses] | None = None
 ) -> None:
@@ -143,7 +180,7 @@ def check_synthetic(
         check_values(confidential[name], synthetic[name], scenario, what, (own or {}).get(name))
     altered = _altered(confidential, synthetic, scenario.known)
     if altered:
-        raise InputError(
+        raise PairingError(
             f"{what}: the known variables {listing(scenario.known)} differ from the confidential data in {altered} records; "
             "they are not synthesized, so rows do not pair"
         )

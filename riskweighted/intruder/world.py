@@ -88,7 +88,8 @@ class World:
         for number, frame in enumerate(as_frames(synthetic), start=1):
             what = f"synthetic dataset {number}"
             check_synthetic(self.confidential, frame, self.scenario, what, self.centres.amounts)
-            require_columns(frame, [name for name in further if name in frame.columns], what)
+            if further:
+                require_columns(frame, [name for name in further if name in frame.columns], what)
             frames.append(self._kept(frame, further))
         warn_of_unscored(self.confidential, self.scenario, frames)
         return Paired(self, tuple(frames))

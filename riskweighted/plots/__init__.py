@@ -6,6 +6,7 @@ With ``minimum_count`` a figure of records becomes one of counts that show no re
 from riskweighted.plots.convergence import plot_convergence
 from riskweighted.plots.frontier import plot_frontier
 from riskweighted.plots.levels import plot_levels
+from riskweighted.plots.quantiles import plot_quantiles
 from riskweighted.plots.reidentification import plot_reidentification
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import plot_risk_utility
@@ -20,6 +21,7 @@ __all__ = [
     "plot_frontier",
     "plot_intervals",
     "plot_levels",
+    "plot_quantiles",
     "plot_reidentification",
     "plot_risk_utility",
     "plot_risk_violins",

@@ -12,7 +12,17 @@ import pandas as pd
 from riskweighted.common.checks import check_count, is_number
 from riskweighted.common.errors import InputError
 
-__all__ = ["BinnedMeans", "BinnedScatter", "Histogram", "binned_means", "binned_scatter", "merged_histogram", "protected", "shares_in_bins"]
+__all__ = [
+    "BinnedMeans",
+    "BinnedScatter",
+    "Histogram",
+    "binned_means",
+    "binned_scatter",
+    "merged_histogram",
+    "protected",
+    "shared_digits",
+    "shares_in_bins",
+]
 
 Limits = tuple[float, float]
 
@@ -29,18 +39,21 @@ class Histogram:
         Each at least the minimum count.
     step : float
         Width of the grid from which bins were merged.
+    reach : (low, high)
+        Edges of the grid about the m-th smallest and the m-th largest value: the m - 1 values beyond could lie anywhere.
     """
 
     edges: np.ndarray
     counts: np.ndarray
     step: float
+    reach: Limits = (-np.inf, np.inf)
 
     @property
     def drawn_edges(self) -> np.ndarray:
-        """The edges with an open end drawn one step wide."""
+        """The edges as they are drawn: an open end one step wide, and a closed one only as far as values reach."""
         edges = self.edges.copy()
-        edges[0] = edges[1] - self.step if np.isinf(edges[0]) else edges[0]
-        edges[-1] = edges[-2] + self.step if np.isinf(edges[-1]) else edges[-1]
+        edges[0] = edges[1] - self.step if np.isinf(edges[0]) else max(edges[0], self.reach[0])
+        edges[-1] = edges[-2] + self.step if np.isinf(edges[-1]) else min(edges[-1], self.reach[1])
         return edges
 
     def table(self) -> pd.DataFrame:
@@ -106,7 +119,10 @@ def merged_histogram(values: np.ndarray | pd.Series, minimum_count: int = 10, *,
     edges, step = _grid(checked, minimum_count, limits, bins)
     counts = _count(checked, edges)
     starts = _merge(counts, minimum_count)
-    return Histogram(np.append(edges[starts], edges[-1]), np.add.reduceat(counts, starts), step)
+    ordered = np.sort(checked)
+    low, high = ordered[minimum_count - 1], ordered[-minimum_count]
+    reach = (float(edges[_places(low, edges)]), float(edges[_places(high, edges) + 1]))
+    return Histogram(np.append(edges[starts], edges[-1]), np.add.reduceat(counts, starts), step, reach)
 
 
 def binned_scatter(
@@ -179,6 +195,19 @@ def protected(counts: np.ndarray | pd.Series, minimum_count: int = 10) -> np.nda
     return shown
 
 
+def shared_digits(value: float, values: np.ndarray, minimum_count: int, most: int = 3) -> int:
+    """To how many significant digits, `most` at most, a number is the same as so many of the values, (n,); 0: to none."""
+    for digits in range(most, 0, -1):
+        if (_to_digits(values, digits) == _to_digits(np.array([value]), digits)[0]).sum() >= minimum_count:
+            return digits
+    return 0
+
+
+def _to_digits(values: np.ndarray, digits: int) -> np.ndarray:
+    different, places = np.unique(np.asarray(values, dtype=float), return_inverse=True)
+    return np.array([float(f"{value:.{digits - 1}e}") for value in different])[places]
+
+
 def _checked(values: np.ndarray | pd.Series, what: str, minimum_count: int) -> np.ndarray:
     check_count(minimum_count, "minimum_count")
     array = np.asarray(values)
@@ -228,7 +257,7 @@ def _multiples(low: float, high: float, step: float) -> np.ndarray:
     return np.unique(np.round(multiples, digits) if digits < 15 else multiples)
 
 
-def _places(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def _places(values: np.ndarray | float, edges: np.ndarray) -> np.ndarray:
     """Bin of each value; a value at the upper limit lies in the last bin."""
     return np.searchsorted(edges[1:-1], values, side="right")
 

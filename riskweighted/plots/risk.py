@@ -78,10 +78,11 @@ def plot_risk_violins(
         if body is None:
             _violin(ax, place, risks[label], style)
         else:
-            density = body.counts / np.diff(body.edges)
+            edges = body.drawn_edges
+            density = body.counts / np.diff(edges)
             half = _HALF_WIDTH * density / density.max()
             bars: dict[str, Any] = {"color": style.colour, "hatch": style.hatch, "edgecolor": "black", "linewidth": 0.6, "alpha": 0.75}
-            ax.barh(body.edges[:-1], 2 * half, np.diff(body.edges), -half + place, align="edge", **bars)
+            ax.barh(edges[:-1], 2 * half, np.diff(edges), -half + place, align="edge", **bars)
         mean = risks[label].mean()
         ax.hlines(mean, place - 0.3, place + 0.3, color="black", linewidth=3)
         ax.text(place, 1.05, f"mean {mean:.2f}", ha="center", fontsize=NOTE_SIZE)
@@ -89,7 +90,7 @@ def plot_risk_violins(
     name_ticks(ax, list(names.values()))
     ax.set_ylim(-0.02, 1.13)
     ax.set_yticks(np.linspace(0, 1, 6))
-    what = "" if minimum_count is None else f"Bins are merged until each holds {minimum_count} records or more."
+    what = "" if minimum_count is None else f"Bins hold {minimum_count} records or more; up to {minimum_count - 1} beyond either end."
     add_note(ax, f"{len(records):,} records; higher is riskier. Bar: mean.", what)
     return ax
 

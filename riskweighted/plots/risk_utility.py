@@ -1,5 +1,7 @@
 """Risk against utility of every label, and those that no other beats in both."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,11 +12,12 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.plots.style import SchemeStyle, add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 
 Better = Literal["lower", "higher"]
+_REFERENCE, _REFERENCE_MARKERS = SchemeStyle("#bbbbbb", "s", "-", ""), ("s", "d", "p")
 _BETTER: dict[str, Better] = {"more useful": "higher", "less useful": "lower"}  # by what a higher value is
 
 
@@ -31,6 +34,7 @@ def plot_risk_utility(
     utility: str,
     *,
     better: Better | None = None,
+    references: Sequence[str] = (),
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
 ) -> Axes:
@@ -46,6 +50,8 @@ def plot_risk_utility(
         Measure on the y axis, for example "U_m of income" or "mean of income: overlap".
     better : {"lower", "higher"}, optional
         Which values of `utility` are better; known for U_m and U_a (lower) and overlaps (higher), else needed.
+    references : sequence of str, optional
+        Labels that stand for comparison only, such as the yardsticks of an assessment: drawn in grey, and not on the front.
     ax : Axes, optional
     figsize : (width, height), optional
         In inches, of a new figure.
@@ -71,11 +77,14 @@ def plot_risk_utility(
     if points.empty:
         raise InputError(f"no label but the confidential data has both {risk!r} and {utility!r}; choose other measures")
     x, y = numbers(points[risk], repr(risk)), numbers(points[utility], repr(utility))
-    front = pareto_front(x, y if direction == "lower" else -y)
+    compared = ~points.index.isin(list(references))
+    front = compared.copy()
+    front[compared] = pareto_front(x[compared], (y if direction == "lower" else -y)[compared])
     ax = new_axes(ax, figsize, (7.5, 4.5))
     order = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
     ax.plot(x[order], y[order], color="black", linewidth=1.5, linestyle="--", zorder=1, label="Pareto front")
-    styles, names = scheme_styles(table.index), short_names(points.index)
+    styles, names = scheme_styles(table.index.drop(list(references), errors="ignore")), short_names(points.index)
+    styles |= {label: replace(_REFERENCE, marker=marker) for label, marker in zip(references, _REFERENCE_MARKERS, strict=False)}
     for place, label in enumerate(points.index):
         style = styles[label]
         marks: dict[str, Any] = {"marker": style.marker, "s": 190 if front[place] else 80, "linewidth": 1.8 if front[place] else 0.6}

@@ -13,7 +13,9 @@ __all__ = ["plot_two_way"]
 
 _ONE_WAY, _TWO_WAY = "one-way-table", "two-way-table"
 _COLOURS = "Blues"  # one hue: dark is far, with and without colour vision
+_EMPTY = "none"
 _LEAST_END = 10.0  # of the scale, so that files near their null do not look as if they were far
+_ON_DARK, _ON_LIGHT = "#fefefe", "#010101"  # on cells that look the same on a dark page
 _DARK = 0.55  # of the scale, from which on white is read better than black
 
 
@@ -49,11 +51,20 @@ def plot_two_way(utility: pd.DataFrame, label: str, *, ax: Axes | None = None, f
     grid = _grid(rows)
     ax = new_axes(ax, figsize, (max(7.0, 0.85 * grid.shape[1] + 2.5), max(3.0, 0.5 * grid.shape[0] + 2.2)))
     shown = np.ma.masked_invalid(grid.to_numpy(dtype=float))
+    shown.mask = np.ma.getmaskarray(shown)
     scale = LogNorm(1.0, max(_LEAST_END, float(shown.max() if shown.count() else 1.0)), clip=True)
     image = ax.imshow(shown, cmap=_COLOURS, norm=scale, aspect="auto")
     for (row, column), value in np.ndenumerate(grid.to_numpy(dtype=float)):
         dark = bool(np.isfinite(value)) and float(scale(value)) > _DARK
-        ax.text(column, row, _cell(value), ha="center", va="center", fontsize=NOTE_SIZE, color="white" if dark else "black")
+        ax.text(
+            column,
+            row,
+            _cell(value),
+            ha="center",
+            va="center",
+            fontsize=NOTE_SIZE,
+            color=_ON_DARK if dark else _ON_LIGHT if np.isfinite(value) else "#4d4d4d",
+        )
     names = short_names(dict.fromkeys([*grid.index, *grid.columns]))
     ax.set_yticks(range(len(grid)), [names[name] for name in grid.index], fontsize=TICK_SIZE)
     name_ticks(ax, [names[name] for name in grid.columns])
@@ -67,7 +78,8 @@ def plot_two_way(utility: pd.DataFrame, label: str, *, ax: Axes | None = None, f
     bar.set_ticks(ticks, labels=[str(tick) for tick in ticks])
     bar.ax.minorticks_off()
     name = short_names([label])[label]
-    add_note(ax, f"{name}: S_pMSE of two-way tables, and of a variable's own where it meets itself; 1 to 2 is chance.")
+    none = f"{_EMPTY}: one filled cell, or not shown, so nothing to compare." if shown.mask.any() else ""
+    add_note(ax, f"{name}: S_pMSE of two-way tables, and of a variable's own where it meets itself; 1 to 2 is chance.", none)
     return ax
 
 
@@ -88,5 +100,5 @@ def _grid(rows: pd.DataFrame) -> pd.DataFrame:
 def _cell(value: float) -> str:
     """Three digits at the most."""
     if not np.isfinite(value):
-        return ""
+        return _EMPTY
     return f"{value:.1f}" if value < 99.95 else f"{float(f'{value:.2e}'):.0f}"

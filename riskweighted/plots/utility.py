@@ -28,7 +28,7 @@ from riskweighted.plots.style import (
     title,
 )
 
-__all__ = ["plot_density", "plot_ecdf", "plot_intervals"]
+__all__ = ["numeric_columns", "plot_density", "plot_ecdf", "plot_intervals"]
 
 _POINTS = 400  # of a curve
 
@@ -144,7 +144,7 @@ def plot_density(
     InputError
         If the variable is absent, not numeric, not finite, or constant in a dataset.
     """
-    own, others = _columns(confidential, synthetic, variable)
+    own, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is not None:
         histogram = merged_histogram(own, minimum_count)
         width = np.diff(histogram.drawn_edges) / histogram.step
@@ -177,7 +177,7 @@ def plot_ecdf(
     Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are given at the edges of
     the merged bins only, joined by straight lines.
     """
-    own, others = _columns(confidential, synthetic, variable)
+    own, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is not None:
         histogram = merged_histogram(own, minimum_count)
         x = histogram.edges[1:-1]
@@ -195,7 +195,9 @@ def plot_ecdf(
     return _dressed(ax, variable, "share of records up to x", others, note, "lower right")
 
 
-def _columns(confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+def numeric_columns(
+    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str
+) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
     """The variable's values in the confidential data, and in every synthetic dataset by label."""
     require_columns(confidential, [variable], "confidential data")
     if not isinstance(synthetic, Mapping) or not synthetic:

@@ -9,7 +9,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_markdown, for_spreadsheet
 from riskweighted.intruder.statuses import MISSING, find_statuses, status_name
 
-__all__ = ["codebook", "codebook_markdown", "own_value_for_each", "parse_units"]
+__all__ = ["codebook", "codebook_markdown", "listed_levels", "own_value_for_each", "parse_units"]
 
 _MOST_CATEGORIES = 50
 _MOST_NUMBERS = 20  # numbers of more different values are measurements, not codes
@@ -99,13 +99,19 @@ def _middle(column: pd.Series, codes: Sequence[float]) -> str:
 
 def _values(column: pd.Series) -> str:
     """The categories, or how many different values there are where these are measurements or names."""
+    levels = listed_levels(column)
+    return f"{column.nunique()} different values" if levels is None else "; ".join(levels)
+
+
+def listed_levels(column: pd.Series) -> list[str] | None:
+    """The categories in their order; None of measurements and names, whose values are not listed."""
     levels = column.dropna().unique()
     numeric = pd.api.types.is_numeric_dtype(column.dtype)
     if len(levels) > (_MOST_NUMBERS if numeric else _MOST_CATEGORIES) or own_value_for_each(column):
-        return f"{len(levels)} different values"
+        return None
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return "; ".join(str(level) for level in column.cat.categories if level in levels)
-    return "; ".join(str(level) for level in sorted(levels, key=lambda level: (type(level).__name__, level)))
+        return [str(level) for level in column.cat.categories if level in levels]
+    return [str(level) for level in sorted(levels, key=lambda level: (type(level).__name__, level))]
 
 
 def own_value_for_each(column: pd.Series) -> bool:

@@ -16,6 +16,10 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
+from riskweighted.release.ddi import ddi_codebook
+from riskweighted.release.record import disclosure_record, record_schema
+from riskweighted.reports.disclosure import outside
+from riskweighted.reports.verdicts import verdict_records
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Contents", "Dataset", "dataset_files", "share_of_uniques", "write_pack"]
@@ -64,6 +68,9 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     book = codebook(datasets, contents.variables, contents.units, _codes(run)).assign(precision=lambda table: _precisions(table, run))
     write_table(book, folder / "codebook.csv")
     write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
+    every = [name for scheme in contents.schemes for kind in contents.formats for name in files[scheme][kind]]
+    made_by = run.manifest["versions"]["riskweighted"]
+    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, _codes(run), f"riskweighted {made_by}"))
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
@@ -71,7 +78,8 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     own = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
     source = file_hash(run.folder / "manifest.json")
     facts |= _exposure(run) | {"unaltered": unaltered}
-    made_by = run.manifest["versions"]["riskweighted"]
+    _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
+    _write_json(folder / "disclosure_record.schema.json", record_schema())
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
     write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
     _write_manifest(contents, source, folder, hashes)
@@ -178,9 +186,14 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,
         "records": contents.run.manifest["input"]["records"],
+        "verdicts": verdict_records(contents.run.verdicts, contents.schemes, outside(contents.run.manifest["input"]["records"])),
         "settings": settings,
         "versions": contents.run.manifest["versions"],
         "run_manifest_sha256": source,
         "files": {path.as_posix(): files[path] for path in sorted(files)},
     }
-    write_file(folder / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    _write_json(folder / "manifest.json", manifest)
+
+
+def _write_json(path: Path, content: Mapping[str, object]) -> None:
+    write_file(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

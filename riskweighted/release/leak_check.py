@@ -41,7 +41,8 @@ __all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secr
 _SCHEME = r"[a-z0-9-]+(\([A-Za-z0-9-.,= ()]+\))?"  # with its settings: uniform(c=0.1)
 ALLOWED = (
     r"README\.md",
-    r"codebook\.(csv|md)",
+    r"codebook\.(csv|md|xml)",
+    r"disclosure_record(\.schema)?\.json",
     r"how_to_combine\.md",
     r"combine\.(py|R|sas|do)",
     r"report\.html",

@@ -10,11 +10,11 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.survey import survey_weights
 from riskweighted.common.text import plain
 from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
-from riskweighted.reports.disclosure import MISSING, withheld_note
+from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.glossary import ball_rule
 from riskweighted.reports.source import Source
 from riskweighted.reports.summary import summary_table
-from riskweighted.reports.wording import main_columns, main_table
+from riskweighted.reports.wording import main_columns, main_table, symbol_of
 from riskweighted.runs.guaranteed import proved
 
 __all__ = ["about_section", "main_section"]
@@ -52,12 +52,13 @@ def about_section(source: Source) -> Section:
     if view.internal:
         hashes["confidential data file"] = run.manifest["input"].get("sha256") or "embedded data, no file"
         hashes |= {name: digest for name, digest in run.manifest["files"].items() if name.startswith("tables/")}
+    paragraphs = [plain(text) for text in paragraphs]
     blocks = (
         make_table("settings", "Settings of the run", settings),
         make_table("versions", "Versions", versions),
         make_table("hashes", "SHA-256", pd.DataFrame(hashes.items(), columns=["File", "SHA-256"])),
     )
-    return Section("about", "What this is", tuple(map(plain, paragraphs)), blocks)
+    return Section("about", "How it was made", tuple(paragraphs), blocks)
 
 
 def _replaced(source: Source) -> str:
@@ -109,16 +110,15 @@ def main_section(source: Source) -> Section:
     exact, values = summary_table(source.run), main_table(source.run)
     rows: list[tuple[str, ...]] = []
     terms: list[Term | None] = []
-    for column, (title, cells, _) in zip(main_columns(source.run), exact.rows, strict=True):
-        if source.view.internal:
-            shown = [MISSING if cell == "-" else cell for cell in cells]
-        else:
-            show = source.view.overlap if column.overlap else partial(source.view.show, column.statistic)
-            shown = [show(value) for value in values[column.name]]
+    symbols: list[str] = []
+    for column, (title, _, _) in zip(main_columns(source.run), exact.rows, strict=True):
+        show = source.view.overlap if column.overlap else partial(source.view.show, column.statistic)
+        shown = [show(value) for value in values[column.name]]
         rows.append((title, *shown))
+        symbols.append("" if column.overlap else symbol_of(column.statistic))
         terms.append(source.glossary.summary(column))
     columns = (Column("Measure"), *map(Column, exact.columns))
     note = withheld_note(source.withheld.get("summary", 0))
-    table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms), note)
+    table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms), note, tuple(symbols))
     text = "One column per way to synthesize; the confidential data itself stands first, as the yardstick."
-    return Section("main", "Main table", (text,), (table,))
+    return Section("overview", "Main table", (text,), (table,))

@@ -1,25 +1,25 @@
 """What a report is made of: text that the template escapes, never HTML."""
 
-import base64
-import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
 
 from riskweighted.common.text import plain
+from riskweighted.reports.svg import inline_svg
 
-__all__ = ["Column", "DataTable", "Figure", "Group", "Section", "Term", "make_table", "picture"]
+__all__ = ["Column", "DataTable", "Figure", "Group", "Section", "Term", "make_table"]
 
-_DOTS_PER_INCH = 150
+_NOTHING = "n/a"
 _NUMBER = re.compile(r"-?\d[\d.]*(e[-+]\d+)?|n/a")
 
 
 @dataclass(frozen=True)
 class Term:
-    """An entry of the glossary; `key` is its place on the page, empty sentences are left out."""
+    """An entry of the glossary; `key` is its place on the page, empty sentences are left out. ``ball``: how close is close, of a risk."""
 
     key: str
     title: str
@@ -27,6 +27,7 @@ class Term:
     boundary: str = ""
     interval: str = ""
     direction: str = ""
+    ball: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Cells as they are shown; `row_terms` explain the rows, one each or none at all."""
+    """Cells as they are shown; `row_terms` explain the rows, `symbols` stand small beside them, one each or none at all."""
 
     key: str
     caption: str
@@ -47,6 +48,22 @@ class DataTable:
     rows: tuple[tuple[str, ...], ...]
     row_terms: tuple[Term | None, ...] = ()
     note: str = ""
+    symbols: tuple[str, ...] = ()
+
+    def without_repeats(self) -> "DataTable":
+        """Without rows that say one thing of all columns, or nothing; the note says it once."""
+        kept, same = [], []
+        for place, (title, *cells) in enumerate(self.rows):
+            told = set(cells) - {_NOTHING}
+            if len(told) < 2 and len(cells) > 2 and (not told or cells.count(_NOTHING) <= 1):
+                same += [f"{title}: {told.pop()}"] if told else []
+            else:
+                kept.append(place)
+        said = f"The same for all: {'; '.join(same)}." if same else ""
+        terms = tuple(self.row_terms[place] for place in kept) if self.row_terms else ()
+        symbols = tuple(self.symbols[place] for place in kept) if self.symbols else ()
+        note = f"{said} {self.note}".strip()
+        return replace(self, rows=tuple(self.rows[place] for place in kept), row_terms=terms, symbols=symbols, note=note)
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
@@ -56,14 +73,24 @@ class DataTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture (PNG in base64, or empty where nothing may be shown), in words, and as tables."""
+    """A picture (none where nothing may be shown), in words, and as tables."""
 
     key: str
     title: str
-    image: str
+    axes: Axes | None
     alternative: str
     tables: tuple[DataTable, ...]
     terms: tuple[Term, ...] = ()
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """The whole figure, to be saved elsewhere."""
+        return None if self.axes is None else self.axes.get_figure(root=True)
+
+    @cached_property
+    def image(self) -> str:
+        """As an SVG element of the page, or empty; the same figure gives the same text."""
+        return "" if self.drawing is None else inline_svg(self.drawing, self.key, self.alternative)
 
 
 @dataclass(frozen=True)
@@ -88,10 +115,3 @@ def make_table(key: str, caption: str, cells: pd.DataFrame, terms: dict[str, Ter
     columns = tuple(Column(plain(str(name)), (terms or {}).get(str(name))) for name in cells)
     rows = tuple(tuple(plain(str(cell)) for cell in row) for row in cells.itertuples(index=False, name=None))
     return DataTable(key, plain(caption), columns, rows, note=plain(note))
-
-
-def picture(ax: Axes) -> str:
-    """A figure as PNG in base64: no coordinate in it can be read as text, and the same figure gives the same bytes."""
-    out = io.BytesIO()
-    ax.figure.savefig(out, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})  # type: ignore[union-attr]
-    return base64.b64encode(out.getvalue()).decode()

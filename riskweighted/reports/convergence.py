@@ -3,7 +3,7 @@
 import pandas as pd
 
 from riskweighted.plots.convergence import plot_convergence
-from riskweighted.reports.blocks import DataTable, Figure, Section, make_table, picture
+from riskweighted.reports.blocks import DataTable, Figure, Section, make_table
 from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.source import Source
 
@@ -48,7 +48,7 @@ def convergence_section(source: Source) -> Section:
         blocks += [_card(source, place, scheme) for place, scheme in enumerate(source.run.schemes, 1)]
     failed = [str(row["Scheme"]) for row in rows if row["Converged"] == "NO"]
     verdict = f"Not converged, so not to be released: {', '.join(failed)}." if failed else "All fits converged."
-    return Section("convergence", "Convergence", (verdict,), tuple(blocks))
+    return Section("chains", "Convergence", (verdict,), tuple(blocks))
 
 
 def _diagnostics(source: Source) -> pd.DataFrame:
@@ -66,7 +66,7 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
     """Rank plots of a scheme's fit, with the whole table of its diagnostics."""
     table = _diagnostics(source)
     fit = table[table["label"] == scheme].drop(columns="label")
-    image = picture(plot_convergence(source.run.posteriors[scheme], fit))
+    axes = plot_convergence(source.run.posteriors[scheme], fit)
     cells = pd.DataFrame(
         {
             "Quantity": fit["quantity"],
@@ -89,4 +89,4 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
     key = f"card-{place}"
     shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))
     terms = (source.glossary.fixed("r-hat"), source.glossary.fixed("ess"))
-    return Figure(key, f"Convergence card: {scheme}", image, alternative, (shown,), terms)
+    return Figure(key, f"Convergence card: {scheme}", axes, alternative, (shown,), terms)

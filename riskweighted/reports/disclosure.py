@@ -10,24 +10,26 @@ no rule there, is counted and left out, and so are extremes (the largest risk, t
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.evaluation.measures import MEASURES, Disclosure, Kind
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 from riskweighted.intruder.statuses import find_statuses
+from riskweighted.plots.binning import shared_digits
 
-__all__ = ["MISSING", "View", "check_single", "number", "quantile_digits", "releasable", "withheld_note"]
+__all__ = ["INTERNAL", "MISSING", "WITHHELD", "View", "check_single", "number", "outside", "quantile_digits", "releasable", "withheld_note"]
 
 MISSING = "n/a"
 WITHHELD = "not shown"
-_QUANTILE_DIGITS, _DIGITS = 3, 5
+_DIGITS, _HALF = 5, 0.5
+_UNIT: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance")  # measures between 0 and 1
 _SIGNIFICANT = {Disclosure.THREE_DIGITS: 3, Disclosure.FIVE_DIGITS: _DIGITS}
-_DECIMALS = {Disclosure.TWO_DECIMALS: 2, Disclosure.THREE_DECIMALS: 3}
+_DECIMALS = {Disclosure.SHARE: 2, Disclosure.TWO_DECIMALS: 2, Disclosure.THREE_DECIMALS: 3}
 
 
 def check_single(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -38,7 +40,7 @@ def check_single(tables: Mapping[str, pd.DataFrame]) -> None:
             raise InputError(f"the table {name!r} of the run gives a measure of a label more than once")
 
 
-_SHOWN = ("summary", "risk", "utility", "convergence")
+_SHOWN = ("summary", "risk", "utility", "convergence")  # of the checks of the fits a part, `View.check`
 
 
 def releasable(
@@ -96,13 +98,36 @@ def number(value: object, digits: int = 4) -> str:
     if value is None or pd.isna(value):
         return MISSING
     rounded = float(f"{float(value):.{max(digits, 1) - 1}e}")  # type: ignore[arg-type]
-    return f"{rounded:.0f}" if rounded.is_integer() and abs(rounded) < 1e9 else f"{rounded:.{digits}g}"
+    return f"{rounded:.0f}" if rounded.is_integer() and abs(rounded) < 1e9 else _positional(rounded, digits)
 
 
-def _rounded(values: np.ndarray, digits: int) -> np.ndarray:
-    """Numbers to some significant digits."""
-    different, places = np.unique(np.asarray(values, dtype=float), return_inverse=True)
-    return np.array([float(f"{value:.{digits - 1}e}") for value in different])[places]
+def _positional(value: float, digits: int) -> str:
+    """Without a power of ten, but where nobody could count the zeros."""
+    if not 1e-7 <= abs(value) < 1e12:
+        return f"{value:.{digits}g}"
+    return np.format_float_positional(value, trim="-")
+
+
+def unit(value: float, digits: int = 4) -> str:
+    """A number between 0 and 1 to 4 decimals, or to so many significant digits where these would be zeros."""
+    if pd.isna(value):
+        return MISSING
+    return f"{value:.4f}" if value == 0 or abs(value) >= 0.001 else number(value, min(digits, 2))
+
+
+def _to_digits(value: float, digits: int) -> str:
+    """To so many significant digits; of a number below 1 the zeros at its end too."""
+    return f"{value:#.{digits}g}" if 0.001 <= abs(value) < 1 else number(value, digits)
+
+
+def of_variable(value: float, decimals: int) -> str:
+    """A number in the digits of its variable, or 4 significant ones where these are more."""
+    if pd.isna(value):
+        return MISSING
+    if not value or not 1e-7 <= abs(value) < 1e12:
+        return number(value)
+    needed = _DIGITS - 2 - int(np.floor(np.log10(abs(value))))
+    return f"{value:.{max(decimals, needed, 0)}f}"
 
 
 @dataclass(frozen=True)
@@ -118,12 +143,15 @@ class View:
         n.
     digits : dict of Statistic to int
         Significant digits of quantiles in the releasable report; 0 where they are not shown.
+    decimals : dict of str to int
+        By variable, how many decimals its values have.
     """
 
     internal: bool
     minimum_count: int
     records: int
     digits: dict[Statistic, int]
+    decimals: dict[str, int] = field(default_factory=dict)
 
     @property
     def binned(self) -> int | None:
@@ -145,11 +173,15 @@ class View:
         """A value of a statistic, or an end of its interval."""
         if self.internal:
             whole = statistic.measure.kind == "count" and isinstance(value, float) and value.is_integer()
+            if statistic.measure.kind == "estimate" and statistic.variable in self.decimals and not isinstance(value, str):
+                return of_variable(np.nan if value is None else float(value), self.decimals[statistic.variable])  # type: ignore[arg-type]
+            if statistic.measure.kind in _UNIT and isinstance(value, float):
+                return unit(value)
             return number(value, 9 if whole else 4 if statistic.variable is None else _DIGITS)
         rule = _rule(statistic)
         if rule is Disclosure.VERDICT:
             return str(value) if value in ("yes", "NO") else MISSING
-        if rule is None or rule is Disclosure.LEFT_OUT or self.few(statistic) or isinstance(value, str):
+        if rule in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED) or self.few(statistic) or isinstance(value, str):
             return WITHHELD
         if value is None or pd.isna(value):
             return MISSING
@@ -159,21 +191,41 @@ class View:
         if rule in _DECIMALS:
             return f"{figure:.{_DECIMALS[rule]}f}"
         digits = self._digits(statistic)
-        return number(figure, digits) if digits else WITHHELD
+        return _to_digits(figure, digits) if digits else WITHHELD
+
+    def check(self, check: str, value: float, records: int, digits: int | None = None) -> str:
+        """A confidential statistic of a check of a fit, which tells of so many records; `digits`: how many of a quantile may be seen.
+
+        A synthetic one is shown alike, as of all records: it tells of none.
+        """
+        rule = MEASURES[check].disclosure
+        if self.internal:
+            return number(value)
+        if rule in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED):
+            return WITHHELD
+        if records < self.minimum_count:
+            beyond = f"{'all but ' if value > _HALF else ''}fewer than {self.minimum_count}"
+            return beyond if rule is Disclosure.SHARE else WITHHELD
+        if rule is Disclosure.SHARED_DIGITS:
+            return number(value, digits) if digits else WITHHELD
+        return f"{value:.{_DECIMALS[rule]}f}" if rule in _DECIMALS else number(value, _SIGNIFICANT[rule])
 
     def few(self, statistic: Statistic) -> bool:
         """Whether it may be computed from fewer records than the minimum count."""
         return statistic.measure.share * self.records < self.minimum_count
 
     def error(self, statistic: Statistic, error: float) -> str:
-        """A Monte Carlo error behind its value, inside the agency; nothing where there is none."""
-        if not self.internal or pd.isna(error):
+        """A Monte Carlo error behind its value, outside where that has 3 decimals, rounded up; nothing where there is none."""
+        if pd.isna(error) or error == 0:
             return ""
-        return f" ± {number(error, 2)}" if statistic.measure.kind != "count" else f" ± {error:.0f}"
+        if not self.internal:
+            coarse = statistic.measure.disclosure is Disclosure.THREE_DECIMALS and not self.few(statistic)
+            return f" ± {np.ceil(1000 * error) / 1000:.3f}" if coarse else ""
+        return f" ± {unit(max(error, 1e-4), 1)}" if statistic.measure.kind in _UNIT else f" ± {number(error, 2)}"
 
     def overlap(self, value: float) -> str:
         if self.internal:
-            return MISSING if pd.isna(value) else f"{value:.3f}"
+            return MISSING if pd.isna(value) else f"{value:.2f}"
         return self.show(Statistic(MEASURES["overlap"].key), value)
 
     def utility(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -192,6 +244,14 @@ class View:
         return self.digits.get(statistic, 0) if rule is Disclosure.SHARED_DIGITS else _SIGNIFICANT.get(rule, 0)  # type: ignore[arg-type]
 
 
+INTERNAL = View(True, 1, 0, {})  # where no report is made: numbers as they are
+
+
+def outside(records: int, minimum_count: int = 10) -> View:
+    """Who reads numbers of so many records that leave the agency beside the report."""
+    return View(False, minimum_count, records, {})
+
+
 def quantile_digits(
     utility: pd.DataFrame, confidential: pd.DataFrame, minimum_count: int, codes: Mapping[str, Sequence[float]] | None = None
 ) -> dict[Statistic, int]:
@@ -201,12 +261,5 @@ def quantile_digits(
     for statistic, (_, row) in zip(statistics_of(own), own.iterrows(), strict=True):
         values = find_statuses(confidential[row["variable"]], (codes or {}).get(row["variable"], ())).amounts
         ends = row[["value", "lower", "upper"]].to_numpy(dtype=float)
-        digits[statistic] = min(_shared_digits(end, values, minimum_count) for end in ends)
+        digits[statistic] = min(shared_digits(end, values, minimum_count) for end in ends)
     return digits
-
-
-def _shared_digits(value: float, values: np.ndarray, minimum_count: int) -> int:
-    for digits in range(_QUANTILE_DIGITS, 0, -1):
-        if (_rounded(values, digits) == _rounded(np.array([value]), digits)[0]).sum() >= minimum_count:
-            return digits
-    return 0

@@ -1,43 +1,95 @@
-"""Does the model suit the data: inside the agency, every check of every fit with its verdict."""
+"""Does the model suit the data: quantiles against quantiles, and what predictive datasets have beside what the data has."""
 
+import numpy as np
 import pandas as pd
 
-from riskweighted.evaluation.fit_check import COST, FITS, MODEL, fit_verdict
-from riskweighted.evaluation.measures import MEASURES
-from riskweighted.reports.blocks import DataTable, Section, make_table
-from riskweighted.reports.disclosure import number
+from riskweighted.common.text import plain
+from riskweighted.evaluation.fit_check import COST, FITS, MISFITS, MODEL, fit_verdict
+from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.evaluation.tables import Statistic
+from riskweighted.plots.binning import shared_digits
+from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section
+from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.source import Source
+from riskweighted.reports.variables import quantiles_figure
+from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["fit_check_section"]
 
+_ONLY_COMPARED = "not shown"
+
 
 def fit_check_section(source: Source) -> Section:
-    """For the internal report: none of these numbers has a rule for outside."""
-    table = source.run.tables["fit_check"]
-    verdicts = {str(label): fit_verdict(rows) for label, rows in table.groupby("label", sort=False)}
+    """A verdict a fit, quantiles of every numeric variable, and one table of all checks, a column a fit."""
+    verdicts = {str(label): fit_verdict(rows) for label, rows in source.checks.groupby("label", sort=False)}
     judged = {label: verdict for label, verdict in verdicts.items() if verdict != COST}
     lines = [f"{label}: the model {'fits' if verdict == FITS else 'MISFITS'}." for label, verdict in judged.items()]
     lines += ["No fit of the study is unweighted (alpha 1, no survey weights), so the model is not judged."] if not judged else []
-    lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
-    blocks = tuple(_table(source, place, label) for place, label in enumerate(verdicts, 1))
-    return Section("fit-check", "Does the model suit the data?", (" ".join(lines),), blocks)
-
-
-def _table(source: Source, place: int, label: str) -> DataTable:
-    table = source.run.tables["fit_check"]
-    rows = table[(table["label"] == label) & (table["check"] != MODEL)]
-    parameters = rows["parameter"].fillna("").astype(str)
-    variables = {"Variable": list(rows["variable"].fillna(""))} if "variable" in rows else {}
-    cells = pd.DataFrame(
-        {
-            **variables,
-            "Check": [f"{MEASURES[key].label} {parameter}".strip() for key, parameter in zip(rows["check"], parameters, strict=True)],
-            "Confidential": [number(value) for value in rows["confidential"]],
-            "Synthetic": [number(value) for value in rows["synthetic"]],
-            "Standard error": [number(value, 2) for value in rows["standard_error"]],
-            "Effect": [number(value, 3) for value in rows["effect"]],
-            "Threshold": [number(value, 3) for value in rows["threshold"]],
-            "Verdict": list(rows["verdict"]),
-        }
+    if set(verdicts) - set(judged):
+        lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
+    lines += _bounds(source)
+    numeric = [(place, name) for place, name in enumerate(source.variables, 1) if source.is_numeric(name)]
+    figures = [quantiles_figure(source, place, name) for place, name in numeric]
+    blocks: list[DataTable | Figure | Group]
+    blocks = [*figures] if len(figures) < 2 else [Group("quantiles-group", "Quantiles, variable by variable", tuple(figures))]
+    text = (
+        "Predictive datasets of each fit are compared with the confidential data, statistic by statistic. A row misfits where the "
+        "difference is larger than an analyst would accept and chance does not explain it."
     )
-    return make_table(f"fit-check-{place}", f"Checks of {label}", cells)
+    return Section("fit-check", "Does the model suit the data?", (" ".join(lines), text), (*blocks, _table(source, list(judged))))
+
+
+def _bounds(source: Source) -> list[str]:
+    """Which public bounds hold the draws of a variable."""
+    bounds = source.run.study.synthesizer.settings.get("support")
+    if len(source.variables) > 1 or not source.is_numeric(source.variables[0]):
+        return []
+    if not isinstance(bounds, (list, tuple)):
+        return [f"No public bounds of {source.variables[0]} are stated: only the model limits how far its values reach."]
+    low, high = ("open" if end is None or np.isinf(end) else number(end) for end in bounds)
+    return [f"Draws of {source.variables[0]} lie within the public bounds that the study states, {low} to {high}."]
+
+
+def _table(source: Source, judged: list[str]) -> DataTable:
+    """A row a statistic, those that misfit first; the confidential value once, then that of each fit."""
+    checks = source.checks[source.checks["check"] != MODEL].copy()
+    checks["variable"] = checks["variable"].fillna("") if "variable" in checks else ""
+    checks["parameter"] = checks["parameter"].fillna("").astype(str)
+    labels = list(dict.fromkeys(checks["label"].astype(str)))
+    rows, terms, symbols = [], [], []
+    found = {
+        which: own.set_index(own["label"].astype(str)) for which, own in checks.groupby(["variable", "check", "parameter"], sort=False)
+    }
+    order = sorted(found, key=lambda which: not (found[which]["verdict"] == MISFITS).any())
+    for variable, check, parameter in order:
+        own, statistic = found[variable, check, parameter], Statistic(check, variable or None, term=parameter or None)
+        if not source.view.internal and MEASURES[check].disclosure in (None, Disclosure.LEFT_OUT):
+            continue
+        rows.append((plain(capital(in_words(statistic))), *_cells(source, statistic, own, labels), *_judgement(source, own, judged)))
+        terms.append(source.glossary.check(check))
+        symbols.append(symbol_of(statistic))
+    names = ["Statistic", "Confidential", *labels, *(["Effect", "Threshold"] if source.view.internal else []), "Verdict"]
+    note = "" if source.view.internal else f"'{_ONLY_COMPARED}': rests on one record or few, so only the verdict leaves."
+    columns = tuple(Column(plain(name)) for name in names)
+    return DataTable("fit-checks", "Checks of the fits", columns, tuple(rows), tuple(terms), note, tuple(symbols))
+
+
+def _cells(source: Source, statistic: Statistic, own: pd.DataFrame, labels: list[str]) -> list[str]:
+    """The confidential value, then that of each fit."""
+    view, first = source.view, own.iloc[0]
+    digits = None
+    if statistic.key == "check-quantile" and not view.internal:
+        name = statistic.variable or source.variables[0]
+        digits = shared_digits(float(first["confidential"]), source.amounts(name), view.minimum_count)
+    shown = view.check(statistic.key, float(first["confidential"]), int(first["records"]), digits)
+    synthetic = [own["synthetic"].get(label, np.nan) for label in labels]
+    whole = int(first["records"]) if MEASURES[statistic.key].disclosure is not Disclosure.SHARE else view.records
+    return [shown, *(MISSING if pd.isna(value) else view.check(statistic.key, float(value), whole, digits) for value in synthetic)]
+
+
+def _judgement(source: Source, own: pd.DataFrame, judged: list[str]) -> list[str]:
+    """Effect, threshold and verdict of the judged fit, the first of them; inside the agency the numbers too."""
+    label = judged[0] if judged else own.index[0]
+    row = own.loc[label] if label in own.index else own.iloc[0]
+    numbers = [number(row["effect"], 3), number(row["threshold"], 3)] if source.view.internal else []
+    return [*numbers, str(row["verdict"])]

@@ -1,16 +1,17 @@
 """What every number of a report means: definition, boundary rule, interval rule, and which way is worse."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.measures import OF_MECHANISM
+from riskweighted.evaluation.measures import MEASURES, OF_MECHANISM
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.reports.blocks import Term
-from riskweighted.reports.wording import capital, define, define_confidential, rules
+from riskweighted.reports.wording import capital, define, define_confidential, in_words, rules, symbol_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
 from riskweighted.synthesis.loo import K_LIMIT
@@ -110,6 +111,12 @@ def ball_rule(scenario: Scenario) -> str:
     return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 
 
+def _named(words: str, statistic: Statistic) -> str:
+    """A title with its symbol."""
+    symbol = symbol_of(statistic)
+    return f"{words} ({symbol})" if symbol else words
+
+
 class Glossary:
     """Terms in the order in which they were first needed."""
 
@@ -122,36 +129,42 @@ class Glossary:
     def terms(self) -> tuple[Term, ...]:
         return tuple(self._terms.values())
 
-    def _add(self, title: str, *sentences: str) -> Term:
+    @property
+    def ball(self) -> str:
+        """How close is close: said once, and beside every term of a risk."""
+        return self._ball
+
+    def _add(self, title: str, *sentences: str, of_risk: bool = False) -> Term:
         if title not in self._terms:
             texts = [capital(text) for text in map(plain, (title, *sentences))]
-            self._terms[title] = Term(f"term-{len(self._terms) + 1}", *texts)
+            made = Term(f"term-{len(self._terms) + 1}", *texts)
+            self._terms[title] = replace(made, ball=plain(self._ball)) if of_risk else made
         return self._terms[title]
 
     def fixed(self, key: str) -> Term:
         """A term that every report has."""
         title, definition, boundary, direction = _FIXED[key]
         risk = key in ("risk", "rise")
-        return self._add(title, definition, self._ball if risk else boundary, _ALL_RECORDS if risk else "", direction)
+        return self._add(title, definition, boundary, _ALL_RECORDS if risk else "", direction, of_risk=risk)
 
     def risk(self, statistic: Statistic) -> Term:
         """A measure of the risk table."""
         definition, own = define(self._run, statistic), define_confidential(self._run, statistic)
         own_text = f"; in the confidential data: {own}" if own and own != definition else ""
-        ball = self._ball if "{ri" in statistic.measure.definition else ""  # of a risk, or a rise of it
-        boundary = " ".join(text for text in (statistic.measure.boundary, ball) if text)
+        of_risk = "{ri" in statistic.measure.definition  # of a risk, or a rise of it
         interval = _MONTE_CARLO if statistic.key in OF_MECHANISM else _ALL_RECORDS
         direction = _DIRECTION.get(statistic.measure.direction, "")
         if statistic.measure.direction == "neither":
             direction = "Neither high nor low is better by itself."
-        return self._add(statistic.label, f"{definition}{own_text}.", boundary, interval, direction)
+        title = _named(in_words(statistic), statistic)
+        return self._add(title, f"{definition}{own_text}.", statistic.measure.boundary, interval, direction, of_risk=of_risk)
 
     def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
         """A measure of the utility table; `shared`: one entry for all variables."""
         made = "; ".join(dict.fromkeys(rules(self._run, statistic).values()))
         interval = f"Probability {self._run.study.evaluation.level:g}; {made}." if made else "None is given."
         direction = _DIRECTION.get(statistic.measure.direction, "")
-        title = statistic.label if shared else statistic.name
+        title = _named(in_words(statistic, alone=shared), statistic)
         return self._add(title, f"{define(self._run, statistic)}.", statistic.measure.boundary, interval, direction)
 
     def summary(self, column: SummaryColumn) -> Term:
@@ -167,6 +180,11 @@ class Glossary:
         if column == CONVERGED:
             return self._add(column.name, f"{column.statistic.define()}.", "", "", "'yes' is needed before release.")
         return self.utility(column.statistic) if column.statistic.of_utility else self.risk(column.statistic)
+
+    def check(self, check: str) -> Term:
+        """A check of the fits, one entry whatever its parameter."""
+        measure = MEASURES[check]
+        return self._add(capital(measure.label), f"{capital(measure.definition)}.", measure.boundary)
 
     def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
         """Fixed terms, by their keys, for headings of a table, those that it has."""

@@ -2,24 +2,66 @@
 
 import base64
 import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+import matplotlib as mpl
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
+from riskweighted.reports.answer import Answer, find_answer
+from riskweighted.reports.blocks import DataTable, Figure, Group, Section, Term
 from riskweighted.reports.convergence import convergence_section
 from riskweighted.reports.fit_check import fit_check_section
 from riskweighted.reports.risk import map_section, risk_section
 from riskweighted.reports.several import has_several, several_section
 from riskweighted.reports.source import gather
+from riskweighted.reports.svg import dark_style
 from riskweighted.reports.utility import utility_section
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["render_report"]
+__all__ = ["Report", "make_report", "render_report"]
+
+FIGURE_FORMATS = ("svg", "pdf", "png")
+_DOTS_PER_INCH = 300
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page, and the parts it is made of."""
+
+    page: str
+    sections: tuple[Section, ...]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Every figure that is drawn, in order."""
+        return [block for block in _blocks(self.sections) if isinstance(block, Figure) and block.drawing is not None]
+
+    def save_figures(self, folder: str | Path, *, private: bool = False) -> list[Path]:
+        """Write each figure as SVG, PDF and PNG of 300 dots per inch, under its key; those of that name are replaced.
+
+        `private`: for the owner only, as figures of the internal report must be.
+        """
+        out = Path(folder)
+        make_folder(out, private=private)
+        written = []
+        for figure in self.figures:
+            for ending in FIGURE_FORMATS:
+                path, content = out / f"{figure.key}.{ending}", io.BytesIO()
+                dates = {"CreationDate": None} if ending == "pdf" else {"Date": None} if ending == "svg" else {}
+                with mpl.rc_context({"svg.hashsalt": figure.key}):
+                    figure.drawing.savefig(content, format=ending, dpi=_DOTS_PER_INCH, metadata=dates)  # type: ignore[union-attr]
+                write_file(path, content.getvalue(), private=private)
+                written.append(path)
+        return written
 
 
 def render_report(
@@ -52,18 +94,30 @@ def render_report(
     InputError
         If the confidential data is not that of the run, or `minimum_count` is not valid.
     """
+    return make_report(run, internal=internal, confidential=confidential, minimum_count=minimum_count).page
+
+
+def make_report(
+    run: FinishedRun,
+    *,
+    internal: bool = False,
+    confidential: pd.DataFrame | str | Path | None = None,
+    minimum_count: int = 10,
+) -> Report:
+    """The same with its figures, which can be saved."""
     source = gather(run, internal, confidential, minimum_count)
+    answer = find_answer(source)
     sections = [
-        about_section(source),
+        fit_check_section(source),
+        convergence_section(source),
         main_section(source),
         risk_section(source),
         utility_section(source),
         *([several_section(source)] if has_several(source) else []),
         map_section(source),
-        *([fit_check_section(source)] if internal else []),
-        convergence_section(source),
+        about_section(source),
     ]
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = _asset("report.css") + dark_style(), _asset("report.js")
     if internal:
         style += _asset("confidential.css")
     environment = Environment(
@@ -73,17 +127,37 @@ def render_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         internal=internal,
         title=plain(f"Risk and utility of synthetic {', '.join(source.variables)}"),
+        answer=answer,
         sections=sections,
-        terms=source.glossary.terms,
+        terms=[term for term in source.glossary.terms if term.key in _used(answer, sections)],
+        printed=_used(answer, sections, printed=True),
+        ball=plain(source.glossary.ball),
         minimum_count=minimum_count,
         style=Markup(style),
         script=Markup(script),
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
+    return Report(page, tuple(sections))
+
+
+def _blocks(sections: Sequence[Section]) -> list[DataTable | Figure]:
+    """Every table and figure, those of groups too."""
+    return [part for section in sections for block in section.blocks for part in (block.blocks if isinstance(block, Group) else (block,))]
+
+
+def _used(answer: Answer, sections: Sequence[Section], *, printed: bool = False) -> frozenset[str]:
+    """Keys of the terms that the page explains; `printed`: without those of the tables of figures, which print does not show."""
+    used: list[Term | None] = [head.term for head in answer.heads]
+    for block in _blocks(sections):
+        tables = (block,) if isinstance(block, DataTable) else () if printed and block.axes is not None else block.tables
+        used += [] if isinstance(block, DataTable) else block.terms
+        for table in tables:
+            used += [*table.row_terms, *(column.term for column in table.columns)]
+    return frozenset(term.key for term in used if term is not None)
 
 
 def _asset(name: str) -> str:

@@ -9,10 +9,10 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, di
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
-from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table, picture
+from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table
 from riskweighted.reports.disclosure import View, number, withheld_note
 from riskweighted.reports.source import Source
-from riskweighted.reports.wording import capital, main_columns, main_table
+from riskweighted.reports.wording import capital, in_words, main_columns, main_table, symbol_of
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 
 __all__ = ["map_section", "risk_section"]
@@ -27,7 +27,7 @@ _TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "w
 def risk_section(source: Source) -> Section:
     blocks: list[DataTable | Figure] = [_measures(source), _violins(source)]
     if source.baseline is not None:
-        others = [label for label in source.labels if label != source.baseline]
+        others = [label for label in source.run.schemes if label in source.labels and label != source.baseline]  # no model, no rise
         blocks += [_whack_a_mole(source, place, label) for place, label in enumerate(others, 1)]
     if source.view.internal:
         blocks.append(_riskiest(source))
@@ -45,11 +45,12 @@ def _measures(source: Source) -> DataTable:
     table, view = source.run.tables["risk"], source.view
     statistics = [one for one in distinct(table) if one.variable is None]  # those of one variable stand in a section of their own
     labels = [CONFIDENTIAL, *source.labels]
-    rows = tuple((plain(statistic.label), *_cells_of(table, statistic, labels, view)) for statistic in statistics)
+    rows = tuple((plain(capital(in_words(statistic))), *_cells_of(table, statistic, labels, view)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
+    symbols = tuple(symbol_of(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
     note = withheld_note(source.withheld.get("risk", 0))
-    return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms, note)
+    return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms, note, symbols).without_repeats()
 
 
 def _cells_of(table: pd.DataFrame, statistic: Statistic, labels: list[str], view: View) -> list[str]:
@@ -72,9 +73,9 @@ def _violins(source: Source) -> Figure:
     )
     note = "The last bin of a label includes 1."
     table = make_table("risk-histogram", "Records by expected identification risk", cells, source.glossary.columns(cells, _TERMS), note)
-    image = picture(plot_risk_violins(records, minimum_count=view.binned))
+    axes = plot_risk_violins(records, minimum_count=view.binned)
     terms = (source.glossary.fixed("risk"),)
-    return Figure("violins", "Expected identification risk by label", image, plain(alternative), (table,), terms)
+    return Figure("violins", "Expected identification risk by label", axes, plain(alternative), (table,), terms)
 
 
 def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
@@ -82,7 +83,7 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
     view, records, settings = source.view, source.records, source.run.study.evaluation
     baseline = str(source.baseline)
     options = {"baseline": baseline, "increase": settings.increase, "threshold": settings.threshold}
-    image = picture(plot_whack_a_mole(records, label, minimum_count=view.binned, **options))  # type: ignore[arg-type]
+    axes = plot_whack_a_mole(records, label, minimum_count=view.binned, **options)  # type: ignore[arg-type]
     rise = risk_rise(records[label], records[baseline])
     flagged = int(whacked(records[label], records[baseline], settings.increase).sum())
     over = int((records[label] > settings.threshold).sum())
@@ -95,7 +96,7 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
     key = f"whack-{place}"
     table = _cells(source, key, label) if view.binned else _rises(source, key, label, rise)
     terms = (source.glossary.fixed("risk"), source.glossary.fixed("rise"))
-    return Figure(key, plain(f"Expected rises and falls: {label} against {baseline}"), image, plain(alternative), (table,), terms)
+    return Figure(key, plain(f"Expected rises and falls: {label} against {baseline}"), axes, plain(alternative), (table,), terms)
 
 
 def _cells(source: Source, key: str, label: str) -> DataTable:
@@ -134,7 +135,11 @@ def _riskiest(source: Source) -> DataTable:
         least = source.least_weight(label) if label in source.run.schemes else None
         for row in records[label].sort_values(ascending=False, kind="stable").head(_RISKIEST).index:
             weight = None if least is None else least.loc[row]
-            rise = None if source.baseline is None else records.loc[row, label] - records.loc[row, source.baseline]
+            rise = (
+                None
+                if source.baseline is None or label not in source.run.schemes
+                else records.loc[row, label] - records.loc[row, source.baseline]
+            )
             cells = {"Label": label, "Row": str(row), "Risk": number(records.loc[row, label])}
             rows.append(
                 {**cells, "Confidential risk": number(records.loc[row, CONFIDENTIAL]), "Rise": number(rise), heading: number(weight)}
@@ -179,5 +184,5 @@ def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
     terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(isolated), utility: source.glossary.summary(column)}
     table = make_table(f"map-{place}-table", f"{capital(risk)} and {utility}", cells, terms)
-    image = picture(plot_risk_utility(shown, risk, utility, better=better))
-    return Figure(f"map-{place}", plain(f"Risk-utility map: {utility}"), image, plain(alternative), (table,), tuple(terms.values()))
+    axes = plot_risk_utility(shown, risk, utility, better=better)
+    return Figure(f"map-{place}", plain(f"Risk-utility map: {utility}"), axes, plain(alternative), (table,), tuple(terms.values()))

@@ -7,9 +7,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.plots.tables import plot_two_way
-from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table, picture
+from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table
 from riskweighted.reports.source import Source
-from riskweighted.reports.wording import capital
+from riskweighted.reports.wording import capital, in_words, symbol_of
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["has_several", "several_section"]
@@ -47,9 +47,16 @@ def _columns(heading: str, labels: list[str]) -> tuple[Column, ...]:
 def _file(source: Source) -> DataTable:
     """Figures of the whole file, a row each."""
     statistics = [Statistic(key) for key in _FILE if Statistic(key) in distinct(source.run.tables["utility"])]
-    rows = tuple((capital(one.label), *_labelled(source, "utility", one, source.labels)) for one in statistics)
+    rows = tuple((capital(in_words(one)), *_labelled(source, "utility", one, source.labels)) for one in statistics)
     terms = tuple(source.glossary.utility(one) for one in statistics)
-    return DataTable("file", "All variables, by label", _columns("Measure", source.labels), rows, terms)
+    return DataTable(
+        "file",
+        "All variables, by label",
+        _columns("Measure", source.labels),
+        rows,
+        terms,
+        symbols=tuple(symbol_of(one) for one in statistics),
+    )
 
 
 def _one_way(source: Source) -> DataTable:
@@ -80,10 +87,10 @@ def _two_way(source: Source) -> Figure:
     table = make_table("two-way-table", "Two-way S_pMSE, by pair and label", cells)
     term = source.glossary.utility(pairs[0]._replace(term=_ANOTHER), shared=True)
     try:
-        image, alternative = picture(plot_two_way(source.view.utility(utility), label)), _in_words(source, pairs, label)
+        axes, alternative = plot_two_way(source.view.utility(utility), label), _in_words(source, pairs, label)
     except InputError as error:
-        image, alternative = "", f"No figure: {error}."
-    return Figure("two-way", plain(f"Two-way tables under {label}"), image, plain(alternative), (table,), (term,))
+        axes, alternative = None, f"No figure: {error}."
+    return Figure("two-way", plain(f"Two-way tables under {label}"), axes, plain(alternative), (table,), (term,))
 
 
 def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:

@@ -1,18 +1,23 @@
 """What a report is made from, put together once."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import CONFIDENTIAL, distinct
+from riskweighted.evaluation.verdicts import Verdict
+from riskweighted.intruder.statuses import find_statuses
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
+from riskweighted.synthesis.precision import find_precision
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Source", "gather"]
@@ -25,7 +30,7 @@ class Source:
     """A run, its confidential data, who reads, and the glossary that fills as the report is made.
 
     For a releasable report `run` holds the tables as far as they may be shown; ``withheld`` counts by table the measures that no
-    rule allows.
+    rule allows. ``verdicts``, ``checks``: of the thresholds and of the fits, from all tables: what is shown of them is asked one by one.
     """
 
     run: FinishedRun
@@ -33,6 +38,8 @@ class Source:
     view: View
     glossary: Glossary
     withheld: Mapping[str, int]
+    verdicts: tuple[Verdict, ...]
+    checks: pd.DataFrame
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -46,6 +53,10 @@ class Source:
     def is_numeric(self, variable: str) -> bool:
         """Whether it has amounts, rather than levels."""
         return self.run.study.scenario.is_numeric(self.confidential[variable])
+
+    def amounts(self, variable: str) -> np.ndarray:
+        """The confidential amounts of a numeric variable."""
+        return find_statuses(self.confidential[variable], self.codes(variable)).amounts
 
     @cached_property
     def labels(self) -> list[str]:
@@ -90,6 +101,7 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         raise InputError(f"{records} records are fewer than minimum_count ({minimum_count}), so nothing can be shown")
     check_single(run.tables)
     withheld: Mapping[str, int] = {}
+    verdicts, checks = run.verdicts, run.tables["fit_check"]
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
         tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)
@@ -99,7 +111,17 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         run = run.with_tables({**tables, "utility": tables["utility"][~hidden].reset_index(drop=True)})
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
-    return Source(run, data, View(internal, minimum_count, records, digits), Glossary(run), withheld)
+    return Source(
+        run, data, View(internal, minimum_count, records, digits, _decimals(run, data)), Glossary(run), withheld, verdicts, checks
+    )
+
+
+def _decimals(run: FinishedRun, data: pd.DataFrame) -> dict[str, int]:
+    """How many decimals the values of each numeric variable have."""
+    scenario = run.study.evaluating_scenario()
+    numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
+    found = {name: find_precision(pd.Series(scenario.statuses(data[name]).amounts)) for name in numeric}
+    return {name: max(0, -round(math.log10(precision))) for name, precision in found.items() if precision is not None}
 
 
 def _of_few_amounts(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> list[str]:

@@ -11,7 +11,8 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, plain
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.reports.wording import capital, define, define_confidential, main_columns, main_table, rules, scale
+from riskweighted.reports.disclosure import number as shown_number
+from riskweighted.reports.wording import capital, define, define_confidential, in_words, main_columns, main_table, rules, scale
 from riskweighted.runs.finished import FinishedRun, load_run
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     rows = []
     for column in main_columns(finished):
         unit = scale(column, records, units.get(str(column.statistic.variable), ""))
-        title = capital(f"overlap, {column.statistic.name}" if column.overlap else column.name)
+        title = capital(f"overlap, {column.statistic.name}" if column.overlap else in_words(column.statistic))
         cells = tuple(_cell(value) for value in values[column.name])
         rows.append((plain(f"{title} ({unit})" if unit else title), cells, plain(_definition(finished, column))))
     variable = ", ".join(finished.study.variables)
@@ -99,7 +100,7 @@ def _cell(value: object) -> str:
     if pd.isna(value):
         return "-"
     number = float(value)  # type: ignore[arg-type]
-    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
+    return shown_number(number)
 
 
 def to_terminal(table: SummaryTable) -> "Group":

@@ -6,12 +6,13 @@ from matplotlib.axes import Axes
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.measures import OF_SEVERAL
-from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
+from riskweighted.evaluation.tables import Statistic, by_label, distinct, rows_of, statistics_of
 from riskweighted.plots.utility import plot_intervals
-from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
+from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import drawn, variable_blocks
+from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["utility_section"]
 
@@ -54,14 +55,18 @@ def _share_intervals(source: Source, place: int, variable: str) -> list[DataTabl
 
 
 def _distances(source: Source) -> DataTable:
-    """Measures without interval, a row per variable, measure and label."""
+    """Measures without interval, a row per variable and measure, a column per label."""
     table = source.run.tables["utility"]
     rows = table[table["lower"].isna() & ~table["key"].isin((*_OF_REGRESSIONS, *OF_SEVERAL))]
-    found = list(zip(statistics_of(rows), rows["label"], rows["value"], strict=True))
-    cells = [(one.variable, one.label, label, source.view.show(one, value)) for one, label, value in found]
-    terms = tuple(source.glossary.utility(one) for one, _, _ in found)
-    shown = make_table("distances", "Distance of distributions", pd.DataFrame(cells, columns=["Variable", "Measure", "Label", "Distance"]))
-    return DataTable(shown.key, shown.caption, shown.columns, shown.rows, terms, withheld_note(source.withheld.get("utility", 0)))
+    statistics = distinct(rows)
+    cells = []
+    for one in statistics:
+        values = by_label(rows, one).reindex(source.labels)
+        cells.append((plain(capital(in_words(one))), *(source.view.show(one, value) for value in values)))
+    terms, symbols = tuple(source.glossary.utility(one) for one in statistics), tuple(symbol_of(one) for one in statistics)
+    columns = (Column("Measure"), *(Column(plain(label)) for label in source.labels))
+    note = withheld_note(source.withheld.get("utility", 0))
+    return DataTable("distances", "Distance of distributions, by label", columns, tuple(cells), terms, note, symbols)
 
 
 def _regressions(source: Source) -> list[DataTable]:

@@ -11,17 +11,22 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
+from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.intruder.statuses import find_statuses, status_name
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
+from riskweighted.plots.quantiles import plot_quantiles, shown_quantiles
 from riskweighted.plots.utility import plot_density, plot_ecdf
 from riskweighted.plots.weights import plot_weights
-from riskweighted.reports.blocks import DataTable, Figure, Term, make_table, picture
+from riskweighted.reports.blocks import DataTable, Figure, Term, make_table
 from riskweighted.reports.disclosure import number
 from riskweighted.reports.source import Source
 
-__all__ = ["drawn", "variable_blocks"]
+__all__ = ["drawn", "quantiles_figure", "variable_blocks"]
+
+
+_QUANTILE_DIGITS = 4
 
 
 def variable_blocks(source: Source, place: int, variable: str) -> list[DataTable | Figure]:
@@ -31,6 +36,11 @@ def variable_blocks(source: Source, place: int, variable: str) -> list[DataTable
         return [shown.levels(source.confidential[variable], "levels", f"Levels of {variable}")]
     apart = [shown.levels(shown.statuses, "statuses", f"Amounts, missing values and codes of {variable}")] if shown.has_statuses else []
     return [*apart, shown.density(), shown.ecdf(), shown.weights()]
+
+
+def quantiles_figure(source: Source, place: int, variable: str) -> Figure:
+    """Synthetic against confidential quantiles of one variable, the `place`-th."""
+    return _Shown(source, place, variable).quantiles()
 
 
 def drawn(
@@ -43,10 +53,10 @@ def drawn(
 ) -> Figure:
     """A figure, or in words why there is none."""
     try:
-        image = picture(draw())
+        axes: Axes | None = draw()
     except InputError as error:
-        image, alternative = "", f"No figure: {error}."
-    return Figure(key, plain(title), image, plain(alternative), tables, terms)
+        axes, alternative = None, f"No figure: {error}."
+    return Figure(key, plain(title), axes, plain(alternative), tables, terms)
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,25 @@ class _Shown:
         """A statistic by label, in words."""
         values = by_label(self.source.run.tables["utility"], statistic)
         return ", ".join(f"{label} {self.source.view.show(statistic, value)}" for label, value in values.items())
+
+    def quantiles(self) -> Figure:
+        """Synthetic against confidential quantiles, on a logarithmic scale."""
+        key, view, own = self._key("quantiles"), self.source.view, self.own[self.variable].to_numpy(dtype=float)
+        shown = {q: float(np.quantile(own, q)) for q in QUANTILES} if view.internal else shown_quantiles(own, view.minimum_count)
+        columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": [number(value, 5) for value in shown.values()]}
+        for scheme, frames in self.synthetic.items():
+            values = np.mean([np.quantile(frame[self.variable], list(shown)) for frame in frames if len(frame)], axis=0) if shown else []
+            columns[scheme] = [number(value, _QUANTILE_DIGITS) for value in values]
+        table = make_table(f"{key}-table", f"Quantiles of {self.variable}", pd.DataFrame(columns))
+        ends = "; ".join(f"{scheme} {cells[-1]}" for scheme, cells in columns.items() if scheme != "Quantile" and cells)
+        alternative = f"Quantiles of {self.variable} in the synthetic data against those of the confidential data. At the last one: {ends}."
+        return drawn(
+            key,
+            f"Quantiles of {self.variable}, synthetic against confidential",
+            lambda: plot_quantiles(self.own, self.synthetic, self.variable, minimum_count=view.binned),
+            alternative,
+            (table,) if shown else (),
+        )
 
     def density(self) -> Figure:
         """How the amounts are distributed."""

@@ -8,7 +8,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, ro
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["capital", "define", "define_confidential", "main_columns", "main_table", "rules", "scale"]
+__all__ = ["capital", "define", "define_confidential", "in_words", "main_columns", "main_table", "rules", "scale", "symbol_of"]
 
 _UNIT_INTERVAL: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance", "overlap")
 
@@ -55,6 +55,21 @@ def scale(column: SummaryColumn, records: int, unit: str = "") -> str:
     if kind == "count":
         return f"of {records} records"
     return unit if kind == "estimate" else ""  # the unit of a coefficient depends on its predictor
+
+
+def in_words(statistic: Statistic, *, alone: bool = False) -> str:
+    """What a statistic is called on a page: in words, with its variable unless it stands alone."""
+    measure = statistic.measure
+    if statistic.unregistered is not None or not measure.words:
+        return statistic.label if alone else statistic.name
+    told = measure.words.format(parameter=statistic.parameter, term="any" if statistic.term is None else statistic.term)
+    told = f"median{told.removeprefix('0.5 quantile')}" if told.startswith("0.5 quantile") else told
+    return told if statistic.variable is None or alone else f"{told} of {statistic.variable}"
+
+
+def symbol_of(statistic: Statistic) -> str:
+    """The symbol beside it, or nothing."""
+    return "" if statistic.unregistered is not None else statistic.measure.symbol
 
 
 def capital(text: str) -> str:

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import require_columns
 from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.neighbours import compared_values
-from riskweighted.intruder.pairing import Frames, as_frames, check_values
+from riskweighted.intruder.pairing import Frames, as_comparable
 from riskweighted.intruder.patterns import cells, known_patterns
 from riskweighted.intruder.scenario import Scenario
 
@@ -106,7 +105,7 @@ def correct_attribution(
         raise InputError(f"absent must be 'zero' or 'drop', got {absent!r}")
     if not isinstance(tau, (int, float, np.number)) or isinstance(tau, bool) or not 0 < tau <= 1:
         raise InputError(f"tau must be a number above 0 and at most 1, got {tau!r}")
-    frames = _checked_frames(confidential, synthetic, scenario)
+    frames = _keyed_frames(confidential, synthetic, scenario)
     caps, rows = np.empty((len(frames), len(confidential))), []
     for cap, frame in zip(caps, frames, strict=True):
         key, released_key = _shared_codes(confidential, frame, scenario.known)
@@ -140,32 +139,11 @@ def _dataset_numbers(count: int) -> pd.Index:
     return pd.RangeIndex(1, count + 1, name="dataset")
 
 
-def _checked_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> Sequence[pd.DataFrame]:
-    """The synthetic datasets as a list; they need the scenario's columns, comparable ones, and not paired rows."""
+def _keyed_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> Sequence[pd.DataFrame]:
+    """The synthetic datasets, comparable with the confidential one, where there is a key."""
     if not scenario.known:
         raise InputError("known names no variable: attribution needs a key, at least one known variable")
-    scenario.check(confidential)
-    frames = as_frames(synthetic)
-    for number, frame in enumerate(frames, start=1):
-        what = f"synthetic dataset {number}"
-        require_columns(frame, (*scenario.known, *scenario.synthetic), what)
-        for name in (*scenario.known, *scenario.synthetic):
-            one, other = confidential[name], frame[name]
-            in_ball = name in scenario.synthetic and scenario.is_numeric(one) != scenario.is_numeric(other)
-            if in_ball or {_kind(one), _kind(other)} == {"text", "numbers"}:
-                raise InputError(f"{what}: {name!r} has dtype {other.dtype}, the confidential data {one.dtype}: not comparable")
-        for name in scenario.synthetic:
-            check_values(confidential[name], frame[name], scenario, what)
-    return frames
-
-
-def _kind(column: pd.Series) -> Literal["text", "numbers", "other"]:
-    """Of the values of a column, or of its categories; missing ones aside."""
-    values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
-    kind = pd.api.types.infer_dtype(values, skipna=True)
-    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return "numbers"
-    return "text" if kind == "string" else "other"
+    return as_comparable(confidential, synthetic, scenario)
 
 
 def _shared_codes(one: pd.DataFrame, other: pd.DataFrame, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -226,7 +204,7 @@ def replicated_uniques(confidential: pd.DataFrame, synthetic: Frames, scenario: 
     Where the known variables are released unaltered, every unique on them is replicated, whatever is synthesized:
     then only ``joint`` tells two syntheses apart. Arguments and errors are those of `correct_attribution`.
     """
-    frames = _checked_frames(confidential, synthetic, scenario)
+    frames = _keyed_frames(confidential, synthetic, scenario)
     joint = not any(scenario.is_numeric(confidential[name]) for name in scenario.synthetic)
     everything = (*scenario.known, *scenario.synthetic)
     return ReplicatedUniques(_uniques(confidential, frames, scenario.known), _uniques(confidential, frames, everything) if joint else None)

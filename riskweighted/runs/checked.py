@@ -1,7 +1,6 @@
-"""A study with its data, checked once before anything runs: what a dry run tells and what a run starts from."""
+"""A study with its data, checked once before anything runs: what a dry run and a run start from."""
 
 import math
-import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,11 +23,10 @@ from riskweighted.synthesis.categories import categories_of
 from riskweighted.synthesis.chain import PreparedChain, prepare_chain
 from riskweighted.synthesis.chain_fitting import block_alpha
 from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
-from riskweighted.synthesis.design import Design, build_design
+from riskweighted.synthesis.design import Design
 from riskweighted.synthesis.layout import free_shapes
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import NUTS
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.utility.regressions import checked_analyses
@@ -38,11 +36,7 @@ from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
 from riskweighted.weights.shift import warn_of_shift, world_shift
 
-__all__ = ["CheckedStudy", "Plan", "check_study", "plan_study", "study_alpha", "study_weights"]
-
-_FEW = 3  # records, of which each tells the others what they have
-_SECONDS_PER_DENSITY = 3e-8  # one log density and its gradient, measured on one core of the development machine
-_SECONDS_PER_PROPOSAL = 1e-8  # one log density among many
+__all__ = ["CheckedStudy", "check_study", "study_alpha", "study_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,31 +81,6 @@ class CheckedStudy:
         if scheme in self.weights:
             return cast(pd.DataFrame, self.weights[scheme])
         raise InputError(f"scheme {scheme!r} is made of the fit of one variable; of several valid are those made of the data alone")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a study would do, found without sampling.
-
-    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
-    the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
-    least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
-    ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
-    """
-
-    records: int
-    patterns: int
-    singletons: int
-    predictors: int
-    datasets: int
-    schemes: tuple[str, ...]
-    mean_weight: dict[str, float]
-    shift: dict[str, pd.DataFrame]
-    seconds: tuple[float, float]
-    sparse_levels: dict[str, tuple[str, ...]]
-    models: dict[str, str] = field(default_factory=dict)
-    rare: dict[str, int] = field(default_factory=dict)
-    survey: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
@@ -260,74 +229,6 @@ def study_alpha(study: Study, weighting: World, scheme: str, fit: Fit | None = N
     return alpha
 
 
-def plan_study(study: Study, confidential: pd.DataFrame | None = None) -> Plan:
-    """Check a study against its data and say what it would do (``--dry-run``).
-
-    The time is a rough range: densities per gradient, times 7 to 63 gradients per iteration, plus compilation; blocks of a chain that are
-    fitted without sampling take a second or two each.
-    """
-    checked = check_study(study, study.read_data() if confidential is None else confidential)
-    weighting = checked.world.under(study.weighting_scenario())
-    shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
-    if isinstance(checked.model, PreparedChain):
-        models = [block.model for block in checked.model.blocks]
-        shift = {scheme: table.assign(parameters=table["variable"].map(checked.parameters)) for scheme, table in shift.items()}
-    else:
-        models = [checked.model]
-    ranges = [_seconds(study, model) for model in models]
-    return Plan(
-        records=len(checked.world.confidential),
-        patterns=len(checked.world.patterns.sizes),
-        singletons=checked.world.patterns.singletons,
-        predictors=_predictors(study, checked),
-        datasets=study.release.L,
-        schemes=tuple(study.weights.schemes),
-        mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in checked.weights.items()},
-        shift=shift,
-        seconds=(sum(low for low, _ in ranges), sum(high for _, high in ranges)),
-        sparse_levels=dict(checked.sparse_levels),
-        models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks}
-        if isinstance(checked.model, PreparedChain)
-        else {},
-        survey=_ranges(checked),
-        rare=_rare(checked.model) if isinstance(checked.model, PreparedChain) else {},
-    )
-
-
-def _predictors(study: Study, checked: CheckedStudy) -> int:
-    """How many numeric columns predict; of a chain, its last variable."""
-    if isinstance(checked.model, PreparedChain):
-        return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
-    return len(build_design(str(study.synthesizer.formula), checked.world.confidential).centre)
-
-
-def _rare(prepared: PreparedChain) -> dict[str, int]:
-    """By variable how many of its levels or counted values fewer than 3 records hold, unless the study lists them."""
-    found = {}
-    for link in prepared.links:
-        model = None if link.values is None else link.values.model
-        drawn = link.levels or hasattr(None if model is None else model.prepared, "levels")
-        listed = any(getattr(None if model is None else model.synthesizer, name, None) is not None for name in ("levels", "values"))
-        counts = prepared.confidential[link.variable].value_counts()
-        rare = int(((counts > 0) & (counts < _FEW)).sum())
-        if drawn and not listed and rare:
-            found[link.variable] = rare
-    return found
-
-
-def _seconds(study: Study, model: PreparedModel) -> tuple[float, float]:
-    """From and to how long the fits of one model take, in all schemes: draws without chains where it offers them, chains at worst."""
-    blueprint, sampling, schemes = model.build(), study.sampling, len(study.weights.schemes)
-    terms = blueprint.density_terms if blueprint else 0
-    rounds = -(-sampling.chains // (os.cpu_count() or 1)) * (sampling.draws + sampling.tune) * schemes
-    gradient = 2e-6 + terms * _SECONDS_PER_DENSITY
-    if blueprint is not None and blueprint.direct is not None and study.guarantee is None and sampling.engine != NUTS:
-        least = schemes * (0.1 + sampling.chains * sampling.draws * terms * _SECONDS_PER_PROPOSAL)
-        return least, 2 + 5 * least if study.synthesizer.of_several else 40 + rounds * 63 * gradient
-    least, most = (1, 5) if blueprint is not None and blueprint.density is not None and study.guarantee is None else (15, 40)
-    return least + rounds * 7 * gradient, most + rounds * 63 * gradient
-
-
 def chain_parameters(prepared: PreparedChain) -> dict[str, int]:
     """How many parameters the models of each variable have."""
     found = dict.fromkeys(prepared.chain.variables, 0)
@@ -336,12 +237,3 @@ def chain_parameters(prepared: PreparedChain) -> dict[str, int]:
         if blueprint is not None:
             found[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())
     return found
-
-
-def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:
-    """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
-    if checked.model.survey is None:
-        return {}
-    survey = checked.model.survey.to_numpy()
-    products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in checked.weights.items()}
-    return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}

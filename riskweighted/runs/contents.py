@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences", "pareto_k", "approximation")
-_CHECKED = ("confidential", "synthetic", "standard_error", "z", "effect", "threshold")
+_CHECKED = ("confidential", "synthetic", "standard_error", "z", "effect", "threshold", "records")
 _MEASURED = ("value", "lower", "upper", "overlap")
 
 

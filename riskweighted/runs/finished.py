@@ -15,6 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
+from riskweighted.evaluation.verdicts import Verdict, find_verdicts
 from riskweighted.runs.contents import (
     check_dataset,
     check_records,
@@ -50,6 +51,8 @@ class FinishedRun:
     tables : dict of str to DataFrame
         "summary", "risk", "utility", "convergence", "fit_check": aggregates.
     study : Study
+    verdicts : tuple of Verdict
+        Of every label on every threshold, and on its fit.
     schemes : tuple of str
         The weighting schemes, in the study's order.
     synthetic : dict of str to sequence of L DataFrames
@@ -80,6 +83,11 @@ class FinishedRun:
     @cached_property
     def study(self) -> Study:
         return read_study(self.manifest["settings"])
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """From the tables, as the run found them."""
+        return find_verdicts(self.study.thresholds, self.tables)
 
     @cached_property
     def streams(self) -> Streams:

@@ -48,7 +48,7 @@ def check_replaceable(out: Path) -> None:
 _GUIDE = """What lies here
 
 synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
-tables/         aggregates to decide on: summary, risk, utility, convergence, fit_check; review before release
+tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check; review before release
 confidential/   weights, risk of every record, posterior draws, the top-coded data, seed and entropy; never leaves the agency
 manifest.json   settings, versions, SHA-256 of the input and of every file
 """

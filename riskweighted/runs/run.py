@@ -21,6 +21,7 @@ from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
 from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import FIT_COLUMNS
+from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.fits import Fits
@@ -41,7 +42,8 @@ class Run:
 
     ``fit_check``: the rows of `check_fit` of every scheme, under its ``label``. ``converged``: whether every fit did. ``fits``: whether the
     model suits the data, judged on its unweighted fit; None where the study has none. ``choice``: how the model was chosen, where the
-    study left that to the run. ``tuned``: the scheme that its target led to, where it has one.
+    study left that to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of every scheme on every
+    threshold, and on its fit.
     """
 
     folder: Path
@@ -51,6 +53,7 @@ class Run:
     fit_check: pd.DataFrame = field(repr=False)
     choice: Choice | None = field(default=None, repr=False)
     tuned: TunedScheme | None = field(default=None, repr=False)
+    verdicts: tuple[Verdict, ...] = field(default=(), repr=False)
 
     @property
     def converged(self) -> bool:
@@ -150,6 +153,8 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         "convergence": convergence,
         "fit_check": fit_check,
     }
+    verdicts = find_verdicts(study.thresholds, tables)
+    tables["verdicts"] = verdict_table(verdicts)
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
     if statements:
         tables["guarantee"] = guarantee_table(statements)
@@ -168,7 +173,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
         study_file,
         tuned,
     )
-    return Run(working.out, result, convergence, summary, fit_check, choice, tuned)
+    return Run(working.out, result, convergence, summary, fit_check, choice, tuned, verdicts)
 
 
 def _check_fits(checked: CheckedStudy, fits: Mapping[str, AnyFit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:

@@ -37,6 +37,7 @@ from riskweighted.common.settings import (
     to_table,
 )
 from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.censoring import refusal
 from riskweighted.synthesis.contract import Chain, Synthesizer, baseline_names, is_chain, load_synthesizer, probability_mass
@@ -267,6 +268,8 @@ class Study:
         The sections of a study file.
     guarantee : Guarantee, optional
         A section, too: what is to be proved of the L datasets of each scheme (METHODS section 9.3).
+    thresholds : Thresholds
+        A section, too: what the agency asks of a release, by measure; nothing that a run computes depends on it but its verdicts.
     baselines : mapping of name to settings
         Ways to protect the data without a model, for comparison: each a section of its own in the file.
     seed : int
@@ -282,6 +285,7 @@ class Study:
     sampling: Sampling = field(default_factory=Sampling)
     release: ReleaseSettings = ReleaseSettings()
     evaluation: EvaluatingSettings = EvaluatingSettings()
+    thresholds: Thresholds = field(default_factory=Thresholds)
     guarantee: Guarantee | None = None
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=APART)
     seed: int = 0
@@ -455,7 +459,11 @@ def names_of_settings(synthesizer: str) -> list[str]:
     """Every setting of a study by its dotted name, with those of one synthesizer and of the baselines."""
     if synthesizer == AUTO:
         raise InputError(_UNNAMED)
-    names = [name for name in setting_names(Study) if name not in ("seed", "reproducible", "synthesizer.settings")]
+    names = [
+        name
+        for name in setting_names(Study)
+        if name not in ("seed", "reproducible", "synthesizer.settings") and not name.startswith("thresholds")
+    ]
     own = [f"synthesizer.{name}" for name in _own_settings(synthesizer)]
     if "synthesizer.variables" in own:  # of a chain, whose variables are the scenario's and have a table of settings each
         names = [name for name in names if name != "synthesizer.formula" and not name.startswith("guarantee")]
@@ -530,6 +538,7 @@ def check_models(study: Study) -> None:
 def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
     """The same without building a synthesizer: enough to read a finished run, and quick."""
     study = from_table(Study, settings)
+    study = dataclasses.replace(study, thresholds=study.thresholds.with_policy(folder))
     if study.data.path is None or folder is None:
         return study
     return dataclasses.replace(study, data=DataSettings(path=real_path(folder / study.data.path)))
@@ -542,7 +551,7 @@ def load_study(path: str | Path) -> Study:
     ----------
     path : str or Path
         A TOML file with the tables [data], [scenario], [synthesizer], and optionally [weights], [sampling],
-        [release], [evaluation], [guarantee], and a table for each baseline.
+        [release], [evaluation], [thresholds], [guarantee], and a table for each baseline.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class Blueprint(NamedTuple):
         Parameters on which convergence is judged. A mixture names only what does not change when its components
         swap labels.
     density_terms : int
-        Log densities evaluated per gradient, for the estimate of the running time.
+        Log densities evaluated per gradient, for the estimate of the running time where the model has a graph alone.
     geometry : callable, optional
         From alpha (n,) to the values of ``pm.Data`` that set the coordinates in which the sampler moves, and nothing of the posterior
         (`riskweighted.synthesis.coordinates`).

@@ -133,7 +133,8 @@ class Fit:
 
     def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
         """One posterior draw: parameter name -> value."""
-        return {str(name): values.values[chain, draw] for name, values in self.posterior.items()}
+        variables = self.posterior.variables
+        return {str(name): variables[name].values[chain, draw] for name in self.posterior.data_vars}
 
     def contributions(self, theta: Draw) -> np.ndarray:
         """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
@@ -290,6 +291,22 @@ class Fit:
     def save(self, path: str | Path) -> None:
         """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
         write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_datatree(self) -> xr.DataTree:
+        """The posterior and its ``sample_stats`` as ArviZ reads them; ``to_datatree().to_netcdf(path)`` is what ``az.from_netcdf`` opens.
+
+        ``lp`` (chain, draw): the weighted log pseudo-likelihood, sum_i alpha_i log p(y_i | theta), clipped under a guarantee. The
+        diagnostics by quantity stand in the group ``diagnostics``. Confidential, as the posterior is: it holds neither the data nor alpha.
+        """
+        places = {name: self.posterior[name] for name in ("chain", "draw")}
+        lp = np.zeros(tuple(self.sizes.values()))
+        for place in np.ndindex(lp.shape) if self.estimates else ():
+            lp[place] = self.contributions(self.draw(*place)).sum()
+        judged = self.diagnostics.astype({"converged": "int8"}).reset_index(names="quantity")
+        texts = ("quantity", "engine")
+        columns = {name: ("quantity", column.to_numpy(dtype=str if name in texts else None)) for name, column in judged.items()}
+        stats = xr.Dataset({"lp": (("chain", "draw"), lp)}, places) if self.estimates else xr.Dataset(coords=places)
+        return xr.DataTree.from_dict({"posterior": self.posterior, "sample_stats": stats, "diagnostics": xr.Dataset(columns)})
 
     def to_bytes(self) -> bytes:
         """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""

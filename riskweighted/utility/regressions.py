@@ -21,7 +21,7 @@ from riskweighted.synthesis.conditions import Condition
 from riskweighted.synthesis.design import Design, build_design
 from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.formulas import split_formula
-from riskweighted.utility.intervals import Interval, combine_partially_synthetic
+from riskweighted.utility.intervals import Interval, combine_fully_synthetic, combine_partially_synthetic
 from riskweighted.utility.survey import SurveyDesign
 
 __all__ = ["Analysis", "Estimates", "analyse", "checked_analyses", "checked_analysis", "coefficient_intervals"]
@@ -314,9 +314,15 @@ def _uncentred(coefficients: np.ndarray, covariance: np.ndarray, free: np.ndarra
 
 
 def coefficient_intervals(
-    analysis: Analysis, frames: Sequence[pd.DataFrame], *, synthetic: bool, design: SurveyDesign | None = None, level: float = 0.95
+    analysis: Analysis,
+    frames: Sequence[pd.DataFrame],
+    *,
+    synthetic: bool,
+    design: SurveyDesign | None = None,
+    level: float = 0.95,
+    size_ratio: float | None = None,
 ) -> dict[str, Interval]:
-    """Every reported coefficient with its interval: by Reiter's rule from L >= 2 datasets, else that of the one dataset.
+    """Every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
 
     Parameters
     ----------
@@ -327,6 +333,8 @@ def coefficient_intervals(
     design : SurveyDesign, optional
     level : float
         Probability of the interval.
+    size_ratio : float, optional
+        n_syn / n of fully synthetic data, whose rule is that of Raghunathan, Reiter & Rubin (2003); else Reiter's (2003).
 
     Returns
     -------
@@ -343,7 +351,10 @@ def coefficient_intervals(
             rule = f"not estimable in {failed} of {len(frames)} datasets"
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
         elif len(frames) > 1:
-            combined = combine_partially_synthetic(values.tolist(), variances.tolist(), level=level)
+            if size_ratio is None:
+                combined = combine_partially_synthetic(values.tolist(), variances.tolist(), level=level)
+            else:
+                combined = combine_fully_synthetic(values.tolist(), variances.tolist(), size_ratio=size_ratio, level=level)
             within = "" if design is None else f", vbar {design.described}"
             intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
         else:

@@ -19,11 +19,13 @@ _MOST_GROUPS = 100
 
 
 class TableDistance(NamedTuple):
-    """``pmse`` of one table; ``s_pmse``, over its expectation under the null (1 is ideal; NaN where ``df`` is 0); ``df``."""
+    """``pmse`` of one table; ``s_pmse``, over its expectation under the null (1 is ideal; NaN where ``df`` is 0); ``df``;
+    ``total_variation``: half the sum over the cells of the absolute differences of their shares (0 is identical, 1 disjoint)."""
 
     pmse: float
     s_pmse: float
     df: int
+    total_variation: float
 
 
 def table_distance(confidential: np.ndarray, synthetic: np.ndarray, fixed: int = 1) -> TableDistance:
@@ -44,7 +46,8 @@ def table_distance(confidential: np.ndarray, synthetic: np.ndarray, fixed: int =
     total, share = both.sum(), synthetic.sum() / both.sum()
     pmse = float(((synthetic - share * both)[filled] ** 2 / both[filled]).sum() / total)
     df = int(filled.sum()) - fixed
-    return TableDistance(pmse, pmse / (df * (1 - share) ** 2 * share / total) if df else np.nan, df)
+    variation = float(np.abs(confidential / confidential.sum() - synthetic / synthetic.sum()).sum() / 2)
+    return TableDistance(pmse, pmse / (df * (1 - share) ** 2 * share / total) if df else np.nan, df, variation)
 
 
 def table_utility(
@@ -87,7 +90,8 @@ def table_utility(
     -------
     DataFrame, one row per table
         ``variables`` (names, a comma between two), ``ways``, ``pmse`` and ``s_pmse`` (means over the L datasets), ``s_pmse_min`` and
-        ``s_pmse_max`` (their range), ``df`` (mean), ``tables`` (L). A variable with one value has ``df`` 0 and no ``s_pmse`` (NaN).
+        ``s_pmse_max`` (their range), ``df`` (mean), ``total_variation`` (mean over the datasets of half the sum of the absolute differences
+        of the cells' shares), ``tables`` (L). A variable with one value has ``df`` 0 and no ``s_pmse`` (NaN).
 
     Raises
     ------
@@ -163,7 +167,7 @@ def _row(table: Sequence[str], unsynthesized: Sequence[str], codes: dict[str, li
     fixed = len(np.unique(codes[unsynthesized[0]][0])) if unsynthesized else 1
     confidential, *datasets = zip(*(codes[name] for name in table), strict=True)
     distances = np.array([table_distance(*_counts(confidential, own), fixed) for own in datasets], dtype=float)
-    pmse, s_pmse, df = distances.mean(axis=0)
+    pmse, s_pmse, df, variation = distances.mean(axis=0)
     return {
         "variables": ", ".join(table),
         "ways": len(table),
@@ -172,6 +176,7 @@ def _row(table: Sequence[str], unsynthesized: Sequence[str], codes: dict[str, li
         "s_pmse_min": distances[:, 1].min(),
         "s_pmse_max": distances[:, 1].max(),
         "df": df,
+        "total_variation": variation,
         "tables": len(distances),
     }
 

@@ -114,6 +114,7 @@ def test_the_measures_against_their_definitions(data, case):
 
 def test_the_comparison_is_written_and_says_what_is_not_installed(case, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(peers, "PEERS", {name: entry for name, entry in peers.PEERS.items() if name != "CART"})
+    monkeypatch.setattr(peers, "SDV", {})
     (tmp_path / "out").mkdir()
     table = tmp_path / "out" / "peers.csv"
     peers.compare([case], table, quick=True)
@@ -124,10 +125,10 @@ def test_the_comparison_is_written_and_says_what_is_not_installed(case, tmp_path
     assert capsys.readouterr().err.count(" made in ") == 1
     assert sorted(table.read_text().splitlines()) == sorted(whole.splitlines())
     peers.write(peers.read(table, [case]), [case], tmp_path / "out", 5)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["peers.csv", "peers.md", "peers.png"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["any.png", "any.svg", "peers.csv", "peers.md", "peers.png"]
     read = pd.read_csv(tmp_path / "out" / "peers.csv", keep_default_na=False)
     assert list(read) == list(peers_measures.COLUMNS)
-    assert set(read["method"]) == set(peers.PEERS)
+    assert set(read["method"]) == {*peers.PEERS, *peers.SDV}
     assert not read.duplicated(["data", "method", "weights", "measure", "parameter"]).any()
     text = (tmp_path / "out" / "peers.md").read_text()
     assert text.count("| Gaussian copula |  | plug-in |") == 1

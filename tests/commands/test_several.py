@@ -10,7 +10,7 @@ from riskweighted.commands.main import app
 from riskweighted.commands.terminal import codes_of
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table, write_table
-from riskweighted.runs.checked import plan_study
+from riskweighted.runs.plan import plan_study
 from riskweighted.runs.study import make_study
 
 VARIABLES = "marital,income,smoke,cigs"

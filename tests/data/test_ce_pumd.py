@@ -8,7 +8,7 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning, Unscored
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.ce_simulator import simulate_ce
 from riskweighted.evaluation.ce_facts import ce_facts
-from riskweighted.runs.checked import plan_study
+from riskweighted.runs.plan import plan_study
 from riskweighted.runs.study import make_study
 
 CODES = {

@@ -1,5 +1,8 @@
+import sys
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -146,3 +149,29 @@ def test_labels_of_aggregates_are_no_formulas(tmp_path):
     read = pd.read_csv(tmp_path / "t.csv", dtype=str)
     assert read["'=name"].tolist() == ["'=1+1", "'+x", "'-x", "'@x", "' =x", "a =x", "' =x", "a", "-5", "+1e3"]
     assert set(read["value"]) == {"-1.5"}
+
+
+def test_a_file_of_r_is_its_one_data_frame(tmp_path):
+    pyreadr = pytest.importorskip("pyreadr")
+    table = pd.DataFrame({"y": [1.5, np.nan, 3.0], "n": [1, 2, 3], "g": pd.Categorical(["a", "b", None]), "t": ["x", "y", "z"]})
+    pyreadr.write_rds(str(tmp_path / "x.rds"), table)
+    pyreadr.write_rdata(str(tmp_path / "x.RData"), table, df_name="d")
+    for name in ("x.rds", "x.RData"):
+        read = read_table(tmp_path / name)
+        pd.testing.assert_frame_equal(read, table, check_dtype=False, check_categorical=False)
+        assert read["n"].dtype == "int64"
+        assert list(read["g"].cat.categories) == ["a", "b"]
+
+
+def test_a_file_of_r_needs_its_reader_and_one_data_frame(tmp_path, monkeypatch):
+    (tmp_path / "x.rda").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "pyreadr", None)
+    with pytest.raises(InputError, match=r"needs pyreadr: pip install 'riskweighted\[r\]'"):
+        read_table(tmp_path / "x.rda")
+    frame = pd.DataFrame({"a": [1.0, 2.0]})
+    for tables in ({}, {"a": frame, "b": frame}):
+        monkeypatch.setitem(sys.modules, "pyreadr", SimpleNamespace(read_r=lambda path, tables=tables: tables))
+        with pytest.raises(InputError, match=f"must hold one data frame, got {len(tables)}"):
+            read_table(tmp_path / "x.rda")
+    monkeypatch.setitem(sys.modules, "pyreadr", SimpleNamespace(read_r=lambda path: {None: frame}))
+    assert read_table(tmp_path / "x.rda")["a"].tolist() == [1, 2]

@@ -6,8 +6,11 @@ import pytest
 from command_line import riskweighted
 from shared_data import FOLDER, shared
 
-from riskweighted import Scenario, assess, identification_risk, matching_risk, rank_measure
-from riskweighted.common.errors import InputError
+from riskweighted import Scenario, assess, correct_attribution, identification_risk, matching_risk, rank_measure, table_utility
+from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.evaluation.measures import OF_PAIRS
+from riskweighted.risk.closest import closest_records
+from riskweighted.utility.intervals import combine_fully_synthetic
 
 scenario = Scenario(known=("g", "h"), synthetic="y")
 
@@ -106,8 +109,14 @@ def test_refuses(confidential, frames):
     for change, message in (({"top": 0}, "top"), ({"level": 2}, "level"), ({"identifier": "nope"}, "'nope'")):
         with pytest.raises(InputError, match=message):
             assess(confidential, frames, scenario, **change)
-    with pytest.raises(InputError, match="300 confidential and 299"):
-        assess(confidential, frames[0].iloc[1:], scenario)
+    with pytest.raises(InputError, match="300 confidential and 299"):  # with an identifier they are said to pair
+        assess(confidential.assign(i=range(300)), frames[0].iloc[1:].assign(i=range(299)), scenario, identifier="i")
+    with pytest.raises(InputError, match="synthetic must name at least one tool"):
+        assess(confidential, {"holdout itself": frames}, scenario)
+    with pytest.raises(InputError, match="unpaired names 'b'; the tools are 'a'"):
+        assess(confidential, {"a": frames}, scenario, unpaired="b")
+    with pytest.raises(InputError, match="no column 'z'"):
+        assess(confidential, frames, scenario, columns="z")
     with pytest.raises(InputError, match="at least one"):
         assess(confidential, [], scenario)
 
@@ -157,3 +166,118 @@ def test_missing_values_and_codes_run_through_every_measure(confidential, frames
     assert value(found, "largest canonical R^2") == pytest.approx(expected)
     assert f"among the {both.sum()} of 300 records" in value(found, "largest canonical R^2", column="definition")
     assert value(found, "MIDP bound", "confidential itself") > 0
+
+
+def draw(n, seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"g": rng.integers(0, 3, n), "h": rng.choice(["a", "b"], n), "e": rng.choice(["x", "y", "z"], n)})
+    return table.assign(y=np.exp(table["g"] + rng.normal(size=n)))
+
+
+@pytest.fixture(scope="module")
+def several():
+    """A tool whose rows pair, one that draws another number of whole records, and one that only says that its rows do not pair."""
+    confidential = draw(300, 1)
+    noisy = [confidential.assign(y=confidential["y"] * np.exp(0.5 * np.random.default_rng(seed).normal(size=300))) for seed in (2, 3, 4)]
+    tools = {"noise": noisy, "whole": [draw(450, seed) for seed in (5, 6, 7, 8)], "copy": confidential}
+    with pytest.warns(RiskWeightedWarning, match="do not pair"):
+        found = assess(
+            *(confidential, tools, scenario),
+            holdout=draw(200, 9),
+            unpaired="copy",
+            columns="e",
+            regressions=["y ~ C(g)"],
+        )
+    return confidential, tools, found
+
+
+def of(found, key, label, column="value", table="measures", variable=None):
+    rows = getattr(found, table)
+    rows = rows[(rows["key"] == key) & (rows["label"] == label)]
+    rows = rows if variable is None else rows[rows["variable"] == variable]
+    return rows[column].iloc[0]
+
+
+def test_tools_stand_side_by_side_and_rows_need_not_pair(several):
+    confidential, tools, found = several
+    labels = ["noise", "whole", "copy", "confidential itself", "independent of known", "holdout itself"]
+    assert list(found.measures["label"].unique()) == labels
+    assert found.yardsticks == labels[3:]
+    assert set(found.unpaired) == {"whole", "copy"}
+    assert "300 confidential and 450" in found.unpaired["whole"]
+    for label in ("whole", "copy", "holdout itself"):
+        assert not OF_PAIRS & set(found.measures.loc[found.measures["label"] == label, "key"])
+    alone = assess(confidential, tools["noise"], scenario)
+    paired = found.measures.query("label == 'noise' and key != 'closer-than-holdout'")
+    same = alone.measures.query("label == 'synthetic'")
+    assert paired["value"].tolist() == pytest.approx(same["value"].tolist(), nan_ok=True)
+    assert set(found.riskiest["label"]) == set(found.contributions["label"]) == {"noise"}
+
+
+def test_values_of_data_whose_rows_do_not_pair_are_the_measures_themselves(several):
+    confidential, tools, found = several
+    attribution = correct_attribution(confidential, tools["whole"], scenario)
+    assert of(found, "dcap-zero", "whole") == attribution.dcap_zero
+    nearest = closest_records(confidential, tools["whole"], scenario, holdout=draw(200, 9))
+    assert of(found, "closest-record", "whole") == nearest.quantile("distance", 0.05)
+    assert of(found, "closer-than-holdout", "whole") == nearest.closer
+    assert of(found, "copied-records", "copy") == 1
+    tables = table_utility(confidential, tools["whole"], ["y", "g", "h", "e"], 2)
+    assert of(found, "two-way-distance", "whole", table="utility") == pytest.approx(tables["total_variation"].mean())
+    assert of(found, "two-way-mean", "whole", table="utility") == pytest.approx(tables["s_pmse"].mean())
+    kept = table_utility(confidential, tools["noise"], ["y", "g", "h", "e"], 2, synthesized="y")
+    assert of(found, "two-way-distance", "noise", table="utility") == pytest.approx(kept["total_variation"].sum() / 6)
+    assert of(found, "two-way-distance", "confidential itself", table="utility") == 0
+
+
+def test_each_kind_of_data_has_its_combining_rule(several):
+    _, tools, found = several
+    means = [frame["y"].mean() for frame in tools["whole"]]
+    variances = [frame["y"].var() / 450 for frame in tools["whole"]]
+    expected = combine_fully_synthetic(means, variances, size_ratio=1.5)
+    assert of(found, "mean", "whole", "lower", "utility") == pytest.approx(expected.lower)
+    rules = {label: of(found, "mean", label, "rule", "utility") for label in ("noise", "whole", "copy", "confidential itself")}
+    assert rules["noise"].startswith("partially synthetic")
+    assert rules["whole"].startswith("fully synthetic")
+    assert "no combining rule with L = 1" in rules["copy"]
+    assert rules["confidential itself"] == "t interval of one dataset"
+    assert of(found, "regression-coefficient", "whole", "rule", "utility").startswith("fully synthetic")
+    assert of(found, "regression-coefficient", "noise", "rule", "utility").startswith("partially synthetic")
+    assert 0 <= of(found, "regression-overlap", "whole", table="utility") <= 1
+    assert of(found, "mean", "copy", "overlap", "utility") == 1
+
+
+def test_the_summary_serves_a_map(several):
+    found = several[2]
+    table = found.summary()
+    assert list(table.index) == list(found.measures["label"].unique())
+    assert found.map_measures() == ("DCAP, absent keys 0", "two-way total variation")
+    assert table.loc["noise", "identification risk"] == of(found, "identification-risk", "noise")
+    paired = assess(several[0], {"noise": several[1]["noise"]}, scenario)
+    assert paired.map_measures()[0] == "identification risk"
+
+
+def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
+    confidential, tools, _ = several
+    confidential.to_csv(tmp_path / "c.csv", index=False)
+    draw(200, 9).to_csv(tmp_path / "h.csv", index=False)
+    for name in ("noise", "whole"):
+        for number, frame in enumerate(tools[name]):
+            frame.to_csv(tmp_path / f"{name}{number}.csv", index=False)
+    arguments = ("assess", "c.csv", "--synthetic", "ours=noise0.csv,noise1.csv", "--synthetic", "theirs=whole0.csv,whole1.csv")
+    options = ("--holdout", "h.csv", "--known", "g,h", "--synthesized", "y", "--columns", "e", "--regression", "y ~ C(g)")
+    done = riskweighted(*arguments, *options, "--out", "risk", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("do not pair") == 1
+    assert "Left out of theirs, whose rows do not pair" in done.stdout
+    names = {path.relative_to(tmp_path / "risk").as_posix() for path in (tmp_path / "risk").rglob("*") if path.is_file()}
+    assert names == {"measures.csv", "utility.csv", "map.svg", "map.png", "confidential/contributions.csv", "confidential/riskiest.csv"}
+    assert "theirs" in (tmp_path / "risk" / "map.svg").read_text()
+    done = riskweighted(*arguments, *options, "--json", cwd=tmp_path)
+    rows = json.loads(done.stdout)
+    assert {row["label"] for row in rows} == {"ours", "theirs", "confidential itself", "independent of known", "holdout itself"}
+    assert {"dcap-zero", "two-way-distance"} <= {row["key"] for row in rows if row["label"] == "theirs"}
+    for wrong, message in (("theirs", "NAME=FILE"), ("=whole0.csv", "NAME=FILE"), ("a=none.csv", "there is no file")):
+        done = riskweighted("assess", "c.csv", "--synthetic", wrong, *options, cwd=tmp_path)
+        assert done.returncode == 2
+        assert message in done.stderr

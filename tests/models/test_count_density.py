@@ -8,6 +8,7 @@ from riskweighted_models.common_scale import scales
 from riskweighted_models.kernels.counts import count_sum, logistic_parts, rises
 from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy.special import digamma, expit, gammaln, logsumexp
+from scipy.stats import nbinom
 
 from riskweighted.synthesis.agreement import _function, compile_log_posterior
 from riskweighted.synthesis.fitting import compile_model
@@ -221,3 +222,20 @@ def test_far_out_it_is_no_number_rather_than_an_error(confidential):
     for far in (-1e4, 1e4, np.nan):
         vector[blueprint.layout.places["log_inverse_phi"]] = far
         assert not np.isfinite(blueprint.density(np.ones(N))(vector)[0])
+
+
+@pytest.mark.parametrize(("formula", "settings"), SHAPES)
+def test_masses_whose_ends_are_shared_are_those_of_every_record(confidential, formula, settings):
+    synthesizer, prepared, blueprint = built(confidential, formula, settings)
+    count = confidential["count"].to_numpy(dtype=float)
+    lower, upper = 0.8 * count - 0.5, 1.3 * count + 0.5
+    lower[:9], upper[5:20], lower[30:40], upper[30:40] = -np.inf, np.inf, -7.0, -3.0
+    masses = synthesizer.masses(prepared, lower, upper)
+    for vector in some_vectors(blueprint.layout, 3):
+        theta = {name: values[0] for name, values in blueprint.layout.parameters(vector[None]).items()}
+        mean, phi = synthesizer._mean(theta, prepared.whitened)[prepared.cell[prepared.which]], 1 / theta["inverse_phi"]
+        laws = nbinom(phi, phi / (mean + phi))
+        first, last = np.ceil(lower)[:, None] - 1, np.floor(upper)[:, None]
+        near = np.where(laws.cdf(first) < 0.5, laws.cdf(last) - laws.cdf(first), laws.sf(first) - laws.sf(last))
+        assert masses(theta) == pytest.approx(np.maximum(near, 0) @ theta.get("weight", np.ones(1)), rel=1e-9, abs=1e-14)
+        assert (masses(theta) == synthesizer.mass(theta, prepared, lower, upper)).all()

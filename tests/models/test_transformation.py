@@ -11,7 +11,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, InputError
-from riskweighted.runs.checked import plan_study
+from riskweighted.runs.plan import plan_study
 from riskweighted.synthesis.agreement import check_density, compile_log_posterior, compile_weighted_sum
 from riskweighted.synthesis.contract import ContractError
 from riskweighted.synthesis.laplace import mode_of, round_coordinates

@@ -51,11 +51,11 @@ def test_every_pair_stands_on_both_sides_and_a_variable_alone_on_the_diagonal():
     assert "pairwise" in ax.get_title(loc="left")
 
 
-def test_near_their_null_the_scale_still_ends_at_ten_and_what_is_undefined_stays_empty():
+def test_near_their_null_the_scale_still_ends_at_ten_and_what_is_undefined_says_so():
     ax = rw.plot_two_way(table(), "unweighted")
     assert ax.images[0].norm.vmax == 10
     undefined = table(values={Statistic("one-way-table", "job"): np.nan})
-    assert texts(rw.plot_two_way(undefined, "pairwise"))[0] == ["", "12.3", "3.0"]
+    assert texts(rw.plot_two_way(undefined, "pairwise"))[0] == ["none", "12.3", "3.0"]
 
 
 def test_a_table_read_from_a_file_gives_the_same_figure():

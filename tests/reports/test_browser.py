@@ -127,15 +127,38 @@ def press(page, selector, key="Enter"):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_picture_is_drawn_and_every_text_is_text(opened, kind):
     page = opened(kind)
-    sizes = page.evaluate("[...document.images].map(i => i.complete ? i.naturalWidth : 0)")
+    sizes = page.evaluate("[...document.querySelectorAll('.picture svg')].map(i => i.getBoundingClientRect().width)")
     assert len(sizes) >= 6
-    assert min(sizes) > 500
+    assert min(sizes) > 300
+    named = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(set(named)) == len(named)  # those of the figures too
     assert page.evaluate("window.pwned") is None
     assert page.locator("main script, main img[onerror], [style*=x]").count() == 0
     if kind == "nasty":
         text = page.locator("body").text_content()
         assert all(name in text for name in (NASTY[0], NASTY[1], NASTY[2].removeprefix("\u202e"), NASTY[3]))
         assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("kind", ["releasable", "internal"])
+def test_the_answer_stands_on_the_first_screen(opened, kind):
+    page = opened(kind)
+    box = page.locator("section.answer").bounding_box()
+    assert box["y"] + box["height"] <= 900
+    for text in ("unweighted", "pairwise", "Can the fits be trusted?", "thresholds"):
+        assert text in page.locator("section.answer").inner_text()
+
+
+def test_figures_are_dark_on_a_dark_page_and_light_in_print(opened):
+    """What is ink and what is paper: the spine of an axis and its ground."""
+    colours = "[...document.querySelectorAll('#violins svg [id$=patch_1] path, #violins svg [id$=patch_3] path')].map(e => {"
+    colours += "const s = getComputedStyle(e); return [s.fill, s.stroke]; })"
+    page = opened("releasable", color_scheme="dark")
+    (paper, _), (_, ink) = page.evaluate(colours)
+    assert (paper, ink) == ("rgb(29, 33, 38)", "rgb(236, 239, 241)")
+    page.emulate_media(media="print")
+    (paper, _), (_, ink) = page.evaluate(colours)
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(0, 0, 0)")
 
 
 def test_sorting_by_keyboard(opened):
@@ -179,7 +202,7 @@ def test_csv_holds_the_table(opened, kind, key):
 def test_definitions_show_on_focus_and_go_with_escape(opened):
     page = opened("releasable", 390, 800)
     bubble = page.locator("#bubble")
-    page.locator("#main .tip[aria-label='Definition: Mean risk']").first.focus()
+    page.locator("#main .tip[aria-label='Definition: Mean risk in these datasets']").first.focus()
     assert bubble.is_visible()
     for text in ("Boundary:", "Interval:", "Direction: Higher is riskier."):
         assert text in bubble.text_content()
@@ -213,7 +236,7 @@ def test_no_figure_is_cut_in_print(opened, kind, paper):
     page.emulate_media(media="print")
     blocks = page.evaluate(
         "[...document.querySelectorAll('.figure-block')].map(e => [e.getBoundingClientRect().height, "
-        "getComputedStyle(e).breakInside, e.getBoundingClientRect().right, e.querySelector('img')?.getBoundingClientRect().right ?? 0])"
+        "getComputedStyle(e).breakInside, e.getBoundingClientRect().right, e.querySelector('svg')?.getBoundingClientRect().right ?? 0])"
     )
     assert len(blocks) >= 9
     for block_height, rule, right, image_right in blocks:

@@ -95,7 +95,7 @@ def test_no_estimate_rests_on_fewer_amounts_than_the_minimum(run, data):
     shown = tables_of(render_report(run, confidential=few))
     assert any("of cigs" in row[0] for row in shown["main"])
     assert not any("of income" in row[0] for row in shown["main"])
-    assert not any(row[0] == "income" for row in shown["distances"])
+    assert not any("income" in row[0] for row in shown["distances"])
 
 
 def test_codes_are_no_amounts_that_share_digits():
@@ -115,8 +115,7 @@ def test_shares_of_levels_and_codes_with_intervals_stay_inside(pages):
 
 def test_the_checks_name_their_variable_and_the_card_its_blocks(pages):
     shown = tables_of(pages[True])
-    assert shown["fit-check-1"][0][0] == "Variable"
-    assert {row[0] for row in shown["fit-check-1"][1:]} == set(VARIABLES)
+    assert {row[0].rpartition(" of ")[2] for row in shown["fit-checks"][1:]} == set(VARIABLES)
     blocks = {row[0].partition(":")[0] for row in shown["card-1-table"][1:]}
     assert blocks == {"marital is missing", *VARIABLES, "income is -8", "income is missing"}
     assert {row[1] for row in shown["convergence"][1:]} == {"direct, nuts"}

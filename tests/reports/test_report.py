@@ -21,7 +21,8 @@ from riskweighted.evaluation.tables import Statistic, as_table, distinct, measur
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.disclosure import View, number, quantile_digits
-from riskweighted.reports.render import render_report
+from riskweighted.reports.render import make_report, render_report
+from riskweighted.reports.wording import capital, in_words
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 
 
@@ -55,7 +56,7 @@ def test_the_main_table_is_the_summary(run, internal):
     assert rows[0] == ["Measure", *summary.index]
     shown = {row[0]: row[1:] for row in rows[1:]}
     assert len(shown) == len(summary.columns)
-    np.testing.assert_allclose([float(cell) for cell in shown["Mean risk (0 to 1)"]], summary["mean risk"], rtol=1e-3)
+    np.testing.assert_allclose([float(cell) for cell in shown["Mean risk in these datasets (0 to 1)"]], summary["mean risk"], rtol=1e-3)
 
 
 def test_the_riskiest_records_are_named_inside_only(run, internal, releasable):
@@ -80,10 +81,13 @@ def test_no_extreme_and_no_small_count_leaves(run, releasable):
     text = html.unescape(re.sub(r"base64,[^\"]*", "", releasable))
     assert "maximum risk" not in text.lower()
     assert "largest rise" not in text.lower()
-    labels = {one.label for one in distinct(run.tables["risk"]) if one.measure.kind == "count"}
+    labels = {capital(in_words(one)) for one in distinct(run.tables["risk"]) if one.measure.kind == "count"}
     counts = [row for row in tables["risk-measures"] if row[0] in labels]
     allowed = r"n/a|fewer than 10|more than 110|about \d+0"
-    assert len(counts) == len(labels) > 8
+    same = re.search(r"The same for all: (.*?)\.</p>", releasable).group(1).split("; ")
+    assert {row[0] for row in counts} | {one.partition(":")[0] for one in same} >= labels
+    assert len(labels) > 8
+    assert all(re.fullmatch(f".*: ({allowed})", one) for one in same)
     assert all(re.fullmatch(allowed, cell) for row in counts for cell in row[1:])
     for key, rows in tables.items():
         for place, title in enumerate(rows[0]):
@@ -106,10 +110,10 @@ def test_the_same_run_gives_the_same_page(run, releasable):
 
 def test_every_figure_has_words_and_a_table(releasable, internal):
     for page in (releasable, internal):
-        blocks = page.split('<div class="block figure-block"')[1:]
+        blocks = re.split(r'<div class="block figure-block[^"]*"', page)[1:]
         assert len(blocks) >= 9
         for block in blocks:
-            (alternative,) = re.findall(r'alt="([^"]*)"|<p class="note">(No figure: [^<]*)', block)[0:1] or [""]
+            (alternative,) = re.findall(r'<svg[^>]*aria-label="([^"]*)"|<p class="note">(No figure: [^<]*)', block)[0:1] or [""]
             alternative = "".join(alternative)
             assert re.search(r"\d", alternative)
             assert len(alternative) > 60
@@ -127,8 +131,9 @@ def test_every_definition_button_has_its_entry(releasable, internal):
 
 def test_nothing_is_loaded_and_nothing_is_bigger_than_allowed(releasable, internal):
     for page in (releasable, internal):
-        assert not re.search(r"<(link|iframe|object|embed|form)\b|\bon\w+=|style=\"|@import|url\(|https?://", page)
-        assert set(re.findall(r'src="([^,"]*)', page)) == {"data:image/png;base64"}
+        assert not re.search(r"<(link|iframe|object|embed|form)\b|\bon\w+=|style=\"|@import|url\((?!#)|https?://", page)
+        assert "src=" not in page
+        assert set(re.findall(r'href="([^#,"]*)[#,]', page)) == {"", "data:image/png;base64"}
         assert "default-src 'none'" in page
         assert len(page.encode()) < 5e6
 
@@ -162,12 +167,14 @@ def test_quantiles_keep_the_digits_that_ten_records_share():
     assert view.show(mean, 1234.5678) == "1234.6"
 
 
-@pytest.mark.parametrize("key", [key for key, measure in MEASURES.items() if measure.disclosure in (None, Disclosure.LEFT_OUT)])
+@pytest.mark.parametrize(
+    "key", [key for key, measure in MEASURES.items() if measure.disclosure in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED)]
+)
 def test_a_measure_without_a_rule_is_never_shown(key):
     measure = MEASURES[key]
     parameter = 0.5 if measure.parameter in ("threshold", "quantile", "increase") else None
     assert View(False, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.123456) == "not shown"
-    assert View(True, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.25) == "0.25"
+    assert float(View(True, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.25)) == 0.25
 
 
 PLANTED = [  # table, key, variable, parameter, term, text
@@ -175,7 +182,7 @@ PLANTED = [  # table, key, variable, parameter, term, text
     ("risk", None, None, None, None, "risk of record 17"),
     ("risk", "mean-risk", None, None, None, "mean risk of record 17"),  # a key that we know, under another text
     ("risk", "mean-risk", None, 17.0, None, "mean risk"),  # and with a parameter that it does not have
-    ("utility", "largest-value", "income", None, None, "largest value"),
+    ("utility", "topmost-value", "income", None, None, "topmost value"),
     ("utility", "mean", "record 17", None, None, "mean"),  # not a variable of the data
     ("utility", "quantile", "income", None, None, "0.999 quantile"),
 ]
@@ -206,7 +213,7 @@ def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
     run = planted(tmp_path, PLANTED)
     page, before = render_report(run), tables_of(releasable)
     text = html.unescape(re.sub(r"base64,[^\"]*", "", page))
-    for hidden in ("second largest", "record 17", "largest value", "0.999", "0.7382"):
+    for hidden in ("second largest", "record 17", "topmost value", "0.999", "0.7382"):
         assert hidden not in text.lower(), hidden
     shown = tables_of(page)
     assert {key: rows for key, rows in shown.items() if key != "hashes"} == {key: rows for key, rows in before.items() if key != "hashes"}
@@ -215,7 +222,7 @@ def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
     assert "3 measures are withheld" in text
     assert "withheld" not in releasable
     inside = tables_of(render_report(run, internal=True))
-    assert [row[0] for row in inside["risk-measures"] if "record 17" in row[0]] == ["risk of record 17", "mean risk of record 17"]
+    assert [row[0] for row in inside["risk-measures"] if "record 17" in row[0]] == ["Risk of record 17", "Mean risk of record 17"]
     assert "withheld" not in render_report(run, internal=True)
 
 
@@ -310,16 +317,30 @@ def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releas
             assert ", ".join(weighted) in found[key]
 
 
-def test_the_checks_of_the_fits_are_shown_inside_and_only_the_verdict_outside(run, internal, releasable):
-    table, shown = run.tables["fit_check"], tables_of(internal)
-    for place, scheme in enumerate(run.schemes, 1):
-        rows = table[(table["label"] == scheme) & (table["check"] != "check-model")]
-        cells = shown[f"fit-check-{place}"]
-        assert cells[0] == ["Check", "Confidential", "Synthetic", "Standard error", "Effect", "Threshold", "Verdict"]
-        assert [row[-1] for row in cells[1:]] == rows["verdict"].tolist()
-        np.testing.assert_allclose([float(row[4]) for row in cells[1:]], rows["effect"], rtol=1e-2, atol=1e-12)
-    assert "unweighted: the model fits." in internal
-    for text in ("Does the model suit", "distance of the PIT", "fit-check"):
-        assert text in internal
-        assert text not in releasable
+def test_the_checks_of_the_fits_are_shown_once_and_outside_by_their_rules(run, internal, releasable):
+    table = run.tables["fit_check"]
+    rows = table[(table["label"] == "unweighted") & (table["check"] != "check-model")]
+    inside, outside = (tables_of(page)["fit-checks"] for page in (internal, releasable))
+    assert inside[0] == ["Statistic", "Confidential", *run.schemes, "Effect", "Threshold", "Verdict"]
+    assert outside[0] == ["Statistic", "Confidential", *run.schemes, "Verdict"]
+    assert len(inside) == len(outside) == len(rows) + 1
+    np.testing.assert_allclose(sorted(float(row[4]) for row in inside[1:]), sorted(rows["effect"]), rtol=1e-2, atol=1e-12)
+    assert [row[-1] for row in inside[1:]] == [row[-1] for row in outside[1:]] == ["fits"] * len(rows)
+    shown = {row[0]: row[1] for row in outside[1:]}
+    assert shown["Standard deviation"] == shown["Largest value over the largest confidential one"] == "not shown"
+    assert shown["Share of zero values"] == "fewer than 10"
+    assert shown["Share of positive values"] == "all but fewer than 10"
+    for page in (internal, releasable):
+        assert "unweighted: the model fits." in page
+        assert 'class="alarm"' not in page
     assert tables_of(releasable)["main"][1] == ["Model fits", "n/a", "yes", "n/a"]
+
+
+def test_figures_are_saved_on_request(run, tmp_path):
+    made = make_report(run)
+    written = made.save_figures(tmp_path / "figures")
+    assert {path.suffix for path in written} == {".svg", ".pdf", ".png"}
+    assert {path.stem for path in written} == {figure.key for figure in made.figures}
+    first = {path: path.read_bytes() for path in written}
+    assert made.save_figures(tmp_path / "figures") == written
+    assert all(path.read_bytes() == content for path, content in first.items())

@@ -71,7 +71,7 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
         expected = by_label(utility, Statistic("two-way-table", row[0], term=row[1]))[labels]
         np.testing.assert_allclose([float(cell) for cell in row[2:]], expected, rtol=5e-3)
     assert [row[0].lower() for row in shown["file"][1:]] == [
-        MEASURES[key].label.lower() for key in ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")
+        MEASURES[key].words.lower() for key in ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")
     ]
     for row in shown["own-risk"][1:]:
         key = {"Own mean risk": "own-mean-risk", "Own risk of isolated records": "own-isolated-risk"}[row[1]]
@@ -89,13 +89,13 @@ def test_other_sections_leave_these_rows_to_this_one(pages):
         assert "None" not in {row[0] for row in shown["distances"]}
         assert not any("S_pMSE" in cell for row in shown["distances"] for cell in row)
         assert not any("own" in row[0] for row in shown["risk-measures"])
-        assert "expected match risk" in {row[0] for row in shown["risk-measures"]}
+        assert "Expected match risk" in {row[0] for row in shown["risk-measures"]}
 
 
 def test_the_figure_is_of_the_first_weighted_scheme_and_named_in_words(pages):
     for page in pages.values():
         (block,) = re.findall(
-            r'<div class="block figure-block" id="two-way">.*?<figure><img src="data:image/png;base64,[^"]+" alt="([^"]*)"', page, re.S
+            r'<div class="block figure-block" id="two-way">.*?<figure tabindex="0"><svg[^>]*aria-label="([^"]*)"', page, re.S
         )
         assert "under pairwise" in block
         assert re.search(r"The largest: \w+ with \w+ \d", block)
@@ -106,23 +106,23 @@ def test_every_measure_has_one_entry_in_the_glossary(pages):
         terms = [html.unescape(term) for term in re.findall(r"<dt><bdi>(.*?)</bdi></dt>", page)]
         assert len(set(terms)) == len(terms)
         wanted = {
-            "One-way S_pMSE",
-            "Two-way S_pMSE with another variable",
+            "Distance of its table over chance (S_pMSE)",
+            "Distance of its table with another variable over chance (S_pMSE)",
             "Own mean risk",
-            "PMSE ratio of the file",
+            "How well a model tells the files apart, over chance (pMSE ratio)",
             "Expected match risk",
         }
         assert wanted <= set(terms)
-        assert not any(term.startswith("One-way S_pMSE of") for term in terms)
+        assert not any(term.startswith("Distance of its table of") for term in terms)
 
 
 def test_the_main_table_and_its_definitions(several, pages):
     rows = {row[0]: row[1:] for row in summary_table(several).rows}
-    cells, definition = rows["Mean two-way S_pMSE"]
+    cells, definition = rows["Distance of tables of two variables over chance, mean"]
     assert cells[0] == "-"
     assert "mean over the pairs" in definition
     assert "higher is riskier" in rows["Expected match risk"][1]
-    assert "Mean two-way S_pMSE" in {row[0] for row in tables_of(pages[False])["main"]}
+    assert "Distance of tables of two variables over chance, mean" in {row[0] for row in tables_of(pages[False])["main"]}
 
 
 def test_the_releasable_page_passes_the_leak_check(several, pages):

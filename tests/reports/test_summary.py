@@ -36,15 +36,17 @@ def test_the_table_of_a_run_is_the_summary_turned():
     assert table.columns == ("confidential", "unweighted", "pairwise")
     assert len(table.rows) == own.shape[1]
     cells = {title: row for title, row, _ in table.rows}
-    assert cells["Mean risk (0 to 1)"] == tuple(f"{value:.4g}" for value in own["mean risk"])
+    assert cells["Mean risk in these datasets (0 to 1)"] == tuple(f"{value:.4g}" for value in own["mean risk"])
     assert cells["Converged"] == ("-", "yes", "yes")
-    assert cells["Records over 0.5 (of 120 records)"] == tuple(f"{value:.0f}" for value in own["records over 0.5"])
+    assert cells["Records at risk over 0.5 in these datasets (of 120 records)"] == tuple(
+        f"{value:.0f}" for value in own["records over 0.5"]
+    )
     assert cells["Mean of income (1,000 $)"] == tuple(f"{value:.4g}" for value in own["mean of income"])
     definitions = {title: definition for title, _, definition in table.rows}
-    assert definitions["Mean risk (0 to 1)"].startswith(
+    assert definitions["Mean risk in these datasets (0 to 1)"].startswith(
         "mean over records of IR in these L datasets, S003 eq. 1 averaged over them; confidential data: mean over"
     )
-    assert definitions["Mean risk (0 to 1)"].endswith("higher is riskier")
+    assert definitions["Mean risk in these datasets (0 to 1)"].endswith("higher is riskier")
     assert "Reiter 2003" in definitions["Coefficient C(size)[T.2] of income"]
     assert "pooled bootstrap, 3 x 50" in definitions["Mean of income (1,000 $)"]
     assert summary_table(str(run.folder), units={"income": "1,000 $"}) == table
@@ -56,7 +58,7 @@ def test_the_table_of_a_run_is_the_summary_turned():
 def test_the_command_prints_each_form(tmp_path):
     app = typer.Typer()
     app.command()(summary)
-    for form, expected in (("terminal", "Mean risk (0 to 1) ["), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
+    for form, expected in (("terminal", "Thresholds: the study states none"), ("markdown", "|:--|--:|--:|--:|"), ("latex", r"\toprule")):
         done = CliRunner().invoke(app, [str(finished_run()), "--format", form, "--unit", "income=$"])
         assert done.exit_code == 0, done.exception
         assert expected in done.stdout

@@ -13,8 +13,9 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.runs import choice
-from riskweighted.runs.checked import check_study, plan_study
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.synthesis import contract

@@ -15,9 +15,10 @@ from riskweighted.commands import run as command_run
 from riskweighted.common import atomic
 from riskweighted.common.errors import FlatWeightsWarning, InputError, RiskWeightedWarning
 from riskweighted.evaluation.fit_check import COLUMNS
-from riskweighted.runs.checked import check_study, plan_study
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.fits import fit_fingerprint
+from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.synthesis import fitting
@@ -197,7 +198,8 @@ def test_the_plan_counts_what_the_data_hold(confidential):
     assert (plan.records, plan.patterns, plan.singletons, plan.predictors, plan.datasets) == (100, 2, 0, 1, 3)
     assert plan.mean_weight["unweighted"] == 1
     assert plan.mean_weight["marginal"] < plan.mean_weight["pairwise"] < 1
-    assert 0 < plan.seconds[0] < plan.seconds[1]
+    assert 0 < plan.estimate.seconds["fitting"] < plan.estimate.total
+    assert plan.estimate.memory > plan.estimate.disk > 0
 
 
 def test_a_folder_that_is_no_result_is_never_replaced(tmp_path, confidential):

@@ -9,8 +9,8 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.runs import fits as fitting, run as running
-from riskweighted.runs.checked import plan_study
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import Study, make_study
 from riskweighted.synthesis.chain import prepare_chain

@@ -38,7 +38,8 @@ def test_a_table_of_two_by_two_worked_by_hand():
     k - 1 = 1 and (1 - c)^2 c / N = (1/8) / 80 = 1/640, so S_pMSE = 640/60 = 10.667.
     """
     table = rw.table_utility(yes_no(30, 10), yes_no(20, 20), ways=1)
-    assert list(table.columns) == ["variables", "ways", "pmse", "s_pmse", "s_pmse_min", "s_pmse_max", "df", "tables"]
+    assert list(table.columns) == ["variables", "ways", "pmse", "s_pmse", "s_pmse_min", "s_pmse_max", "df", "total_variation", "tables"]
+    assert table["total_variation"][0] == 0.25  # half of |.75 - .5| + |.25 - .5|
     row = table.iloc[0]
     assert (row["variables"], row["ways"], row["df"], row["tables"]) == ("smoke", 1, 1, 1)
     assert row["pmse"] == pytest.approx(1 / 60, rel=1e-12)

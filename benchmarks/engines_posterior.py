@@ -1,0 +1,117 @@
+"""One weighted pseudo posterior of the normal mixture, in numbers that every engine is given, and what is compared of its draws."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted import InputError, Scenario, load_synthesizer, scheme_weights
+from riskweighted.runs.study import demo_study
+from riskweighted.synthesis.contract import Blueprint, Density
+from riskweighted.synthesis.convergence import diagnose
+from riskweighted.synthesis.direct import heights_of
+from riskweighted.synthesis.layout import as_posterior
+
+__all__ = ["CASES", "SCHEMES", "Posterior", "judged", "posterior_of", "standard_errors_apart"]
+
+COMPONENTS = 3
+CASES, SCHEMES = ("401ksubs", "simulated"), ("unweighted", "marginal")
+_SIMULATED = Path(__file__).resolve().parents[1] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A mixture made ready for one data set, ``blueprint``, and weights ``alpha`` (n,)."""
+
+    blueprint: Blueprint = field(repr=False)
+    alpha: np.ndarray = field(repr=False)
+
+    @property
+    def layout(self) -> Any:
+        """What the vector of our density stands for, with the different rows of the data."""
+        return self.blueprint.layout
+
+    @cached_property
+    def density(self) -> Density:
+        """Ours, from a vector (d,)."""
+        return self.blueprint.density(self.alpha)
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """What the model is a function of besides its parameters; rows are counted from 0."""
+        layout, rows = self.layout, self.layout.rows
+        return {
+            "components": layout.components,
+            "predictors": layout.predictors,
+            "cells": len(rows.columns),
+            "rows": len(rows.z),
+            "columns": rows.columns,
+            "cell": rows.cell.astype(int),
+            "z": rows.z,
+            "alpha": rows.weigh(self.alpha),
+            "concentration": float(layout.concentration),
+            "widest": float(layout.slope_spread),
+        }
+
+    def vectors(self, draws: dict[str, np.ndarray]) -> np.ndarray:
+        """Draws by name, each (chains, draws, ...), as vectors (chains, draws, d) of our density."""
+        chains, count = draws["centre"].shape[:2]
+        thetas = [{name: values[place] for name, values in draws.items()} for place in np.ndindex(chains, count)]
+        return np.array([self.layout.vector(theta) for theta in thetas]).reshape(chains, count, -1)
+
+    def heights(self, vectors: np.ndarray) -> np.ndarray:
+        """Our log density of the parameters themselves, up to a constant, at vectors (S, d)."""
+        return np.asarray(heights_of(self.density, vectors) - self.layout.log_jacobian(vectors))
+
+    def quantities(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """What is judged of a fit, none of which changes when components swap labels, each (chains, draws)."""
+        flat, shape = vectors.reshape(-1, vectors.shape[-1]), vectors.shape[:2]
+        prior = self.blueprint.density(np.zeros(len(self.alpha)))
+        found = {"log_pseudo_likelihood": (heights_of(self.density, flat) - heights_of(prior, flat)).reshape(shape)}
+        posterior = as_posterior(self.layout, vectors)
+        for name in self.blueprint.monitored:
+            values = posterior[name].values
+            for place in np.ndindex(values.shape[2:]):
+                found[f"{name}[{', '.join(map(str, place))}]" if place else name] = values[(..., *place)]
+        return found
+
+    def components(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """Weight, centre and sd of the components of each draw in the order of their sds, each (chains, draws)."""
+        posterior = as_posterior(self.layout, vectors)
+        order = np.argsort(posterior["sigma"].values, axis=-1)
+        sorted_ = {name: np.take_along_axis(posterior[name].values, order, axis=-1) for name in ("weight", "centre", "sigma")}
+        return {f"{name} of sd {k + 1}": values[..., k] for name, values in sorted_.items() for k in range(values.shape[-1])}
+
+
+def posterior_of(case: str, scheme: str, records: int | None = None) -> Posterior:
+    """One of `CASES` under one of `SCHEMES`; the first so many records, if not all."""
+    if case == "401ksubs":
+        study = demo_study()
+        data, formula, scenario = study.read_data(), study.synthesizer.formula, study.scenario
+    elif case == "simulated":
+        data, formula, scenario = pd.read_csv(_SIMULATED), "outcome ~ 1", Scenario(synthetic="outcome", radius=0.2)
+    else:
+        raise InputError(f"data must be one of {', '.join(CASES)}, got {case!r}")
+    data = data[:records]
+    synthesizer = load_synthesizer("normal-mixture")(formula, components=COMPONENTS)
+    alpha = scheme_weights(scheme, data, scenario).to_numpy()
+    return Posterior(synthesizer.build(synthesizer.prepare(data)), alpha)
+
+
+def judged(quantities: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Mean, sd, Monte Carlo standard error of the mean, bulk ESS and R-hat of each quantity."""
+    table = diagnose(quantities, 0)
+    found = pd.DataFrame(
+        {"mean": {name: v.mean() for name, v in quantities.items()}, "sd": {n: v.std(ddof=1) for n, v in quantities.items()}}
+    )
+    return found.assign(ess=table["ess_bulk"], r_hat=table["r_hat"], error=found["sd"] / np.sqrt(table["ess_bulk"]))
+
+
+def standard_errors_apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """How far means and log sds are apart, in Monte Carlo standard errors of the difference (of a log sd about sqrt(1 / (2 ESS)))."""
+    mean = (one["mean"] - other["mean"]) / np.hypot(one["error"], other["error"])
+    sd = np.log(one["sd"] / other["sd"]) / np.sqrt(0.5 / one["ess"] + 0.5 / other["ess"])
+    return pd.DataFrame({"mean": mean, "sd": sd})

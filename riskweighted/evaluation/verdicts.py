@@ -1,0 +1,160 @@
+"""Which schemes keep to the thresholds of a study, statistic by statistic: from the tables of a run alone."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+from riskweighted.evaluation.fit_check import MISFITS, MODEL
+from riskweighted.evaluation.measures import MEASURES
+from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
+from riskweighted.evaluation.thresholds import Limit, Thresholds
+
+__all__ = ["FAIL", "NOT_MEASURED", "PASS", "Verdict", "find_verdicts", "overall", "verdict_table"]
+
+PASS, FAIL, NOT_MEASURED = "pass", "FAIL", "not measured"
+_OVERLAP = "overlap"
+_SHOWN_OVERLAPS = ("mean", "quantile", "coefficient")  # of the main table
+
+
+class Verdict(NamedTuple):
+    """Whether a scheme keeps to one limit.
+
+    ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run, whether
+    its fit converged and whether its model suits the data.
+    """
+
+    label: str
+    statistic: Statistic
+    value: float
+    error: float
+    limit: Limit | None
+    verdict: str
+
+    @property
+    def close(self) -> bool:
+        """Whether its Monte Carlo error could turn it."""
+        ends = () if self.limit is None else (self.limit.at_most, self.limit.at_least)
+        return any(end is not None and abs(self.value - end) < 2 * self.error for end in ends)
+
+
+def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) -> tuple[Verdict, ...]:
+    """Every verdict of every label but the confidential data, in the order of the labels and of the thresholds.
+
+    Parameters
+    ----------
+    thresholds : Thresholds
+    tables : mapping of name to DataFrame
+        "summary", "risk", "utility", "fit_check" of a run.
+
+    Notes
+    -----
+    A limit is held against every statistic of its measure; of the checks of a fit against the largest effect, of the overlap against
+    the least of mean, quantiles and coefficient. The model is judged on its unweighted fit, and that verdict is every scheme's.
+    """
+    labels = [str(label) for label in tables["summary"]["label"] if label != CONFIDENTIAL]
+    found = list(_measured(tables))
+    verdicts: list[Verdict] = []
+    for label in labels:
+        own = [one for one in found if one[0] == label]
+        verdicts += _of_fit(label, tables)
+        fitted = any(one.label == label for one in verdicts)
+        for limit in thresholds.limits:
+            if limit.key.startswith("check-") and not fitted:
+                continue  # a baseline has no fit
+            verdicts += _held_against(limit, label, [(statistic, value, error) for _, statistic, value, error in own])
+    return tuple(verdicts)
+
+
+def overall(verdicts: Iterable[Verdict], label: str) -> str | None:
+    """The verdict of a scheme over all limits and its fit; None where no limit was stated and nothing failed."""
+    own = [one for one in verdicts if one.label == label]
+    if any(one.verdict == FAIL for one in own):
+        return FAIL
+    if any(one.verdict == NOT_MEASURED for one in own):
+        return NOT_MEASURED
+    return PASS if any(one.limit is not None for one in own) else None
+
+
+def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """A row a verdict: label, key, measure, variable, parameter, term, value, error, at_most, at_least, verdict."""
+    columns = ["label", "key", "measure", "variable", "parameter", "term", "value", "error", "at_most", "at_least", "verdict"]
+    rows = [
+        (
+            *(one.label, one.statistic.key, one.statistic.label, one.statistic.variable, one.statistic.parameter, one.statistic.term),
+            *(one.value, one.error, one.limit.at_most if one.limit else None, one.limit.at_least if one.limit else None, one.verdict),
+        )
+        for one in verdicts
+    ]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(["parameter", "value", "error", "at_most", "at_least"], float))
+
+
+Measured = tuple[str, Statistic, float, float]
+
+
+def _measured(tables: Mapping[str, pd.DataFrame]) -> Iterator[Measured]:
+    """What a limit can be held against: label, statistic, value, error."""
+    for name in ("risk", "utility"):
+        table = tables[name]
+        rows = zip(table["label"].astype(str), statistics_of(table), table["value"], table["error"], table["overlap"], strict=True)
+        for label, statistic, value, error, overlap in rows:
+            yield label, statistic, float(value), float(error)
+            if pd.notna(overlap) and statistic.key in _SHOWN_OVERLAPS:
+                yield label, Statistic(_OVERLAP, statistic.variable, term=statistic.label), float(overlap), float("nan")
+    for column in (MEAN_WEIGHT, LARGEST_R_HAT):
+        for label, value in tables["summary"].set_index("label")[column.name].dropna().items():
+            yield str(label), column.statistic, float(value), float("nan")
+    yield from _effects(tables["fit_check"])
+
+
+def _effects(checks: pd.DataFrame) -> Iterator[Measured]:
+    """The largest effect of every check of a fit, of each variable; the row that has it is the term."""
+    rows = checks[checks["check"].isin(list(MEASURES)) & (checks["check"] != MODEL)]
+    variables = rows["variable"].fillna("") if "variable" in rows else pd.Series("", rows.index)
+    for (label, check, variable), own in rows.groupby(["label", "check", variables], sort=False):
+        worst = own.loc[own["effect"].idxmax()] if own["effect"].notna().any() else own.iloc[0]
+        term = None if pd.isna(worst["parameter"]) or worst["parameter"] == "" else str(worst["parameter"])
+        yield str(label), Statistic(str(check), str(variable) or None, term=term), float(worst["effect"]), float("nan")
+
+
+def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]:
+    """Whether its fit converged, and whether its model suits the data; nothing of a baseline, which has none."""
+    summary = tables["summary"].set_index("label")
+    converged = summary.loc[label, CONVERGED.name]
+    if not isinstance(converged, str):
+        return
+    yield _judged(label, CONVERGED, converged == "yes")
+    checks = tables["fit_check"]
+    models = checks.loc[checks["check"] == MODEL, "verdict"]
+    fits = [str(value) for value in summary[FITS.name].dropna()]
+    if fits or (models == MISFITS).any():
+        yield _judged(label, FITS, "NO" not in fits and not (models == MISFITS).any())
+
+
+def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
+    return Verdict(label, column.statistic, float("nan"), float("nan"), None, PASS if passed else FAIL)
+
+
+def _held_against(limit: Limit, label: str, measured: list[tuple[Statistic, float, float]]) -> Iterator[Verdict]:
+    """A limit against all that it limits; of the overlap against the least."""
+    taken = [one for one in measured if limit.takes(one[0]) and pd.notna(one[1])]
+    if limit.key == _OVERLAP and taken:
+        taken = [min(taken, key=lambda one: one[1])]
+    if not taken:
+        yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_MEASURED)
+    for statistic, value, error in taken:
+        yield Verdict(label, statistic, value, error, limit, PASS if limit.passes(value) else FAIL)
+
+
+def _unmeasured(limit: Limit) -> Statistic:
+    """What a limit names, where a run does not have it."""
+    parameter = MEASURES[limit.key].parameter
+    if limit.which is None:
+        return Statistic(limit.key)
+    if parameter in ("threshold", "quantile", "increase"):
+        try:
+            return Statistic(limit.key, parameter=float(limit.which))
+        except ValueError:
+            pass
+    return Statistic(limit.key, limit.which) if parameter == "" else Statistic(limit.key, term=limit.which)

@@ -1,0 +1,116 @@
+"""Quantiles of the synthetic data against those of the confidential data, on a logarithmic scale, so that tails are seen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.fit_statistics import QUANTILES
+from riskweighted.intruder.pairing import Frames
+from riskweighted.plots.binning import shared_digits
+from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles, short_names, title
+from riskweighted.plots.utility import numeric_columns
+
+__all__ = ["plot_quantiles", "shown_quantiles"]
+
+_TAIL, _MIDDLE = 30, 200  # points at each end, and between
+
+
+def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, float]:
+    """The quantiles that may be shown, rounded to the digits that `minimum_count` values share, with so many values beyond each."""
+    found = {q: float(np.quantile(values, q)) for q in QUANTILES if min(q, 1 - q) * len(values) >= minimum_count}
+    digits = {q: shared_digits(value, values, minimum_count) for q, value in found.items()}
+    return {q: float(f"{value:.{digits[q] - 1}e}") for q, value in found.items() if digits[q]}
+
+
+def plot_quantiles(
+    confidential: pd.DataFrame,
+    synthetic: Mapping[str, Frames],
+    variable: str,
+    *,
+    minimum_count: int | None = None,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+) -> Axes:
+    """Quantiles of L synthetic datasets per label (their mean) against the confidential quantiles of the same shares.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthetic : mapping of label to a DataFrame or list of L
+    variable : str
+        A numeric column.
+    minimum_count : int, optional
+        Show the quantiles .01 to .99 only, those with this many confidential records beyond them, in the digits that as many share.
+        Without it all values are shown, the largest one by one.
+    ax : Axes, optional
+    figsize : (width, height), optional
+        In inches, of a new figure.
+
+    Returns
+    -------
+    Axes, logarithmic, about zero linear where values are zero or negative. A label on the line y = x has the confidential distribution.
+
+    Raises
+    ------
+    InputError
+        If the variable is absent, not numeric or not finite, or fewer than two quantiles may be shown.
+    """
+    own, others = numeric_columns(confidential, synthetic, variable)
+    if minimum_count is None:
+        shares = _shares(len(own))
+        x = np.quantile(own, shares)
+    else:
+        shown = shown_quantiles(own, minimum_count)
+        shares, x = np.array(list(shown)), np.array(list(shown.values()))
+        if len(set(shown.values())) < 2:
+            raise InputError(f"fewer than 2 quantiles of {variable!r} may be shown: too few confidential records lie beyond the others")
+    curves = {label: np.mean([np.quantile(values, shares) for values in sets], axis=0) for label, sets in others.items()}
+    ax = new_axes(ax, figsize, (6.5, 5.2))
+    finish(ax, title(f"{variable}, confidential quantile"), "synthetic quantile", grid="both")
+    _scale(ax, own, [x, *curves.values()])
+    ends = np.array([min(x.min(), *(y.min() for y in curves.values())), max(x.max(), *(y.max() for y in curves.values()))])
+    ax.plot(ends, ends, color="black", linewidth=1.5, label="the same")
+    styles, names = scheme_styles(curves), short_names(curves)
+    for label, y in curves.items():
+        style = styles[label]
+        marks: dict[str, Any] = {"marker": style.marker, "markersize": 4 if minimum_count is None else 8, "markeredgewidth": 0.4}
+        ax.plot(
+            x,
+            y,
+            color=style.colour,
+            linestyle="" if minimum_count is None else style.line,
+            markeredgecolor="black",
+            label=names[label],
+            **marks,
+        )
+    note = (
+        "Every value"
+        if minimum_count is None
+        else f"Quantiles {shares[0]:g} to {shares[-1]:g}, in the digits that {minimum_count} records share"
+    )
+    add_note(ax, f"{note}; on the line the distributions are the same.")
+    add_legend(ax, "beside", markerscale=2 if minimum_count is None else 1)
+    return ax
+
+
+def _shares(n: int) -> np.ndarray:
+    """Shares below the values of n records: each of those at the ends, and some between."""
+    every = (np.arange(n) + 0.5) / n
+    if n <= 2 * _TAIL + _MIDDLE:
+        return np.asarray(every)
+    return np.concatenate([every[:_TAIL], np.linspace(every[_TAIL], every[-_TAIL - 1], _MIDDLE), every[-_TAIL:]])
+
+
+def _scale(ax: Axes, own: np.ndarray, shown: list[np.ndarray]) -> None:
+    """Logarithmic, or about zero linear to the scale of the confidential values, which is not shown exactly."""
+    if min(values.min() for values in shown) > 0:
+        ax.set(xscale="log", yscale="log")
+        return
+    middle = float(np.quantile(np.abs(own), 0.5)) or 1.0
+    linear = 10.0 ** np.floor(np.log10(middle))
+    ax.set_xscale("symlog", linthresh=linear)
+    ax.set_yscale("symlog", linthresh=linear)

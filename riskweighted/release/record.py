@@ -1,0 +1,101 @@
+"""The disclosure record of a pack, for machines: what was released, measured and judged, as far as it may be shown outside.
+
+Its schema is `schemas/disclosure_record.schema.json` beside this file. Numbers are those of the releasable report, so they are texts:
+rounded, "fewer than 10", "not shown". It holds neither the seed nor a path.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from riskweighted.evaluation.summary import FIT_COLUMNS
+from riskweighted.evaluation.tables import Statistic, statistics_of
+from riskweighted.reports.disclosure import View, releasable
+from riskweighted.runs.finished import FinishedRun
+
+__all__ = ["MINIMUM_COUNT", "SCHEMA", "disclosure_record", "record_schema"]
+
+MINIMUM_COUNT = 10  # of records in anything that is shown, as in the releasable report
+SCHEMA = "riskweighted-disclosure-record/1"
+_SCENARIO = ("known", "synthetic", "radius", "radius_kind", "min_radius", "boundary", "singletons", "codes")
+
+
+def record_schema() -> dict[str, Any]:
+    """The JSON Schema that every record follows."""
+    text = files("riskweighted.release").joinpath("schemas", "disclosure_record.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> dict[str, Any]:
+    """The record of a release of some schemes of a run.
+
+    Parameters
+    ----------
+    run : FinishedRun
+    schemes : sequence of str
+        Those that are released; nothing of the others, of baselines, or of the confidential data alone is in it.
+    source : str
+        SHA-256 of the run's own manifest, which the agency keeps.
+    """
+    records, released = int(run.manifest["input"]["records"]), run.synthetic[schemes[0]][0]
+    view = View(False, MINIMUM_COUNT, records, {})
+    tables, withheld = releasable(run.tables, schemes, [str(name) for name in released])
+    if records < MINIMUM_COUNT:
+        tables = tables | {name: tables[name].iloc[:0] for name in ("risk", "utility")}
+    few = tables["utility"]["variable"].isin(_of_few_amounts(run, schemes))
+    scenario = run.manifest["settings"]["scenario"]
+    return {
+        "schema": SCHEMA,
+        "released": {
+            "schemes": list(schemes),
+            "datasets_per_scheme": run.study.release.L,
+            "records": records,
+            "synthesized": list(run.study.variables),
+            "unaltered": [str(name) for name in released if name not in run.study.variables],
+        },
+        "scenario": {name: scenario[name] for name in _SCENARIO if name in scenario},
+        "minimum_count": MINIMUM_COUNT,
+        "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
+        "measures": [*_measures(tables["risk"], view), *_measures(tables["utility"][~few], view)],
+        "withheld": withheld["risk"] + withheld["utility"] + int(few.sum()),
+        "versions": dict(run.manifest["versions"]),
+        "run_manifest_sha256": source,
+    }
+
+
+def _of_few_amounts(run: FinishedRun, schemes: Sequence[str]) -> list[str]:
+    """Synthesized numbers with so few amounts in some released dataset that the data may have fewer than the minimum count."""
+    scenario, few = run.study.evaluating_scenario(), []
+    for name in run.study.variables:
+        columns = [frame[name] for scheme in schemes for frame in run.synthetic[scheme]]
+        if scenario.is_numeric(columns[0]) and min(scenario.statuses(own).is_amount.sum() for own in columns) < 2 * MINIMUM_COUNT:
+            few.append(name)
+    return few
+
+
+def _fit(summary: pd.DataFrame, scheme: str) -> dict[str, str]:
+    """Whether the model suits the data and the chains agree, yes or NO."""
+    row = summary.set_index("label").loc[scheme]
+    return {column.statistic.key: str(row[column.name]) for column in FIT_COLUMNS if str(row[column.name]) in ("yes", "NO")}
+
+
+def _measures(table: pd.DataFrame, view: View) -> Iterator[dict[str, Any]]:
+    """A record a row, of what may be shown."""
+    for statistic, row in zip(statistics_of(table), table.to_dict("records"), strict=True):
+        yield {
+            "label": str(row["label"]),
+            "measure": statistic.key,
+            **{name: value for name, value in _about(statistic).items() if value is not None},
+            **{name: view.show(statistic, row[name]) for name in ("value", "lower", "upper") if name == "value" or pd.notna(row[name])},
+            "higher_is": statistic.measure.direction,
+            "definition": str(row["definition"]),
+            "source": statistic.measure.source,
+        }
+
+
+def _about(statistic: Statistic) -> Mapping[str, Any]:
+    return {"variable": statistic.variable, "parameter": statistic.parameter, "term": statistic.term, "name": statistic.name}

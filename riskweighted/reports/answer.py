@@ -1,0 +1,214 @@
+"""The first screen: what was protected and how, risk and cost of each scheme against the thresholds, whether the fits can be trusted."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from riskweighted.common.text import plain
+from riskweighted.evaluation.fit_check import COST, MISFITS, MODEL
+from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
+from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
+from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, overall
+from riskweighted.reports.blocks import Term
+from riskweighted.reports.disclosure import MISSING
+from riskweighted.reports.source import Source
+from riskweighted.reports.verdicts import bounds_of, in_brief, not_to_be_trusted, shown_verdict
+from riskweighted.reports.wording import capital, in_words, symbol_of
+
+__all__ = ["Answer", "find_answer"]
+
+_RISK = ("expected-isolated-risk", "expected-mean-risk")
+_COST = ("ecdf-maximum", "two-way-mean", "total-variation")  # the first that a run has
+_OVERLAPS = ("coefficient", "mean")
+_MOST_COLUMNS = 6
+_STATES = {PASS: "pass", FAIL: "fail"}
+_PLAIN = {PASS: "Pass", FAIL: "FAIL", NOT_MEASURED: "Not measured", None: "No thresholds"}
+
+
+class Head(NamedTuple):
+    """A column: what it is, its symbol, its limit in words, and its entry in the glossary."""
+
+    title: str
+    symbol: str
+    limit: str
+    term: Term
+
+
+class Cell(NamedTuple):
+    text: str
+    state: str  # "pass", "fail" or ""
+
+
+class Row(NamedTuple):
+    """A label: its verdict, its numbers, and why."""
+
+    label: str
+    verdict: str
+    state: str
+    cells: tuple[Cell, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the page opens with."""
+
+    what: str
+    alarms: tuple[str, ...]
+    heads: tuple[Head, ...]
+    rows: tuple[Row, ...]
+    trust: str
+    thresholds: str
+
+
+def find_answer(source: Source) -> Answer:
+    columns = list(_columns(source))
+    return Answer(
+        plain(_what(source)),
+        tuple(map(plain, _alarms(source))),
+        tuple(_head(source, column) for column in columns),
+        tuple(_rows(source, columns)),
+        plain(_trust(source)),
+        plain(_thresholds(source, columns)),
+    )
+
+
+def _what(source: Source) -> str:
+    """What was protected, from whom, and how."""
+    study, scenario = source.run.study, source.run.study.evaluating_scenario()
+    names = ", ".join(source.variables)
+    known = ", ".join(scenario.known) or "nothing"
+    verb = "was" if len(source.variables) == 1 else "were"
+    return (
+        f"{names} of {source.view.records:,} records {verb} replaced by draws from a model ({study.synthesizer.name}), "
+        f"{study.release.L} synthetic datasets a scheme; a scheme's weights tell the model less about records that stand out. "
+        f"The intruder knows {known} of a record and looks for its {names}{_nearness(source)}."
+    )
+
+
+def _nearness(source: Source) -> str:
+    """How close is close, where one width serves all variables."""
+    scenario = source.run.study.evaluating_scenario()
+    widths = {(scenario.radius_of(name), scenario.kind_of(name)) for name in source.variables if source.is_numeric(name)}
+    if len(widths) != 1:
+        return ""
+    radius, kind = next(iter(widths))
+    return f", to within {100 * radius:g} %" if kind == "relative" else f", to within {radius:g}"
+
+
+def _alarms(source: Source) -> Iterator[str]:
+    """What forbids to trust a fit."""
+    found = not_to_be_trusted(source.verdicts)
+    if "converged" in found:
+        yield f"Not converged: {', '.join(found['converged'])}. Sample longer or simplify the model; release nothing from these fits."
+    if "fits" in found:
+        yield (
+            "The model does not suit the data: synthetic values differ from the confidential ones in kind, so risk and cost of its schemes "
+            "mean little. The diagnosis follows below."
+        )
+
+
+def _columns(source: Source) -> Iterator[SummaryColumn]:
+    """What the screen shows of each label: the usual risks and costs, then what a threshold limits, six at most."""
+    risk, utility = distinct(source.run.tables["risk"]), distinct(source.run.tables["utility"])
+    costs = [one for key in _COST for one in utility if one.key == key][:1]
+    overlaps = [
+        one
+        for key in _OVERLAPS
+        for one in utility
+        if one.key == key and by_label(source.run.tables["utility"], one, "overlap").notna().any()
+    ]
+    usual = [
+        SummaryColumn(one) for key in _RISK for one in risk if one.key == key and not (source.view.few(one) and not source.view.internal)
+    ]
+    usual += [*map(SummaryColumn, costs), *(SummaryColumn(one, overlap=True) for one in overlaps[:1])]
+    limited = [SummaryColumn(one.statistic) for one in source.verdicts if one.limit is not None and one.statistic in {*risk, *utility}]
+    yield from list(dict.fromkeys([*usual, *limited]))[:_MOST_COLUMNS]
+
+
+def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None) -> list[Verdict]:
+    """The verdicts on what a column shows, of every label or of one."""
+    one, statistic = source.verdicts, column.statistic
+    if column.overlap:
+        found = [
+            v
+            for v in one
+            if v.statistic.key == "overlap" and v.statistic.variable == statistic.variable and v.statistic.term == statistic.label
+        ]
+    else:
+        found = [v for v in one if v.statistic == statistic]
+    return [v for v in found if v.limit is not None and label in (None, v.label)]
+
+
+def _head(source: Source, column: SummaryColumn) -> Head:
+    limits = dict.fromkeys(bounds_of(one.limit) for one in _verdicts_on(source, column) if one.limit is not None)
+    name = in_words(column.statistic, alone=len(source.variables) == 1)
+    name = f"overlap of intervals, {name}" if column.overlap else name
+    return Head(
+        plain(capital(name)), "" if column.overlap else symbol_of(column.statistic), "; ".join(limits), source.glossary.summary(column)
+    )
+
+
+def _cell(source: Source, column: SummaryColumn, label: str) -> Cell:
+    statistic, view = column.statistic, source.view
+    table = source.run.tables["utility" if statistic.of_utility else "risk"]
+    if column.overlap:
+        value = by_label(table, statistic, "overlap").get(label)
+        text = MISSING if value is None else view.overlap(value)
+    else:
+        value, error = (by_label(table, statistic, name).get(label) for name in ("value", "error"))
+        text = MISSING if value is None else view.show(statistic, value) + view.error(statistic, error)
+    states = {shown_verdict(one, view) for one in _verdicts_on(source, column, label)}
+    state = "fail" if FAIL in states else "pass" if states == {PASS} else ""
+    return Cell(text, state)
+
+
+def _rows(source: Source, columns: Sequence[SummaryColumn]) -> Iterator[Row]:
+    for label in [*source.labels, CONFIDENTIAL]:
+        cells = tuple(_cell(source, column, label) for column in columns)
+        if label == CONFIDENTIAL:
+            yield Row("confidential data, as a yardstick", "", "", cells, "")
+            continue
+        verdict = overall(source.verdicts, label)
+        beside = [one for column in columns for one in _verdicts_on(source, column, label)]
+        told = plain(capital(in_brief(source.verdicts, label, source.view, beside)))
+        name = f"{label} (no model)" if label in source.run.study.baselines else label
+        yield Row(plain(name), _PLAIN[verdict], _STATES.get(str(verdict), ""), cells, told)
+
+
+def _trust(source: Source) -> str:
+    """Whether the fits can be trusted, in one or two sentences."""
+    found, run = not_to_be_trusted(source.verdicts), source.run
+    schemes = len(run.schemes)
+    largest = run.tables["summary"].set_index("label")[LARGEST_R_HAT.name].max()
+    reached = "" if largest != largest else f" (largest R-hat {largest:.3f})"
+    failed = len(found.get("converged", []))
+    told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
+    checks = source.checks[source.checks["check"] != MODEL]
+    judged = checks[checks["verdict"] != COST]
+    if judged.empty:
+        return f"{told} The model is not judged: no fit is unweighted."
+    missed = int((judged["verdict"] == MISFITS).sum())
+    suits = (
+        f"the model MISFITS in {missed} of {len(judged)} checks"
+        if missed or "fits" in found
+        else f"the model suits the data in all {len(judged)} checks"
+    )
+    return f"{told} On its unweighted fit {suits}."
+
+
+def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
+    """Where the thresholds come from, and those that no column shows."""
+    thresholds = source.run.study.thresholds
+    if not thresholds:
+        return "The study states no thresholds, so no scheme passes or fails: see [thresholds] in the methods, section 14."
+    shown = {one.limit for column in columns for one in _verdicts_on(source, column)}
+    first = {one.limit: one for one in reversed(source.verdicts) if one.limit is not None}
+    others = [
+        f"{in_words(first[limit].statistic._replace(term=None) if limit.key.startswith('check-') else first[limit].statistic)} "
+        f"{bounds_of(limit)}"
+        for limit in thresholds.limits
+        if limit not in shown and limit in first
+    ]
+    told = f"{len(thresholds.limits)} thresholds, from {thresholds.source or 'the study'}."
+    return f"{told} Beside those above: {'; '.join(others)}." if others else told

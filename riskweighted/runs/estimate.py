@@ -1,0 +1,278 @@
+"""What a run takes: a small piece of each of its steps is done and timed here, and multiplied by how often the run does it.
+
+Seconds are those of the machine at hand. What is known beforehand are counts, of gradients above all; they were measured, and are the same
+on any machine. Steps that grow with the records are tried on some of them, with parameters in the place of a fit's.
+"""
+
+import io
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from threadpoolctl import threadpool_limits
+
+from riskweighted.common.room import memory_peak
+from riskweighted.data.csv_text import CsvTable
+from riskweighted.evaluation.chain_check import check_chain_fit
+from riskweighted.evaluation.evaluate import evaluate_world
+from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.fit_check import check_fit
+from riskweighted.intruder.world import World, make_world
+from riskweighted.runs.checked import CheckedStudy
+from riskweighted.runs.study import Study
+from riskweighted.synthesis.chain import PreparedChain, prepare_chain
+from riskweighted.synthesis.chain_fit import ChainFit
+from riskweighted.synthesis.contract import Density
+from riskweighted.synthesis.convergence import no_diagnostics
+from riskweighted.synthesis.direct import heights_of
+from riskweighted.synthesis.fitting import compile_prepared
+from riskweighted.synthesis.laplace import Coordinates, Independent, Scaled
+from riskweighted.synthesis.layout import as_posterior, layout_of
+from riskweighted.synthesis.posterior import Fit, PreparedModel
+from riskweighted.synthesis.sampling import NUTS
+
+__all__ = ["Estimate", "estimate_run"]
+
+_ROWS = 10_000  # on which steps are tried
+_DRAWS, _WALK, _CHECKED, _CHECKED_OF_CHAIN = 20, 100, 100, 30  # tried; and what a run makes, of expected risk and of `check_fit`
+_LEAST = 0.05  # seconds that are timed
+# Counts of gradients, measured at 10^3 to 10^6 records
+_ROUND, _SCALED = 7, 16  # an iteration of chains in round coordinates; where a parameter scales others they stay bent: 10 to 20
+_SEARCH, _SEARCH_FROM_STARTS = 4.5, 18  # for each parameter, to find the mode; and to find it from several places
+_SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
+_PROPOSALS, _TRIED = 2000, 20
+# Of a model that has a graph alone, which nothing can be timed of before it is compiled
+_COMPILING, _PER_DENSITY, _OF_GRAPH = 20.0, 3e-8, 20
+# Numbers that are held of every record: expected risk of a label, by block of draws and summed up; and while a label is measured
+_OF_LABEL, _WORKING = 26, 60
+_WRITTEN, _TABLES = 18, 1e5  # bytes of a number in a table by record; of tables of aggregates
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run takes, within a factor of two of what was measured (`benchmarks/estimates.py`).
+
+    Attributes
+    ----------
+    seconds : mapping of step to float
+        Of the processor.
+    memory : float
+        Bytes at the peak.
+    disk : float
+        Bytes written.
+    """
+
+    seconds: Mapping[str, float]
+    memory: float
+    disk: float
+
+    @property
+    def total(self) -> float:
+        """Processor seconds of the run."""
+        return sum(self.seconds.values())
+
+
+def estimate_run(checked: CheckedStudy) -> Estimate:
+    """Time, memory and disk of a run of a checked study, without what a choice of the model or the search for a target adds.
+
+    Some seconds, of which a tenth to a half is a gradient of all records, compiled where it was not before.
+    """
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # whatever is the matter with parameters that stand in
+        models = [block.model for block in checked.model.blocks] if isinstance(checked.model, PreparedChain) else [checked.model]
+        seconds = {"compiling": _compiling(checked, models), "fitting": sum(_fitting(checked, model) for model in models)}
+        some = _some(checked)
+        further, written = _after(some, len(checked.world.confidential) / len(some.world.confidential))
+    posteriors = _posteriors(checked, some.fit)
+    return Estimate(seconds | further, memory_peak() + _held(checked) + posteriors, written + posteriors + _TABLES)
+
+
+# -- fits
+
+
+def _compiling(checked: CheckedStudy, models: list[PreparedModel]) -> float:
+    """Of all blocks as of the first; numba keeps what it made on disk."""
+    blueprint = models[0].build()
+    if blueprint is None:
+        return 0.0
+    if blueprint.of_vector is None or checked.study.guarantee is not None:
+        return _COMPILING * len(models)
+    began = time.process_time()
+    compile_prepared(models[0])
+    return (time.process_time() - began) * len(models)
+
+
+def _fitting(checked: CheckedStudy, model: PreparedModel) -> float:
+    """All schemes of one model."""
+    study, blueprint, sampling = checked.study, model.build(), checked.study.sampling
+    if blueprint is None:
+        return 0.0
+    iterations, drawn = sampling.chains * (sampling.draws + sampling.tune), sampling.chains * sampling.draws
+    if blueprint.of_vector is None or study.guarantee is not None:
+        return len(study.weights.schemes) * iterations * _OF_GRAPH * blueprint.density_terms * _PER_DENSITY
+    weights = model.weights(pd.Series(1.0, model.confidential.index)).to_numpy()
+    began = time.process_time()
+    density, size = blueprint.of_vector(weights), layout_of(blueprint).size
+    made = time.process_time() - began
+    if blueprint.density is not None:
+        each = sum(_by_chains(part, width, iterations, drawn) for width, part in _parts(density, size))
+    elif sampling.engine == NUTS:
+        each = iterations * _OF_GRAPH * _gradient(density, size)
+    else:
+        each = _directly(density, size, drawn)
+    return len(study.weights.schemes) * (2 * made + each)
+
+
+def _parts(density: Density, size: int) -> tuple[tuple[int, Density], ...]:
+    return density.parts if isinstance(density, Independent) else ((size, density),)
+
+
+def _by_chains(density: Density, size: int, iterations: int, drawn: int) -> float:
+    """The search for the mode, the chains, and the log densities of what they drew with and without the data."""
+    of_iteration = _SCALED if isinstance(density, Scaled) else _ROUND
+    of_search = size * (_SEARCH if getattr(density, "starts", None) is None else _SEARCH_FROM_STARTS)
+    if getattr(density, "rough", None) is not None:
+        of_search = size * _SEARCH  # what is left of it once a share of the records was searched
+    return (of_search + of_iteration * iterations + 3 * drawn) * _gradient(density, size)
+
+
+def _directly(density: Density, size: int, drawn: int) -> float:
+    """The search for the mode, the shift of the centre, and the proposals of one round, of what is drawn again without the data."""
+    zero, own = np.zeros(size), getattr(density, "curvature", None)
+    hessians = _CURVATURES * (2 * size * _gradient(density, size) if own is None else _timed(lambda: own(zero)))
+    some = np.zeros((_TRIED, size))
+    proposals = (max(_PROPOSALS, drawn) + drawn) / _TRIED * _timed(lambda: heights_of(density, some))
+    return hessians + _SHIFTING * _gradient(density, size) + proposals
+
+
+def _gradient(density: Density, size: int) -> float:
+    """One of all records, in coordinates as of the sampler."""
+    coordinates, zero = Coordinates(density, np.zeros(size), np.eye(size)), np.zeros(size)
+    return _timed(lambda: coordinates(zero))
+
+
+def _timed(make: Callable[[], object]) -> float:
+    """Processor seconds of one call; the first one, which may compile a kernel, does not count."""
+    make()
+    began, calls = time.process_time(), 0
+    while calls == 0 or time.process_time() - began < _LEAST:
+        make()
+        calls += 1
+    return (time.process_time() - began) / calls
+
+
+# -- what comes after the fits
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Some of the records, and what stands in for a fit to them; None where only a compiled graph gives one."""
+
+    study: Study
+    world: World
+    fit: Fit | ChainFit | None
+
+
+def _some(checked: CheckedStudy) -> _Some:
+    """`_ROWS` of the records, or all."""
+    world, model, data = checked.world, checked.model, checked.world.confidential
+    if len(data) > _ROWS:
+        data = data.sample(_ROWS, random_state=0).sort_index()
+        world = make_world(data, replace(world.scenario, singletons="protect"))
+        survey = None if model.survey is None else model.survey[data.index]
+        if isinstance(model, PreparedChain):
+            model = prepare_chain(model.chain, data, checked.study.weights.survey)
+        else:
+            model = PreparedModel(model.synthesizer, data, model.prepared.at(data), survey)
+    return _Some(checked.study, world, _stand_in(model))
+
+
+def _stand_in(model: PreparedModel | PreparedChain) -> Fit | ChainFit | None:
+    """A fit whose draws all lie where the vector of the density is 0: what is drawn and measured of it takes as long as of any other."""
+    if isinstance(model, PreparedChain):
+        fits = {block.name: _stand_in(block.model) for block in model.blocks}
+        if any(fit is None for fit in fits.values()):
+            return None
+        alpha = pd.DataFrame(1.0, model.confidential.index, list(model.chain.variables))
+        return ChainFit(model, alpha, cast(Mapping[str, Fit], fits), 0)
+    blueprint, alpha = model.build(), pd.Series(1.0, model.confidential.index, name="alpha")
+    posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
+    if blueprint is not None:
+        if blueprint.of_vector is None:
+            return None
+        layout = layout_of(blueprint)
+        posterior = as_posterior(layout, np.zeros((1, _DRAWS, layout.size)))
+    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), model.confidential, model.prepared, 0, survey=model.survey)
+
+
+def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
+    """Seconds of the steps after the fits, and bytes written; `share`: how many times as many records the run has."""
+    study, world, fit = some.study, some.world, some.fit
+    labels, count, settings = len(study.weights.schemes) + len(study.baselines), study.release.L, study.evaluation.measures
+    frames, seconds = [world.confidential] * 2, dict[str, float]()
+    if fit is not None:
+        precision: Any = study.release.precision
+        frames, drawing = _once(lambda: list(fit.synthetic(2, random_seed=0, precision=precision)))
+        tried = replace(settings, risk_draws=_DRAWS if fit.estimates else None)
+        _, walking = _once(lambda: find_mechanism("", fit, world, tried, 0, precision))
+        _, checking = _once(lambda: _compared(fit, world))
+        draws = settings.risk_draws or _WALK
+        seconds = {
+            "drawing": labels * count * drawing / 2,
+            "expected risk": labels * walking * (draws / _DRAWS if fit.estimates else 1),
+            "comparing with the data": labels * checking * (_CHECKED_OF_CHAIN if isinstance(fit, ChainFit) else _CHECKED) / _DRAWS,
+        }
+    measure = partial(evaluate_world, settings=settings, analysis=None, unaltered=study.unaltered(world.confidential), random_seed=0)
+    _, of_one = _once(lambda: measure(world, {"": frames[:1]}))
+    _, of_two = _once(lambda: measure(world, {"": frames}))
+    seconds["measuring"] = labels * (of_one + (count - 1) * max(of_two - of_one, 0.0))
+    written, writing = _once(lambda: _text(frames, study))
+    seconds["writing"] = labels * count * writing
+    numbers = _WRITTEN * (1 + 3 * labels * len(study.variables)) * len(world.confidential)
+    return {step: share * one for step, one in seconds.items()}, share * (labels * count * written + numbers)
+
+
+def _compared(fit: Fit | ChainFit, world: World) -> pd.DataFrame:
+    if isinstance(fit, ChainFit):
+        return check_chain_fit(fit, draws=_DRAWS, random_seed=0)
+    return check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0)
+
+
+def _text(frames: list[pd.DataFrame], study: Study) -> int:
+    """How long a dataset is as it would be written; of the formats of other packages, as a csv."""
+    columns = study.released(frames[0])
+    if study.release.format == "parquet":
+        file = io.BytesIO()
+        frames[0][columns].to_parquet(file)
+        return len(file.getvalue())
+    chunks = CsvTable(frames[0][columns], list(study.variables)).chunks(frames[0][columns])
+    return sum(map(len, chunks)) if chunks is not None else len(frames[0][columns].to_csv(index=False).encode())
+
+
+def _once(make: Callable[[], Made]) -> tuple[Made, float]:
+    """What a call gives, and its processor seconds the second time: the first may compile kernels."""
+    make()
+    began = time.process_time()
+    return make(), time.process_time() - began
+
+
+def _posteriors(checked: CheckedStudy, fit: Fit | ChainFit | None) -> float:
+    """Bytes of the draws of all schemes."""
+    sampling, fits = checked.study.sampling, list(fit.fits.values()) if isinstance(fit, ChainFit) else [fit]
+    of_draw = sum(0 if one is None else one.posterior.nbytes for one in fits) / _DRAWS
+    return len(checked.study.weights.schemes) * sampling.chains * sampling.draws * of_draw
+
+
+def _held(checked: CheckedStudy) -> float:
+    """Bytes that a run holds beyond these and what it has checked: datasets, expected risk, and what one label is measured with."""
+    study = checked.study
+    labels, datasets = len(study.weights.schemes) + len(study.baselines), study.release.L * len(study.variables)
+    return 8.0 * (labels * (datasets + _OF_LABEL) + 3 * datasets + _WORKING) * len(checked.world.confidential)

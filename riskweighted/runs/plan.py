@@ -1,0 +1,105 @@
+"""What a study would do and what it would take, found without sampling: what a dry run tells."""
+
+import time
+from dataclasses import dataclass, field, replace
+
+import pandas as pd
+
+from riskweighted.runs.checked import CheckedStudy, check_study
+from riskweighted.runs.estimate import Estimate, estimate_run
+from riskweighted.runs.study import Study
+from riskweighted.synthesis.chain import PreparedChain
+from riskweighted.synthesis.design import build_design
+from riskweighted.weights.shift import world_shift
+
+__all__ = ["Plan", "plan_study"]
+
+_FEW = 3  # records, of which each tells the others what they have
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study would do, found without sampling.
+
+    Of the schemes that are made of the data alone: ``mean_weight``; ``shift``, the table of `riskweighted.margin_shift` by variable, with
+    the number of ``parameters`` that its model has where there are several variables; ``survey``, where there are survey weights: the
+    least and the largest product w_i alpha_i, the power of a record's likelihood. ``models``: of the blocks of a chain.
+    ``estimate``: the time, memory and disk that it takes.
+    ``rare``: how many levels or counted values of a variable are held by fewer than 3 records, and are drawn as they are all the same.
+    """
+
+    records: int
+    patterns: int
+    singletons: int
+    predictors: int
+    datasets: int
+    schemes: tuple[str, ...]
+    mean_weight: dict[str, float]
+    shift: dict[str, pd.DataFrame]
+    sparse_levels: dict[str, tuple[str, ...]]
+    estimate: Estimate
+    models: dict[str, str] = field(default_factory=dict)
+    rare: dict[str, int] = field(default_factory=dict)
+    survey: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: float | None = None) -> Plan:
+    """Check a study against its data and say what it would do (``--dry-run``).
+
+    `began`: the processor time of this process from which on all of it counts as a part of a run: 0 includes what was loaded.
+    """
+    began = time.process_time() if began is None else began
+    checked = check_study(study, study.read_data() if confidential is None else confidential)
+    preparing = time.process_time() - began
+    weighting = checked.world.under(study.weighting_scenario())
+    shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
+    if isinstance(checked.model, PreparedChain):
+        shift = {scheme: table.assign(parameters=table["variable"].map(checked.parameters)) for scheme, table in shift.items()}
+    estimate = estimate_run(checked)
+    return Plan(
+        records=len(checked.world.confidential),
+        patterns=len(checked.world.patterns.sizes),
+        singletons=checked.world.patterns.singletons,
+        predictors=_predictors(study, checked),
+        datasets=study.release.L,
+        schemes=tuple(study.weights.schemes),
+        mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in checked.weights.items()},
+        shift=shift,
+        sparse_levels=dict(checked.sparse_levels),
+        estimate=replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
+        models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks}
+        if isinstance(checked.model, PreparedChain)
+        else {},
+        survey=_ranges(checked),
+        rare=_rare(checked.model) if isinstance(checked.model, PreparedChain) else {},
+    )
+
+
+def _predictors(study: Study, checked: CheckedStudy) -> int:
+    """How many numeric columns predict; of a chain, its last variable."""
+    if isinstance(checked.model, PreparedChain):
+        return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
+    return len(build_design(str(study.synthesizer.formula), checked.world.confidential).centre)
+
+
+def _rare(prepared: PreparedChain) -> dict[str, int]:
+    """By variable how many of its levels or counted values fewer than 3 records hold, unless the study lists them."""
+    found = {}
+    for link in prepared.links:
+        model = None if link.values is None else link.values.model
+        drawn = link.levels or hasattr(None if model is None else model.prepared, "levels")
+        listed = any(getattr(None if model is None else model.synthesizer, name, None) is not None for name in ("levels", "values"))
+        counts = prepared.confidential[link.variable].value_counts()
+        rare = int(((counts > 0) & (counts < _FEW)).sum())
+        if drawn and not listed and rare:
+            found[link.variable] = rare
+    return found
+
+
+def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:
+    """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
+    if checked.model.survey is None:
+        return {}
+    survey = checked.model.survey.to_numpy()
+    products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in checked.weights.items()}
+    return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}

@@ -1,0 +1,131 @@
+"""The disclosure record follows its schema and says no more than the releasable report; the DDI codebook is what archives read."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pandas as pd
+import pytest
+from finished_run import finished_run
+
+from riskweighted.release.codebook import codebook
+from riskweighted.release.ddi import ddi_codebook
+from riskweighted.release.pack import release_run
+from riskweighted.release.record import SCHEMA, disclosure_record, record_schema
+from riskweighted.runs.finished import load_run
+
+_KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
+DDI = "{ddi:codebook:2_5}"
+
+
+def broken(value, schema, where="record"):
+    """What of a value does not follow a JSON Schema, as far as ours uses the language."""
+    known = {
+        "$schema",
+        "title",
+        "description",
+        "type",
+        "required",
+        "additionalProperties",
+        "properties",
+        "items",
+        "enum",
+        "const",
+        "pattern",
+    }
+    assert set(schema) <= known
+    if "type" in schema and (not isinstance(value, _KINDS[schema["type"]]) or isinstance(value, bool)):
+        return [f"{where} is no {schema['type']}"]
+    found = [f"{where} lacks {name}" for name in schema.get("required", []) if name not in value]
+    if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in schema["enum"]):
+        found.append(f"{where} is {value!r}")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        found.append(f"{where} has another form")
+    if isinstance(value, list) and "items" in schema:
+        return found + [text for place, one in enumerate(value) for text in broken(one, schema["items"], f"{where}[{place}]")]
+    if isinstance(value, dict):
+        rest = schema.get("additionalProperties", True)
+        for name, one in value.items():
+            inner = schema.get("properties", {}).get(name, rest)
+            found += [f"{where} has {name}"] if inner is False else [] if inner is True else broken(one, inner, f"{where}.{name}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def run():
+    return load_run(finished_run())
+
+
+@pytest.fixture(scope="module")
+def pack(run, tmp_path_factory):
+    out = tmp_path_factory.mktemp("record") / "pack"
+    return release_run(run, out, schemes=["pairwise"], formats=["csv", "dta"], units={"income": "dollars"}).folder
+
+
+def test_the_record_follows_its_schema_which_is_in_the_pack(pack):
+    record = json.loads((pack / "disclosure_record.json").read_text())
+    schema = json.loads((pack / "disclosure_record.schema.json").read_text())
+    assert schema == record_schema()
+    assert broken(record, schema) == []
+    assert record["schema"] == SCHEMA
+    assert broken({**record, "seed": 1}, schema) == ["record has seed"]
+    assert broken({**record, "withheld": "1"}, schema) == ["record.withheld is no integer"]
+
+
+def test_the_record_says_what_was_released_and_measured_and_nothing_of_other_schemes(run, pack):
+    text = (pack / "disclosure_record.json").read_text()
+    record = json.loads(text)
+    assert record["released"] == {
+        **{"schemes": ["pairwise"], "datasets_per_scheme": 3, "records": run.manifest["input"]["records"]},
+        **{"synthesized": ["income"], "unaltered": ["group", "size"]},
+    }
+    assert record["scenario"]["known"] == ["group"]
+    assert record["fits"]["pairwise"]["converged"] == "yes"
+    assert {row["label"] for row in record["measures"]} == {"pairwise"}
+    shown = {row["measure"]: row["value"] for row in record["measures"]}
+    risk = run.tables["risk"]
+    mean = risk.loc[(risk["key"] == "expected-mean-risk") & (risk["label"] == "pairwise"), "value"].iloc[0]
+    assert shown["expected-mean-risk"] == f"{float(mean):.3f}"
+    assert "expected-maximum-risk" not in shown
+    assert "influence-range" not in shown
+    quantiles = [row["value"] for row in record["measures"] if row["measure"] == "quantile"]
+    assert set(quantiles) == {"not shown"}  # how many digits may be seen depends on the data
+    assert "seed" not in text
+    assert str(run.folder) not in text
+
+
+def test_a_variable_of_few_amounts_is_not_in_the_record(run):
+    few = {scheme: [frame.iloc[:15] for frame in run.synthetic[scheme]] for scheme in run.schemes}
+    object.__setattr__(copy := load_run(finished_run()), "synthetic", few)
+    record = disclosure_record(copy, ["pairwise"], "0" * 64)
+    assert not any(row.get("variable") == "income" for row in record["measures"])
+    assert record["withheld"] > disclosure_record(run, ["pairwise"], "0" * 64)["withheld"]
+
+
+def test_the_ddi_codebook_describes_files_and_variables(pack):
+    root = ElementTree.parse(pack / "codebook.xml").getroot()
+    assert root.tag == f"{DDI}codeBook"
+    assert "SYNTHETIC" in root.find(f".//{DDI}titl").text
+    files = [one.text for one in root.iter(f"{DDI}fileName")]
+    assert sorted(files) == sorted(path.relative_to(pack).as_posix() for path in pack.rglob("synthetic_*"))
+    variables = {one.get("name"): one for one in root.iter(f"{DDI}var")}
+    assert set(variables) == {"group", "income", "size"}
+    income = variables["income"]
+    assert (income.get("intrvl"), income.get("measUnit"), income.find(f"{DDI}varFormat").get("type")) == ("contin", "dollars", "numeric")
+    assert "Synthetic" in income.find(f"{DDI}imputation").text
+    assert len(income.get("files").split()) == len(files)
+    assert income.find(f"{DDI}catgry") is None
+    group = variables["group"]
+    assert group.find(f"{DDI}imputation") is None
+    assert group.find(f"{DDI}sumStat").text == "0"
+    assert [one.text for one in group.iter(f"{DDI}catValu")] == ["a", "b"]
+
+
+def test_names_and_values_stay_text_in_ddi():
+    frame = pd.DataFrame({"a <b>&": ["x\x07", "<y>"] * 3, "n": [-8.0, 2.5] * 3})
+    book = codebook([frame], ["n"], codes={"n": [-8]})
+    root = ElementTree.fromstring(ddi_codebook([frame], book, ["data/s/x.csv"], {"n": [-8, -9]}, "riskweighted 0"))
+    first, second = root.iter(f"{DDI}var")
+    assert first.get("name") == "a <b>&"
+    assert [one.text for one in first.iter(f"{DDI}catValu")] == ["<y>", "x"]
+    assert [one.get("VALUE") for one in second.iter(f"{DDI}item")] == ["-8"]

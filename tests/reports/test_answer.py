@@ -1,0 +1,153 @@
+"""The first screen: verdicts and numbers of every scheme, red where a fit is not to be trusted, and no more of a count than it may show."""
+
+import dataclasses
+import html
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from finished_run import finished_run
+
+import riskweighted as rw
+from riskweighted.evaluation.fit_check import MISFITS
+from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.thresholds import Limit, Thresholds
+from riskweighted.evaluation.verdicts import FAIL, PASS, Verdict
+from riskweighted.reports.disclosure import INTERNAL, outside
+from riskweighted.reports.render import render_report
+from riskweighted.reports.verdicts import sentences, shown_verdict, verdict_records
+from riskweighted.runs.finished import load_run
+from riskweighted.synthesis.convergence import no_diagnostics
+from riskweighted.synthesis.posterior import Fit
+
+LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
+
+
+@pytest.fixture(scope="module")
+def run():
+    found = load_run(finished_run())
+    settings = {**found.manifest["settings"], "thresholds": LIMITS}
+    return dataclasses.replace(found, manifest={**found.manifest, "settings": settings})
+
+
+def answer_of(page):
+    """Rows of the first table as text, and all of the section."""
+    (section,) = re.findall(r'<section aria-labelledby="answer".*?</section>', page, re.S)
+    rows = re.findall(r"<tr>(.*?)</tr>", section, re.S)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
+    return [[html.unescape(" ".join(re.sub("<[^>]*>", " ", cell).split())) for cell in row] for row in cells], section
+
+
+@pytest.mark.parametrize("internal", [False, True])
+def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal):
+    rows, section = answer_of(render_report(run, internal=internal))
+    assert [row[0] for row in rows[1:]] == [*run.schemes, "confidential data, as a yardstick"]
+    head = " ".join(rows[0])
+    for words in ("Expected risk, mean over all", "Largest distance of distribution functions U_m", "at most 0.001", "at most 0.9"):
+        assert words in head
+    summary = run.tables["summary"].set_index("label")
+    place = next(place for place, cell in enumerate(rows[0]) if "mean over all" in cell)
+    for row in rows[1:-1]:
+        assert row[1] == "FAIL"
+        value = float(re.search(r"\d\.\d+", row[place])[0])
+        assert value == pytest.approx(summary.loc[row[0], "expected mean risk"], abs=6e-4)
+        assert " ± 0.0" in row[place]
+        assert "over the limit: expected risk, mean over all" in row[-1].lower()
+    assert "All 2 fits converged" in section
+    assert ("Largest expected risk" in section) == internal  # the risk of one record
+    assert "alarm" not in section
+
+
+def test_without_thresholds_it_says_so():
+    rows, section = answer_of(render_report(load_run(finished_run())))
+    assert {row[1] for row in rows[1:-1]} == {"No thresholds"}
+    assert "states no thresholds" in section
+
+
+@dataclass(frozen=True)
+class Explodes:
+    """A mixture that suits the data, but for few draws that are far too large."""
+
+    formula: ClassVar[str] = "income ~ C(group)"
+    target: ClassVar[str] = "income"
+
+    def prepare(self, data):
+        return data["income"].to_numpy()
+
+    def draw(self, theta, prepared, rng):
+        values = rng.permutation(prepared) * np.exp(0.01 * rng.normal(size=len(prepared)))
+        values[: max(1, len(values) // 1500)] = 40 * prepared.max()  # so that the standard deviation is more than double
+        return rng.permutation(values)
+
+
+def exploded(n=3000):
+    """The checks of a fit whose largest value is 40 times that of the data, and whose density and distribution function look perfect."""
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"group": rng.choice(["a", "b"], n), "income": np.exp(rng.normal(10, 1, n)).round()})
+    posterior = xr.Dataset({"nothing": (("chain", "draw"), np.zeros((2, 50)))})
+    fit = Fit(Explodes(), pd.Series(1.0, data.index), posterior, no_diagnostics(), data, Explodes().prepare(data))
+    return data, rw.check_fit(fit, by=(), others=(), draws=30, random_seed=1)
+
+
+def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(run):
+    data, checks = exploded()
+    found = checks.set_index("check")
+    assert found.loc["check-largest", "effect"] == pytest.approx(40)
+    assert found.loc["check-sd", "synthetic"] > 2 * found.loc["check-sd", "confidential"]
+    assert rw.fit_verdict(checks) == MISFITS
+    assert set(checks.loc[checks["verdict"] == MISFITS, "check"]) == {"check-model", "check-sd", "check-largest"}  # all else looks perfect
+    tables = dict(run.tables)
+    others = tables["fit_check"][tables["fit_check"]["label"] != "unweighted"]
+    tables["fit_check"] = pd.concat([checks.assign(label="unweighted"), others], ignore_index=True)
+    tables["summary"] = tables["summary"].assign(**{"model fits": [np.nan, "NO", np.nan]})
+    bad = dataclasses.replace(run, tables=tables)
+    for internal in (False, True):
+        rows, section = answer_of(render_report(bad, internal=internal))
+        assert 'class="alarm"' in section
+        assert "The model does not suit the data" in section
+        assert "MISFITS in 2 of" in section
+        assert all(row[1] == "FAIL" and "model misfits" in row[-1] for row in rows[1:-1])
+    page = render_report(bad)
+    first = re.search(r'id="fit-checks".*?<tbody>(.*?)</tbody>', page, re.S)[1]
+    assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in first.split("</tr>")[:2]] == [
+        "Standard deviation",
+        "Largest value over the largest confidential one",
+    ]
+    assert f"{data['income'].max():.0f}" not in page
+
+
+def test_a_fit_that_did_not_converge_comes_out_red(run):
+    tables = dict(run.tables)
+    tables["summary"] = tables["summary"].assign(converged=[np.nan, "yes", "NO"])
+    _, section = answer_of(render_report(dataclasses.replace(run, tables=tables)))
+    assert "Not converged: pairwise." in section
+    assert "1 of 2 fits did NOT converge" in section
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "shown"), [(3, 2, "not shown"), (3, 0, "not shown"), (3, 10, PASS), (47, 47, "not shown"), (47, 20, FAIL)]
+)
+def test_a_verdict_tells_no_more_of_a_count_than_the_count_that_is_shown(count, most, shown):
+    limit = Limit("expected-records-over", "0.5", at_most=most)
+    statistic = Statistic("expected-records-over", parameter=0.5)
+    one = Verdict("a", statistic, float(count), 0.0, limit, PASS if limit.passes(count) else FAIL)
+    assert shown_verdict(one, outside(1000)) == shown
+    assert shown_verdict(one, INTERNAL) == one.verdict
+
+
+def test_verdicts_for_a_terminal_and_for_a_machine(run):
+    lines = list(sentences(run.verdicts, run.study.thresholds, INTERNAL))
+    assert lines[0] == "Thresholds: 3, from the study."
+    assert lines[1].startswith("unweighted: FAIL: expected risk, mean over all is 0.")
+    assert lines[1].endswith("at most 0.001 is allowed.")
+    (record,) = verdict_records(run.verdicts, ["pairwise"], outside(120))
+    assert (record["scheme"], record["verdict"]) == ("pairwise", FAIL)
+    limits = {one["measure"]: one for one in record["limits"]}
+    assert limits["expected-maximum-risk"]["verdict"] == limits["expected-maximum-risk"]["value"] == "not shown"
+    assert limits["expected-mean-risk"]["verdict"] == FAIL
+    assert limits["converged"] == {"measure": "converged", "verdict": PASS}
+    assert next(sentences((), Thresholds(), INTERNAL)).startswith("Thresholds: the study states none")
