@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.synthesis.contract import Density
-from riskweighted.synthesis.laplace import Coordinates, Independent, begun_at_modes
+from riskweighted.synthesis.laplace import Coordinates, Following, Independent, begun_at_modes
 from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
@@ -106,9 +106,9 @@ def share_of(progress: Progress, number: int, parts: int) -> Progress:
     return lambda done, total: progress(number * total + done, parts * total)
 
 
-def _density_model(coordinates: Coordinates, places: np.ndarray) -> Any:
+def _density_model(coordinates: Coordinates | Following, places: np.ndarray) -> Any:
     """A model for nutpie of one log density, in round coordinates; chains begin about one of the places (S, d) there."""
-    size = len(coordinates.centre)
+    size = places.shape[1]
 
     def begin(seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)

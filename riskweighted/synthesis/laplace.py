@@ -1,13 +1,14 @@
 """The mode of a log density, which gives plug-in parameters, and the Hessian there, which gives coordinates that a sampler moves in freely.
 
 A scale tau with parameters s ~ N(0, tau^2) is where both go wrong. The joint density of tau and s is highest where tau is next to nothing,
-whatever the data say, so its mode is that of tau and s / tau. And the width of s follows tau: wholly where the data say nothing of s, not
-at all where they say all. The sampler moves in s stretched by tau^c, c being the prior's share of what is known of s (a partially
-non-centred parametrisation, Papaspiliopoulos, Roberts & Skold 2007), and c follows alpha.
+whatever the data say, so its mode is that of tau and s / tau. And the width of what the vector holds follows tau: wholly in directions of
+which the data say nothing, not at all in those of which they say all. So given tau the sampler moves in the directions y in which the prior
+of s has a share c of the precision and the data the rest, from where y stands at that tau, in its width there (a partially non-centred
+parametrisation, Papaspiliopoulos, Roberts & Skold 2007, along the eigenvectors); c follows alpha.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, optimize
@@ -16,6 +17,7 @@ from riskweighted.synthesis.contract import Density
 
 __all__ = [
     "Coordinates",
+    "Following",
     "Independent",
     "Scaled",
     "begun_at_modes",
@@ -81,53 +83,85 @@ class Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretched:
-    """A `Scaled` log density, of a vector v: the width of what is scaled follows tau as far as the prior holds it.
-
-    With prior N(0, tau^2) and a normal likelihood of precision d, log sd of s given tau grows by c with log tau, where
-    c = tau^-2 / (d + tau^-2) is the prior's share. So s = v r with r = (tau / tau at the mode)^c, and
-    what the prior holds goes to 0 with tau.
-    """
+class _OverScale:
+    """A `Scaled` log density, of the vector with s / tau in the place of s."""
 
     of: Scaled
-    log_scale: float  # where v is the vector itself
-    share: np.ndarray  # as many as are scaled
-
-    def _log_stretch(self, v: np.ndarray) -> np.ndarray:
-        """log r, (as many as are scaled,)."""
-        return np.asarray(self.share * (v[self.of.log_scale] - self.log_scale))
 
     def vector(self, v: np.ndarray) -> np.ndarray:
         """The parameters (d,) of v."""
-        scaled, vector = self.of.scaled, v.copy()
-        vector[scaled] = v[scaled] * np.exp(self._log_stretch(v))
+        vector = v.copy()
+        vector[self.of.scaled] = v[self.of.scaled] * np.exp(v[self.of.log_scale])
         return vector
 
-    def stretched(self, vector: np.ndarray) -> np.ndarray:
+    def over(self, vector: np.ndarray) -> np.ndarray:
         """v (d,) of the parameters."""
-        scaled, v = self.of.scaled, vector.copy()
-        v[scaled] = vector[scaled] / np.exp(self._log_stretch(vector))
+        v = vector.copy()
+        v[self.of.scaled] = vector[self.of.scaled] / np.exp(vector[self.of.log_scale])
         return v
-
-    def curvature_from(self, whole: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """Minus the second derivatives in v at a mode, (d, d), from those in the parameters over their scale.
-
-        At the mode s / tau = v exp((c - 1)(log tau - its value there)) / tau, whose derivative in log tau is (c - 1) s / tau.
-        """
-        over = np.eye(len(vector))
-        scaled, tau = self.of.scaled, np.exp(vector[self.of.log_scale])
-        over[scaled, scaled] /= tau
-        over[scaled, self.of.log_scale] = (self.share - 1) * vector[scaled] / tau
-        return np.asarray(over.T @ whole @ over)
 
     def __call__(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of v and its gradient (d,)."""
-        scaled, vector, log_stretch = self.of.scaled, self.vector(v), self._log_stretch(v)
+        scaled, vector, log_scale = self.of.scaled, self.vector(v), float(v[self.of.log_scale])
         height, slope = self.of.density(vector)
         slope = slope.copy()
-        slope[self.of.log_scale] += slope[scaled] @ (self.share * vector[scaled]) + self.share.sum()
-        slope[scaled] *= np.exp(log_stretch)
-        return height + float(log_stretch.sum()), slope
+        slope[self.of.log_scale] += slope[scaled] @ vector[scaled] + len(self.of.unit)
+        slope[scaled] *= np.exp(log_scale)
+        return height + log_scale * len(self.of.unit), slope
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """A `Scaled` log density of a vector w: log tau in its own width, and directions that follow tau.
+
+    All but log tau are mode + turn y. At the mode y has precision 1, of which the prior of s holds the share c; at rho = tau / tau there
+    it has the precision 1 - c + c / rho^2 and stands where the prior's pull g there, and the data's against it, have taken it: at
+    g (1 / rho^2 - 1) r^2, with r^2 one over that precision. So y = g (1 / rho^2 - 1) r^2 + r z, and z is about N(0, 1) whatever tau.
+    """
+
+    of: Scaled
+    mode: np.ndarray  # (d,)
+    width: float  # of log tau
+    turn: np.ndarray  # (d - 1, d - 1)
+    share: np.ndarray  # c (d - 1,)
+    pull: np.ndarray  # g (d - 1,)
+
+    @property
+    def prior_share(self) -> float:
+        """See `Coordinates`."""
+        return float(self.share.sum() / len(self.of.unit))
+
+    def _at(self, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """r and where y stands at a step of log tau, each (d - 1,), and their derivatives in it, that of r over r."""
+        weaker = np.exp(-2 * step)
+        square = 1 / (1 - self.share + self.share * weaker)
+        place = self.pull * (weaker - 1) * square
+        return np.sqrt(square), place, self.share * weaker * square, -2 * self.pull * weaker * square**2
+
+    def vector(self, w: np.ndarray) -> np.ndarray:
+        """The parameters (d,) of w."""
+        step = float(w[self.of.log_scale]) * self.width
+        length, place, _, _ = self._at(step)
+        others = self.turn @ (place + length * np.delete(w, self.of.log_scale))
+        return self.mode + np.insert(others, self.of.log_scale, step)
+
+    def place(self, vector: np.ndarray) -> np.ndarray:
+        """w (d,) of the parameters."""
+        away = vector - self.mode
+        step = float(away[self.of.log_scale])
+        length, place, _, _ = self._at(step)
+        z = (np.linalg.solve(self.turn, np.delete(away, self.of.log_scale)) - place) / length
+        return np.insert(z, self.of.log_scale, step / self.width)
+
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The log density of w, up to a constant, and its gradient (d,)."""
+        at, z = self.of.log_scale, np.delete(w, self.of.log_scale)
+        step = float(w[at]) * self.width
+        length, place, growth, drift = self._at(step)
+        height, slope = self.of.density(self.mode + np.insert(self.turn @ (place + length * z), at, step))
+        of_y = self.turn.T @ np.delete(slope, at)
+        of_step = float(slope[at]) + float(of_y @ (drift + length * growth * z)) + float(growth.sum())
+        return height + float(np.log(length).sum()), np.insert(length * of_y, at, of_step * self.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +174,16 @@ class Coordinates:
 
     @property
     def prior_share(self) -> float:
-        """Mean share of the prior in what is known of the `Scaled` parameters, 0 to 1."""
-        return float(self.density.share.mean()) if isinstance(self.density, _Stretched) else 0.0
+        """Share of the prior in what is known of the `Scaled` parameters, 0 to 1."""
+        return 0.0
 
     def vector(self, w: np.ndarray) -> np.ndarray:
         """The parameters (d,) at w."""
-        v = self.centre + self.turn @ w
-        return self.density.vector(v) if isinstance(self.density, _Stretched) else v
+        return np.asarray(self.centre + self.turn @ w)
 
     def place(self, vector: np.ndarray) -> np.ndarray:
         """w (d,) of the parameters."""
-        v = self.density.stretched(vector) if isinstance(self.density, _Stretched) else vector
-        return np.asarray(np.linalg.solve(self.turn, v - self.centre))
+        return np.asarray(np.linalg.solve(self.turn, vector - self.centre))
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of w, up to a constant, and its gradient (d,)."""
@@ -189,8 +221,8 @@ def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         turn = root_of_inverse(curvature)
     if not isinstance(density, Scaled):
         return _climbed(density, place, turn)
-    whole = _Stretched(density, 0.0, np.ones(len(density.unit)))
-    v, curvature = _climbed(whole, whole.stretched(place), turn)
+    whole = _OverScale(density)
+    v, curvature = _climbed(whole, whole.over(place), turn)
     return whole.vector(v), curvature
 
 
@@ -225,7 +257,7 @@ def laplace_draws(density: Density, size: int, count: int, rng: np.random.Genera
     return np.array([coordinates.vector(w) for w in rng.standard_normal((count, size))])
 
 
-def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates:
+def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates | Following:
     """Those of the Hessian at the mode; what is `Scaled` is stretched by its scale as far as the prior holds it there.
 
     Parameters
@@ -236,19 +268,31 @@ def round_coordinates(density: Density, size: int, start: np.ndarray | None = No
     return _round(density, *_found(density, np.zeros(size) if start is None else start))
 
 
-def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordinates:
+def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordinates | Following:
     """The coordinates at what `_found` found."""
     if not isinstance(density, Scaled):
         return Coordinates(density, mode, root_of_inverse(curvature))
-    given = np.delete(np.arange(len(mode)), density.log_scale)  # tau
-    variance = np.zeros(len(mode))
-    variance[given] = (root_of_inverse(curvature[np.ix_(given, given)]) ** 2).sum(axis=1)
-    share = np.minimum(variance[density.scaled] / density.unit**2, 1.0)
-    stretched = _Stretched(density, float(mode[density.log_scale]), share)
-    return Coordinates(stretched, mode, root_of_inverse(stretched.curvature_from(curvature, mode)))
+    given, scaled, tau = np.delete(np.arange(len(mode)), density.log_scale), np.zeros(len(mode)), np.exp(mode[density.log_scale])
+    scaled[density.scaled] = 1.0
+    over, precision = np.where(scaled[given] > 0, tau, 1.0), np.zeros(len(mode))
+    root = over[:, None] * root_of_inverse(curvature[np.ix_(given, given)])  # of the parameters, given tau
+    precision[density.scaled] = (tau * density.unit) ** -2.0
+    share, vectors = linalg.eigh((root * precision[given, None]).T @ root)
+    turn = root @ vectors
+    made = (np.clip(share, 0.0, 1.0), -turn.T @ (precision * mode)[given])
+    return _in_width(Following(density, mode, 1.0, turn, *made))
 
 
-def begun_at_modes(density: Density, size: int) -> tuple[Coordinates, np.ndarray]:
+def _in_width(coordinates: Following) -> Following:
+    """The same with log tau in the width that it has along what follows it."""
+    step, rest = _DIFFERENCE, np.zeros(len(coordinates.mode))
+    along = np.insert(np.zeros(len(rest) - 1), coordinates.of.log_scale, step)
+    falls = coordinates(rest - along)[1] - coordinates(rest + along)[1]
+    curvature = max(float(falls[coordinates.of.log_scale]) / (2 * step), _FLATTEST)
+    return replace(coordinates, width=1 / np.sqrt(curvature))
+
+
+def begun_at_modes(density: Density, size: int) -> tuple[Coordinates | Following, np.ndarray]:
     """`round_coordinates` where chains begin, and the places (S, d) there of all modes about which they do.
 
     Of the modes to which the density's ``starts`` lead, those count whose share of the posterior, in the normal approximation, is not
