@@ -72,10 +72,10 @@ def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool, alo
         return [_between(as_floats(column), edges) for column in columns]
     first = columns[0].dtype
     declared = list(first.categories) if isinstance(first, pd.CategoricalDtype) else []
-    values = [column.astype(object) for column in columns]
-    levels = pd.unique(pd.concat(values, ignore_index=True).dropna())
-    index = pd.Index(dict.fromkeys([*declared, *sorted(levels, key=str)]), dtype=object)
-    return [index.get_indexer(pd.Index(column, dtype=object)) + 1 for column in values]  # -1 is missing
+    coded = [pd.factorize(column) for column in columns]
+    held = [pd.Index(levels, dtype=object) for _, levels in coded]
+    index = pd.Index(dict.fromkeys([*declared, *sorted(dict.fromkeys(level for own in held for level in own), key=str)]), dtype=object)
+    return [np.append(index.get_indexer(own) + 1, 0)[which] for own, (which, _) in zip(held, coded, strict=True)]  # -1 is missing
 
 
 def _edges(values: np.ndarray, groups: int, codes: Sequence[float]) -> np.ndarray:

@@ -15,8 +15,8 @@ from riskweighted.intruder.world import Paired, World
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import isolated_records
 from riskweighted.risk.identification import mean_identification_risk
-from riskweighted.utility.propensity import file_propensity
-from riskweighted.utility.tables import table_utility
+from riskweighted.utility.propensity import coded_propensity
+from riskweighted.utility.tables import coded_tables, codes_of
 
 __all__ = ["FileTables", "file_tables", "has_several", "several_risk_rows", "several_utility_rows", "table_columns", "table_rows"]
 
@@ -67,11 +67,11 @@ def file_tables(world: World, frames: Sequence[pd.DataFrame], synthesized: Seque
     """Tables of synthesized variables, with each other and with unaltered columns; two variables or more, and rows need not pair."""
     names, special = [*synthesized, *unaltered], {name: world.scenario.codes_of(name) for name in world.numeric}
     confidential, datasets = _files(world, frames, names)
-    one = table_utility(confidential, datasets, list(synthesized), 1, special=special)
-    two = table_utility(confidential, datasets, names, 2, synthesized=list(synthesized), special=special)
-    # The pairs stand in the order of table_utility: combinations of the names, those of unaltered columns alone left out.
+    codes = codes_of(confidential, datasets, names, special)
+    one, two = coded_tables(codes, list(synthesized), synthesized, 1), coded_tables(codes, names, synthesized, 2)
+    # The pairs stand in the order of the tables: combinations of the names, those of unaltered columns alone left out.
     pairs = [(a, b) for place, a in enumerate(synthesized) for b in names[place + 1 :]]
-    ratios = np.array([found.ratio for found in file_propensity(confidential, datasets, names, synthesized, special)])
+    ratios = np.array([found.ratio for found in coded_propensity(codes, confidential, synthesized)])
     return FileTables(one, two, pairs, ratios)
 
 

@@ -50,7 +50,7 @@ def chain_masses(
     links = fit.prepared.links[: last + 1]
 
     def masses(thetas: Thetas, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-        walk = _Walk(fit, balls, precision, thetas, rng, frame.copy(), dict(fit.prepared.encoded), np.ones(len(frame)))
+        walk = _Walk(fit, balls, precision, thetas, rng, frame.copy(deep=False), dict(fit.prepared.encoded), np.ones(len(frame)))
         for place, link in enumerate(links):
             walk.step(link, links[place + 1 :])
         return walk.mass
@@ -60,26 +60,28 @@ def chain_masses(
 
 class _Balls(NamedTuple):
     """Of one variable: which records (n,) have each status, the constant, and the structural value in their ball, where there are any;
-    the balls of its amounts or levels, and which of them can hold any."""
+    the balls of its amounts or levels, and which of them can hold any; the confidential values in the form of drawn ones."""
 
     statuses: tuple[np.ndarray, ...]
     constant: np.ndarray | None
     structural: np.ndarray | None
     values: DrawnBalls | None
     possible: np.ndarray
+    confidential: np.ndarray
 
 
 def _balls(fit: ChainFit, link: Link, world: World, precision: Precision) -> _Balls:
     statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
     structural = None if link.structure is None else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
     column, name = world.confidential[link.variable], link.variable
+    plain = plain_values(column, link)
     if link.values is None:
-        return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool))
+        return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain)
     own = fit.fits[link.values.name]
     numbers = as_floats(column) if own.categories is None else target_numbers(own.synthesizer, own.prepared, world.confidential)
     balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or own.precision)
     possible = ~np.isnan(numbers) if own.categories is None else numbers >= 0
-    return _Balls(statuses, None, structural, balls, possible)
+    return _Balls(statuses, None, structural, balls, possible, plain)
 
 
 def _holds(world: World, link: Link, value: object) -> np.ndarray:
@@ -149,7 +151,7 @@ class _Walk:
         self.mass[rows] *= total
         if not (needed or rules) or not (total > 0).any():
             return
-        kept, before = total > 0, self.frame.copy()
+        kept, before = total > 0, self.frame.copy(deep=False)
         self.frame[link.variable] = self._column(link, rows[kept], self._chosen(link, pieces, masses, kept))
         if rules:
             rows = rows[kept]
@@ -171,10 +173,9 @@ class _Walk:
 
     def _column(self, link: Link, rows: np.ndarray, values: np.ndarray) -> pd.Series:
         """The variable with drawn values in some rows and its confidential ones, whose product is zero, in the others."""
-        original = self.fit.confidential[link.variable]
-        filled = plain_values(original, link)
+        filled = self.balls[link.variable].confidential.copy()
         filled[rows] = values
-        return as_original(filled, original)
+        return as_original(filled, self.fit.confidential[link.variable])
 
     def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
         """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""

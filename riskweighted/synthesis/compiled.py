@@ -201,7 +201,7 @@ class CompiledModel:
     ) -> "Drawn":
         """Draws for these weights and this clip."""
         assert self.blueprint is not None
-        if self.blueprint.density is not None and censoring is None:
+        if self.blueprint.of_vector is not None and censoring is None:
             return self._density_chains(alpha, sampling, random_seed, progress)
         values = self.blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if self.blueprint.geometry is not None:
@@ -215,8 +215,9 @@ class CompiledModel:
     def _density_chains(self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> "Drawn":
         """The same of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
         assert self.blueprint is not None
-        assert self.blueprint.density is not None
-        density, prior, layout = self.blueprint.density(alpha), self.blueprint.density(np.zeros(len(alpha))), layout_of(self.blueprint)
+        make = self.blueprint.of_vector
+        assert make is not None
+        density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(self.blueprint)
         vectors, divergences = run_density(density, layout.size, sampling, random_seed, progress)
         drawn = vectors.reshape(-1, layout.size)
         log_likelihood = heights_of(density, drawn) - heights_of(prior, drawn)

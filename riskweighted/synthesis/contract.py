@@ -90,7 +90,7 @@ class Blueprint(NamedTuple):
         (`riskweighted.synthesis.censoring`); without it there is none.
     direct : callable, optional
         The same posterior as such a function of one vector, for a model whose posterior is close to normal: it is drawn from by importance
-        (`riskweighted.synthesis.direct`) before anything is compiled, and chains of the model are run where that fails. Alpha (n,) may be
+        (`riskweighted.synthesis.direct`) before anything is compiled, and sampled by chains where that fails. Alpha (n,) may be
         all zero. The function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and ``curvature(vector)``, minus the
         second derivatives (d, d). The model must monitor what its layout gives.
     exact : callable, optional

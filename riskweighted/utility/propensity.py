@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,11 +16,10 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.utility.tables import file_codes
+from riskweighted.utility.tables import FileCodes, codes_of
 
 __all__ = ["PropensityDistance", "file_propensity", "propensity_distance"]
 
-_GROUPS = 5  # of numbers, as in tables
 _SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
 _STEPS, _NEAR = 30, 1e-5  # Newton's steps, and the change of a score at which they end: the next one would be its square
 _RIDGE = 1e-8  # keeps a step finite where a group stands in one file only and its slope has no end
@@ -128,13 +127,13 @@ def file_propensity(
         raise InputError(f"synthesized must name some of the variables {listing(names)}, got {listing(sorted(free))}")
     for number, frame in enumerate((confidential, *synthetic)):
         require_columns(frame, names, f"synthetic dataset {number}" if number else "confidential data")
-    special = special or {}
-    codes = {
-        name: file_codes([confidential[name], *(frame[name] for frame in synthetic)], _GROUPS, special.get(name, ())) for name in names
-    }
-    ordered = [name for name in names if _is_ordered(confidential[name], codes[name])]
-    found = []
-    for place in range(1, len(synthetic) + 1):
+    return coded_propensity(codes_of(confidential, synthetic, names, special), confidential, free)
+
+
+def coded_propensity(codes: FileCodes, confidential: pd.DataFrame, free: Collection[str]) -> list[PropensityDistance]:
+    """`file_propensity` of checked variables whose groups are known; `free`: the synthesized ones."""
+    ordered, found = [name for name in codes if _is_ordered(confidential[name], codes[name])], []
+    for place in range(1, len(next(iter(codes.values())))):
         both = {name: np.concatenate([own[0], own[place]]) for name, own in codes.items()}
         fixed, added = (np.column_stack(list(columns)) for columns in _columns(both, ordered, free))
         found.append(_distance(fixed, added, len(confidential)))
@@ -148,7 +147,9 @@ def _is_ordered(column: pd.Series, codes: Sequence[np.ndarray]) -> bool:
     return numeric or declared or len(np.unique(np.concatenate(list(codes)))) <= 2
 
 
-def _columns(codes: Mapping[str, np.ndarray], ordered: Sequence[str], free: set[str]) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
+def _columns(
+    codes: Mapping[str, np.ndarray], ordered: Sequence[str], free: Collection[str]
+) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
     """The columns of both files that no synthesized variable enters, a constant first, and those that one enters."""
 
     def dummies(synthesized: bool) -> Iterator[np.ndarray]:
@@ -163,7 +164,7 @@ def _columns(codes: Mapping[str, np.ndarray], ordered: Sequence[str], free: set[
     def added() -> Iterator[np.ndarray]:
         yield from dummies(True)
         for one, other in combinations(ordered, 2):
-            if free & {one, other}:
+            if one in free or other in free:
                 yield (codes[one] - codes[one].mean()) * (codes[other] - codes[other].mean())
 
     return fixed(), added()

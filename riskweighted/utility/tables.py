@@ -1,8 +1,8 @@
 """One-way and two-way tables: do the synthetic counts differ from the confidential ones by more than chance? (Raab, Nowok & Dibben 2021)"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,10 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import group_codes, group_kind
 from riskweighted.intruder.pairing import Frames, as_frames
 
-__all__ = ["TableDistance", "file_codes", "table_distance", "table_utility"]
+__all__ = ["FileCodes", "TableDistance", "coded_tables", "codes_of", "file_codes", "table_distance", "table_utility"]
 
 _MOST_GROUPS = 100
+FileCodes: TypeAlias = dict[str, list[np.ndarray]]  # of each variable, the groups in every file
 
 
 class TableDistance(NamedTuple):
@@ -108,15 +109,34 @@ def table_utility(
     free = set(names if synthesized is None else check_names(synthesized, "synthesized"))
     if free - set(names):
         raise InputError(f"synthesized names {listing(sorted(free - set(names)))}; the variables are {listing(names)}")
-    chosen = [table for table in combinations(names, ways) if free.intersection(table)]
-    if not chosen:
+    if not _chosen(names, free, ways):
         raise InputError(f"no table of ways={ways} is left of the variables {listing(names)}, synthesized {listing(sorted(free))}")
-    special = special or {}
-    codes = {name: file_codes([confidential[name], *(frame[name] for frame in frames)], groups, special.get(name, ())) for name in names}
+    return coded_tables(codes_of(confidential, frames, names, special, groups), names, free, ways)
+
+
+def _chosen(names: Sequence[str], free: Collection[str], ways: int) -> list[tuple[str, ...]]:
+    """The tables that a synthesized variable enters."""
+    return [table for table in combinations(names, ways) if not set(table).isdisjoint(free)]
+
+
+def codes_of(
+    confidential: pd.DataFrame,
+    frames: Sequence[pd.DataFrame],
+    names: Sequence[str],
+    special: Mapping[str, Sequence[float]] | None,
+    groups: int = 5,
+) -> FileCodes:
+    """`file_codes` of each of some variables."""
+    held = special or {}
+    return {name: file_codes([confidential[name], *(frame[name] for frame in frames)], groups, held.get(name, ())) for name in names}
+
+
+def coded_tables(codes: FileCodes, names: Sequence[str], free: Collection[str], ways: int) -> pd.DataFrame:
+    """`table_utility` of checked variables whose groups are known; `free`: the synthesized ones."""
     for name in names:
         if name not in free:
             _require_unaltered(name, codes[name])
-    return pd.DataFrame([_row(table, [name for name in table if name not in free], codes) for table in chosen])
+    return pd.DataFrame([_row(table, [name for name in table if name not in free], codes) for table in _chosen(names, free, ways)])
 
 
 def _checked_variables(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame], variables: Sequence[str] | None) -> tuple[str, ...]:
