@@ -104,8 +104,9 @@ def printed(table: pd.DataFrame) -> str:
         shown = rows.assign(column=[_SHOWN.get(key) for key in keys]).dropna(subset="column")
         labels = ["method", "weights", "parameters"]
         wide = shown.pivot(index=labels, columns="column", values="value")
-        wide = wide.reindex(shown[labels].drop_duplicates().itertuples(index=False, name=None))[list(_SHOWN.values())]
-        first = shown.drop_duplicates("column").set_index("column")["confidential"][list(_SHOWN.values())]
+        wide = wide.reindex(shown[labels].drop_duplicates().itertuples(index=False, name=None))
+        wide = wide.reindex(columns=list(_SHOWN.values()))  # data whose rows do not pair lack some
+        first = shown.drop_duplicates("column").set_index("column")["confidential"].reindex(list(_SHOWN.values()))
         lines = ["| " + " | ".join([*labels, *_SHOWN.values()]) + " |", "|" + "---|" * (3 + len(_SHOWN))]
         lines.append("| " + " | ".join(["(confidential)", "", "", *map(_cell, first)]) + " |")
         lines += [

@@ -36,8 +36,15 @@ class ColumnBlocks(NamedTuple):
 
     def linear(self, slopes: np.ndarray) -> np.ndarray:
         """Columns times slopes (K, p), for every row: (K, m)."""
+        return self.linear_within(slopes)[0]
+
+    def linear_within(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same, and what none of them exceeds in size, (K,)."""
+        if not self.tables:
+            return np.zeros((len(slopes), self.part.shape[1])), np.zeros(len(slopes))
         parts = [slopes[:, own] @ table.T for table, own in zip(self.tables, self.columns, strict=True)]
-        return gathered(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part)
+        bound = np.sum([np.abs(part).max(axis=1, initial=0.0) for part in parts], axis=0)
+        return gathered(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part), bound
 
     def pulled(self, by_row: np.ndarray) -> np.ndarray:
         """The transpose: derivatives in the linear predictors (K, m) as derivatives in the slopes, (K, p)."""

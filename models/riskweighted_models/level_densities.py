@@ -5,15 +5,19 @@ which no weight is left play no part.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import expit, log_softmax, logsumexp
 
-__all__ = ["Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
+from riskweighted_models.column_blocks import column_blocks
+from riskweighted_models.kernels.ratios import log_sums, slopes_of_logs
+from riskweighted_models.kernels.vectors import BLOCK
+
+__all__ = ["LARGEST", "Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
 
 _CHUNK = 2**19  # numbers in a work array of many vectors, 4 MiB
-_LARGEST = 600.0  # of a logit whose exponential is taken as it is
+LARGEST = 600.0  # of a logit whose exponential is taken as it is
 
 
 class LevelLikelihood(Protocol):
@@ -59,6 +63,20 @@ def places_of(levels: int) -> np.ndarray:
     return np.linspace(-1.0, 1.0, levels - 1)
 
 
+def _in_blocks(weight: np.ndarray) -> np.ndarray:
+    """Weights (K, m) with zeros behind them up to a whole number of blocks."""
+    return np.ascontiguousarray(np.pad(weight, ((0, 0), (0, -weight.shape[1] % BLOCK))))
+
+
+class _Logits(NamedTuple):
+    """Intercepts (S, K - 1), and what slopes and drifts add, (S, m), or (S, 0) for no drift; no logit exceeds `bound` (S,)."""
+
+    intercepts: np.ndarray
+    shift: np.ndarray
+    drift: np.ndarray
+    bound: np.ndarray
+
+
 class Continuation:
     """Of continuation-ratio logits: K - 1 intercepts of going on, then p slopes, and where slopes drift p more.
 
@@ -79,29 +97,37 @@ class Continuation:
     def __init__(self, rows: np.ndarray, weight: np.ndarray, drifting: bool = False) -> None:
         reached = np.cumsum(weight[::-1], axis=0)[::-1]
         highest = np.where(weight > 0, np.arange(len(weight))[:, None], -1).max(axis=0, initial=-1)
-        order = np.argsort(-highest, kind="stable")
-        order = order[: int((highest >= 0).sum())]
+        there = np.packbits(weight[::-1] > 0, axis=0)
+        order = np.lexsort(tuple(there[::-1]))[::-1][: int((highest >= 0).sum())]  # those of the same levels side by side
         self._rows = np.ascontiguousarray(rows[order])
-        self._reached = np.ascontiguousarray(reached[:-1, order])
-        self._counts = [int((highest >= level).sum()) for level in range(len(weight) - 1)]
-        self._places = places_of(len(weight)) if drifting else None
-        self._linear = self._collected(reached[1:], rows)
-
-    def _collected(self, by_logit: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The derivatives (d,) of sum w_kr g_kr, w (K - 1, m)."""
-        parts = [by_logit.sum(axis=1), by_logit.sum(axis=0) @ rows]
-        return np.concatenate(parts if self._places is None else [*parts, (self._places @ by_logit) @ rows])
+        self._blocks = column_blocks(self._rows)
+        self._reached = _in_blocks(reached[:-1, order])
+        self._ending = _in_blocks(np.vstack([weight[:-2, order], reached[-2:-1, order]]))  # by the last level that is faced
+        counts = (highest >= np.arange(len(weight) - 1)[:, None]).sum(axis=1)
+        self._last = (counts[:, None] > np.arange(0, self._reached.shape[1], BLOCK)).sum(axis=0)
+        self._levels, self._places = len(counts), places_of(len(weight)) if drifting else None
+        self._width = 0.0 if self._places is None else float(self._places[1] - self._places[0])
+        parts = [reached[1:].sum(axis=1), reached[1:].sum(axis=0) @ rows]
+        self._linear = np.concatenate(parts if self._places is None else [*parts, (self._places @ reached[1:]) @ rows])
 
     def _split(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Intercepts, slopes and drifts; of the last there may be none."""
-        ends = len(self._counts), len(self._counts) + self._rows.shape[1]
+        ends = self._levels, self._levels + self._rows.shape[1]
         return coefficients[..., : ends[0]], coefficients[..., ends[0] : ends[1]], coefficients[..., ends[1] :]
 
     def __call__(self, coefficient: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (d,)."""
-        logits = self._logits(coefficient)
-        slope = self._linear - self._collected(self._reached * expit(logits), self._rows)
-        return float(self._linear @ coefficient - (self._reached * np.logaddexp(0.0, logits)).sum()), slope
+        at = self._at(coefficient[None])
+        value = float(self._linear @ coefficient - self._logarithms(at)[0])
+        if at.bound[0] < LARGEST:
+            along, across = np.empty(at.shift.shape[1]), np.empty(at.drift.shape[1])
+            by_level = slopes_of_logs(at.shift[0], at.drift[0], at.intercepts[0], self._width, self._reached, self._last, along, across)
+        else:
+            by_logit = self._reached[:, : len(self._rows)] * expit(self._logits(coefficient))
+            by_level, along = by_logit.sum(axis=1), by_logit.sum(axis=0)
+            across = np.empty(0) if self._places is None else self._places @ by_logit
+        pulled = self._blocks.pulled(along[None] if self._places is None else np.stack([along, across]))
+        return value, self._linear - np.concatenate([by_level, pulled.ravel()])
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
         """Values (S,) at many coefficients (S, d)."""
@@ -109,36 +135,34 @@ class Continuation:
         step = max(1, _CHUNK // max(len(self._rows), 1))
         for begin in range(0, len(coefficients), step):
             chunk = slice(begin, begin + step)
-            found[chunk] -= self._logarithms(coefficients[chunk])
+            found[chunk] -= self._logarithms(self._at(coefficients[chunk]))
         return np.asarray(found)
 
-    def _logarithms(self, coefficients: np.ndarray) -> np.ndarray:
-        """sum R_k log(1 + exp g_k), (S,): one or two exponentials a design, since exp g_k is a product."""
+    def _at(self, coefficients: np.ndarray) -> "_Logits":
+        """The logits at many coefficients (S, d)."""
         intercepts, slopes, drifts = self._split(coefficients)
-        shift = slopes @ self._rows.T
-        drift = np.zeros((len(shift), 1)) if self._places is None else drifts @ self._rows.T
-        total = np.zeros(len(coefficients))
-        largest = (np.abs(part).max(axis=1, initial=0.0) for part in (intercepts, shift, drift))
-        small = np.sum(list(largest), axis=0) < _LARGEST
+        shift, bound = self._blocks.linear_within(slopes)
+        drift, more = (np.empty((len(shift), 0)), 0.0) if self._places is None else self._blocks.linear_within(drifts)
+        bound = bound + more
+        return _Logits(np.ascontiguousarray(intercepts), shift, drift, bound + np.abs(intercepts).max(axis=1, initial=0.0))
+
+    def _logarithms(self, at: "_Logits") -> np.ndarray:
+        """sum R_k log(1 + exp g_k), (S,): a logarithm of a product for each level at which weight ends."""
+        found, small = np.zeros(len(at.shift)), at.bound < LARGEST
         for place in np.flatnonzero(~small):
-            total[place] = (self._reached * np.logaddexp(0.0, self._logits(coefficients[place]))).sum()
-        intercepts, shift, drift = intercepts[small], shift[small], drift[small]
-        factors, odds, work, kept = np.exp(intercepts), np.exp(shift - drift), np.empty_like(shift), np.zeros(int(small.sum()))
-        step = None if self._places is None else np.exp(drift * (self._places[1] - self._places[0]))
-        for level, count in enumerate(self._counts):
-            part = work[:, :count]
-            if step is not None and level:
-                odds[:, :count] *= step[:, :count]
-            np.multiply(odds[:, :count], factors[:, level, None], out=part)
-            np.log1p(part, out=part)
-            kept += part @ self._reached[level, :count]
-        total[small] = kept
-        return total
+            logits = at.intercepts[place][:, None] + at.shift[place]
+            logits = logits if self._places is None else logits + self._places[:, None] * at.drift[place]
+            found[place] = (self._reached[:, : len(self._rows)] * np.logaddexp(0.0, logits)).sum()
+        at = at if small.all() else _Logits(*(part[small] for part in at))
+        kept, largest = np.empty(len(at.shift)), np.logaddexp(0.0, at.intercepts + (at.bound - np.abs(at.intercepts).max(axis=1))[:, None])
+        log_sums(at.shift, at.drift, at.intercepts, self._width, largest, self._ending, self._last, kept)
+        found[small] = kept
+        return found
 
     def curvature(self, coefficient: np.ndarray) -> np.ndarray:
         """Minus the second derivatives, (d, d)."""
         share = expit(self._logits(coefficient))
-        variance = self._reached * share * (1 - share)
+        variance = self._reached[:, : len(self._rows)] * share * (1 - share)
         places = np.ones((1, len(variance))) if self._places is None else np.stack([np.ones(len(variance)), self._places])
         across = np.hstack([place[:, None] * (variance @ self._rows) for place in places])
         among = np.block([[self._rows.T @ (((one * other) @ variance)[:, None] * self._rows) for other in places] for one in places])
@@ -192,7 +216,7 @@ class Softmax:
         by_contrast = coefficients.reshape(len(coefficients), self._contrasts.shape[1], -1)
         first = np.einsum("c,scp->sp", self._contrasts[0], by_contrast) @ (self._weight @ self._rows)
         off = np.einsum("kc,scp->skp", self._contrasts[1:] - self._contrasts[0], by_contrast) @ self._rows.T
-        if np.abs(off).max(initial=0.0) < _LARGEST:
+        if np.abs(off).max(initial=0.0) < LARGEST:
             above = np.log1p(np.exp(off, out=off).sum(axis=1))
         else:
             above = np.logaddexp(0.0, logsumexp(off, axis=1))

@@ -159,8 +159,7 @@ class LevelModel(ABC):
 
     def log_likelihood(self, theta: Draw, prepared: Levelled) -> np.ndarray:
         """log P(level_i | x_i, theta), (n,); NaN where there is no level."""
-        each = self._log_probabilities(theta["coefficient"], prepared.rows, len(prepared.levels))
-        return np.where(prepared.code < 0, np.nan, each[prepared.code, prepared.which])
+        return np.where(prepared.code < 0, np.nan, self._own_log_probabilities(theta["coefficient"], prepared))
 
     def mass(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= number of the level <= upper | x_i, theta), (n,)."""
@@ -203,6 +202,10 @@ class LevelModel(ABC):
     def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         """P(level | row), (K, m)."""
         return np.asarray(np.exp(self._log_probabilities(coefficient, rows, levels)))
+
+    def _own_log_probabilities(self, coefficient: np.ndarray, prepared: Levelled) -> np.ndarray:
+        """log P(own level | row), (n,); of a record without a level any number."""
+        return np.asarray(self._log_probabilities(coefficient, prepared.rows, len(prepared.levels))[prepared.code, prepared.which])
 
     def _density(self, prepared: Levelled, alpha: np.ndarray) -> LevelDensity:
         """The posterior for weights alpha (n,), as a function of the coefficients (d,)."""

@@ -1,7 +1,7 @@
 """Continuation-ratio logits for an ordered variable (METHODS section 12)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,9 @@ import pytensor.tensor as pt
 from riskweighted.common.errors import InputError
 from riskweighted_models.categorical import Categorical
 from riskweighted_models.continuation import log_probabilities, log_probability_graph, probabilities
-from riskweighted_models.level_densities import Continuation, places_of
-from riskweighted_models.level_model import INTERCEPT_SD, LevelModel
+from riskweighted_models.kernels.ratios import fill_by_odds, logs_of_own
+from riskweighted_models.level_densities import LARGEST, Continuation, places_of
+from riskweighted_models.level_model import INTERCEPT_SD, Levelled, LevelModel
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -20,6 +21,15 @@ __all__ = ["GoingOn", "Ordinal"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 _DRIFT_SD = 0.5
+
+
+class _Moderate(NamedTuple):
+    """The logit of going on from level k: intercepts_k (K - 1,) + shift (m,) + (k width - 1) drift; drift is (m,), or (0,) for none."""
+
+    intercepts: np.ndarray
+    shift: np.ndarray
+    drift: np.ndarray
+    width: float
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,29 @@ class GoingOn(LevelModel):
         return log_probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
 
     def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
-        return probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
+        at = self._moderate(coefficient, rows, levels)
+        if at is None:
+            return probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
+        found = np.empty((levels, len(rows)))
+        fill_by_odds(np.exp(at.shift - at.drift if len(at.drift) else at.shift), np.exp(at.width * at.drift), np.exp(at.intercepts), found)
+        return found
+
+    def _own_log_probabilities(self, coefficient: np.ndarray, prepared: Levelled) -> np.ndarray:
+        at = self._moderate(coefficient, prepared.rows, len(prepared.levels))
+        if at is None:
+            return super()._own_log_probabilities(coefficient, prepared)
+        found = np.empty(len(prepared.code))
+        logs_of_own(at.shift, at.drift, at.intercepts, at.width, np.maximum(prepared.code, 0), prepared.which, found)
+        return found
+
+    def _moderate(self, coefficient: np.ndarray, rows: Any, levels: int) -> "_Moderate | None":
+        """The parts of the logits of going on, where no exponential of one overflows."""
+        p = rows.shape[1]
+        intercepts, slopes = np.ascontiguousarray(coefficient[: levels - 1]), coefficient[levels - 1 :].reshape(-1, p if p else 1)
+        effects = np.ascontiguousarray((rows @ slopes.T).T) if p else np.zeros((1, len(rows)))
+        drift, width = (effects[1], 2.0 / (levels - 2)) if len(effects) > 1 else (np.empty(0), 0.0)
+        largest = sum(np.abs(part).max(initial=0.0) for part in (intercepts, effects[0], drift))
+        return _Moderate(intercepts, effects[0], drift, width) if largest < LARGEST else None
 
     def _logits(self, coefficient: Any, rows: Any, predictors: int, levels: int) -> Any:
         """Of going on, (K - 1, m), in NumPy or a graph."""

@@ -13,6 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.fit_pit import pit_rows
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
+from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.synthesis.contract import refuse_chain
@@ -22,8 +23,6 @@ from riskweighted.synthesis.posterior import Fit
 
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_fit", "fit_verdict"]
 
-FITS, MISFITS, COST = "fits", "misfits", "cost"
-MODEL = "check-model"
 COLUMNS = (
     "check",
     "parameter",

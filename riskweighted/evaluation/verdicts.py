@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from riskweighted.evaluation.fit_check import MISFITS, MODEL
+from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of

@@ -20,7 +20,6 @@ __all__ = [
     "binned_scatter",
     "merged_histogram",
     "protected",
-    "shared_digits",
     "shares_in_bins",
 ]
 
@@ -193,19 +192,6 @@ def protected(counts: np.ndarray | pd.Series, minimum_count: int = 10) -> np.nda
     while not shown.all() and shown[whole > 0].any() and ((~shown).sum() < 2 or whole[~shown].sum() < minimum_count):
         shown[_smallest(whole, shown & (whole > 0))] = False
     return shown
-
-
-def shared_digits(value: float, values: np.ndarray, minimum_count: int, most: int = 3) -> int:
-    """To how many significant digits, `most` at most, a number is the same as so many of the values, (n,); 0: to none."""
-    for digits in range(most, 0, -1):
-        if (_to_digits(values, digits) == _to_digits(np.array([value]), digits)[0]).sum() >= minimum_count:
-            return digits
-    return 0
-
-
-def _to_digits(values: np.ndarray, digits: int) -> np.ndarray:
-    different, places = np.unique(np.asarray(values, dtype=float), return_inverse=True)
-    return np.array([float(f"{value:.{digits - 1}e}") for value in different])[places]
 
 
 def _checked(values: np.ndarray | pd.Series, what: str, minimum_count: int) -> np.ndarray:

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.intruder.pairing import Frames
-from riskweighted.plots.binning import shared_digits
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles, short_names, title
 from riskweighted.plots.utility import numeric_columns
 

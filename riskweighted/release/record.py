@@ -13,7 +13,8 @@ import pandas as pd
 
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.tables import Statistic, statistics_of
-from riskweighted.reports.disclosure import View, releasable
+from riskweighted.reports.disclosure import View, outside, releasable
+from riskweighted.reports.verdicts import verdict_records
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["MINIMUM_COUNT", "SCHEMA", "disclosure_record", "record_schema"]
@@ -42,7 +43,7 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
         SHA-256 of the run's own manifest, which the agency keeps.
     """
     records, released = int(run.manifest["input"]["records"]), run.synthetic[schemes[0]][0]
-    view = View(False, MINIMUM_COUNT, records, {})
+    view = outside(records, MINIMUM_COUNT)
     tables, withheld = releasable(run.tables, schemes, [str(name) for name in released])
     if records < MINIMUM_COUNT:
         tables = tables | {name: tables[name].iloc[:0] for name in ("risk", "utility")}
@@ -60,6 +61,7 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
         "scenario": {name: scenario[name] for name in _SCENARIO if name in scenario},
         "minimum_count": MINIMUM_COUNT,
         "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
+        "verdicts": verdict_records(run.verdicts, schemes, view),
         "measures": [*_measures(tables["risk"], view), *_measures(tables["utility"][~few], view)],
         "withheld": withheld["risk"] + withheld["utility"] + int(few.sum()),
         "versions": dict(run.manifest["versions"]),

@@ -114,8 +114,8 @@ def main_section(source: Source) -> Section:
     for column, (title, _, _) in zip(main_columns(source.run), exact.rows, strict=True):
         show = source.view.overlap if column.overlap else partial(source.view.show, column.statistic)
         shown = [show(value) for value in values[column.name]]
-        rows.append((title, *shown))
         symbols.append("" if column.overlap else symbol_of(column.statistic))
+        rows.append((title.replace(f", {symbols[-1]}", "", 1) if symbols[-1] else title, *shown))  # the symbol stands small beside
         terms.append(source.glossary.summary(column))
     columns = (Column("Measure"), *map(Column, exact.columns))
     note = withheld_note(source.withheld.get("summary", 0))

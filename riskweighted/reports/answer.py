@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.fit_check import COST, MISFITS, MODEL
+from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, overall

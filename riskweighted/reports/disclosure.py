@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.measures import MEASURES, Disclosure, Kind
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.plots.binning import shared_digits
 
 __all__ = ["INTERNAL", "MISSING", "WITHHELD", "View", "check_single", "number", "outside", "quantile_digits", "releasable", "withheld_note"]
 

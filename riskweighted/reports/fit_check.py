@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.digits import shared_digits
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_check import COST, FITS, MISFITS, MODEL, fit_verdict
 from riskweighted.evaluation.measures import MEASURES, Disclosure
 from riskweighted.evaluation.tables import Statistic
-from riskweighted.plots.binning import shared_digits
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section
 from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.source import Source

@@ -156,7 +156,7 @@ class Glossary:
         direction = _DIRECTION.get(statistic.measure.direction, "")
         if statistic.measure.direction == "neither":
             direction = "Neither high nor low is better by itself."
-        title = _named(in_words(statistic), statistic)
+        title = _named(in_words(statistic, alone=True), statistic)
         return self._add(title, f"{definition}{own_text}.", statistic.measure.boundary, interval, direction, of_risk=of_risk)
 
     def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:

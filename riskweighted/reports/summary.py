@@ -12,7 +12,7 @@ from riskweighted.common.text import escape_latex, escape_markdown, plain
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.reports.disclosure import number as shown_number
-from riskweighted.reports.wording import capital, define, define_confidential, in_words, main_columns, main_table, rules, scale
+from riskweighted.reports.wording import capital, define, define_confidential, in_words, main_columns, main_table, rules, scale, symbol_of
 from riskweighted.runs.finished import FinishedRun, load_run
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     for column in main_columns(finished):
         unit = scale(column, records, units.get(str(column.statistic.variable), ""))
         title = capital(f"overlap, {column.statistic.name}" if column.overlap else in_words(column.statistic))
+        symbol = "" if column.overlap else symbol_of(column.statistic)
+        title = f"{title}, {symbol}" if symbol else title
         cells = tuple(_cell(value) for value in values[column.name])
         rows.append((plain(f"{title} ({unit})" if unit else title), cells, plain(_definition(finished, column))))
     variable = ", ".join(finished.study.variables)

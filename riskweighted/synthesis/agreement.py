@@ -266,9 +266,8 @@ def check_at_draws(
     n = len(alpha)
     if weighted_sum is not None:
         other = np.random.default_rng(0).uniform(0.1, 1.0, n)
-        check_agreement(
-            synthesizer, prepared, weighted_sum, thetas, {"alpha = 1": np.ones(n), "the given alpha": alpha, "another alpha": other}
-        )
+        given = "alpha = 1" if (alpha == 1).all() else "the given alpha"
+        check_agreement(synthesizer, prepared, weighted_sum, thetas, {given: alpha, "another alpha": other})
     for theta in thetas:
         values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
         unusable = int((~np.isfinite(values)).sum())

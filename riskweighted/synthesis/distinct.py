@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = ["Distinct", "by_distinct", "distinct_codes", "distinct_records"]
+__all__ = ["Distinct", "by_distinct", "distinct_records"]
 
 _MOST = 0.75  # of the records: where more of them differ, each has a row of its own, since finding equal ones would save little
 _LARGEST = 2**62  # of a code that is a product
@@ -65,14 +65,10 @@ def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, 
 
     All n where more than three quarters of them differ, or values cannot be compared.
     """
-    coded = (_codes(column) for column in columns)
-    return distinct_codes(((own, 1 + int(own.max(initial=0))) for own in coded), n)
-
-
-def distinct_codes(columns: Iterable[tuple[np.ndarray, int]], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same of columns of whole numbers >= 0 (n,), each given with a number that all of its own are below."""
     code, levels = np.zeros(n, dtype=np.int64), 1
-    for own, count in columns:
+    for column in columns:
+        own = _codes(column)
+        count = 1 + int(own.max(initial=0))
         if count > max(_MOST * n, 1):
             return np.arange(n), np.arange(n)
         if levels * count > _LARGEST:

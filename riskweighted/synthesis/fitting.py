@@ -33,8 +33,9 @@ __all__ = ["CompiledModel", "compile_model", "compile_prepared"]
 
 
 def _compile(model: "pm.Model") -> Any:
-    """Compile for nutpie with numba and without a C++ compiler."""
-    with pytensor.config.change_flags(cxx="", mode="NUMBA"), warnings.catch_warnings():
+    """Compile for nutpie with numba, without a C++ compiler, and without what PyTensor keeps on disk: its functions all have the same few
+    names, and one compiled by another process was called in the place of its namesake."""
+    with pytensor.config.change_flags(cxx="", mode="NUMBA", numba__cache=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return nutpie.compile_pymc_model(model, backend="numba")
 

@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from riskweighted.synthesis.distinct import Distinct, distinct_codes
+from riskweighted.synthesis.distinct import Distinct
 
 __all__ = ["Tables"]
+
+_MOST_WAYS = 4  # times as many combinations as records that are counted one by one
+_MOST = 0.75  # of the records, as in `riskweighted.synthesis.distinct`
 
 
 class Tables:
@@ -42,9 +45,30 @@ class Tables:
         return Tables(parts, len(parts[0].which) if parts else len(np.empty(self.n)[records]))
 
     def grouped(self) -> Distinct:
-        """The different records, as `Tables`, and which of them each record is; all n where more than three quarters differ."""
-        first, which = distinct_codes(((part.which, len(part.rows)) for part in self.parts), self.n)
-        return Distinct(self if len(first) == self.n else self[first], which)  # type: ignore[arg-type]  # a matrix to be multiplied
+        """The different combinations of the parts' rows, as `Tables`, and which of them each record has.
+
+        All n records where the parts could be combined in many more ways than that, or more than three quarters differ.
+        """
+        code, ways = np.zeros(self.n, dtype=np.int64), 1
+        for part in self.parts:
+            ways *= len(part.rows)
+            if ways > _MOST_WAYS * self.n:
+                return Distinct.apart(self)  # type: ignore[arg-type]  # a matrix to be multiplied
+            code = code * len(part.rows) + part.which
+        there = np.zeros(ways, dtype=bool)
+        there[code] = True
+        used = np.flatnonzero(there)
+        if len(used) > _MOST * self.n:
+            return Distinct.apart(self)  # type: ignore[arg-type]
+        return Distinct(Tables(self._combined(used), len(used)), (np.cumsum(there) - 1)[code])  # type: ignore[arg-type]
+
+    def _combined(self, codes: np.ndarray) -> list[Distinct]:
+        """The parts of combinations given by their codes."""
+        found = []
+        for part in reversed(self.parts):
+            codes, place = np.divmod(codes, len(part.rows))
+            found.append(part._replace(which=place))
+        return found[::-1]
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Its product with a vector (p,) or matrix (p, k)."""

@@ -94,3 +94,26 @@ def test_probabilities_of_continuation_ratios_are_exponentials_of_their_logarith
     logits = np.random.default_rng(16).normal(0, 20, (5, 9000))
     np.testing.assert_allclose(probabilities(logits), np.exp(log_probabilities(logits)), rtol=1e-10, atol=0)
     np.testing.assert_allclose(probabilities(logits).sum(axis=0), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1.0, 30.0, 2000.0])
+@pytest.mark.parametrize("name", ["ordinal", "counts", "logistic"])
+def test_probabilities_of_ratios_from_products_are_those_of_sums_of_logarithms(name, far):
+    """However far out; beyond what a product can hold, both are sums."""
+    data, rng = frame(), np.random.default_rng(17)
+    data = data.assign(level=data["level"].where(data["level"] != "middle", "low") if name == "logistic" else data["level"])
+    target = "count" if name == "counts" else "level"
+    settings = {"levels": ("low", "middle", "high"), "drift": True} if name == "ordinal" else {}
+    synthesizer = rw.load_synthesizer(name)(f"{target} ~ C(g) + x", **settings)
+    prepared = synthesizer.prepare(data)
+    levels, rows = len(prepared.levels), prepared.rows
+    coefficient = far * rng.normal(0, 0.5, len(synthesizer._prior(levels, rows.shape[1])[0]))
+    expected = synthesizer._log_probabilities(coefficient, rows, levels)
+    np.testing.assert_allclose(synthesizer._probabilities(coefficient, rows, levels), np.exp(expected), rtol=1e-9, atol=1e-300)
+    found = synthesizer.log_likelihood({"coefficient": coefficient}, prepared)
+    np.testing.assert_allclose(found, expected[prepared.code, prepared.which], rtol=1e-10, atol=1e-12)
+    assert (synthesizer._moderate(coefficient, rows, levels) is None) == (far == 2000)
+    empty = rw.load_synthesizer(name)(f"{target} ~ 1", **settings)
+    held, theta = empty.prepare(data), {"coefficient": coefficient[: levels - 1]}
+    shares = np.exp(empty._log_probabilities(theta["coefficient"], held.rows, levels))
+    np.testing.assert_allclose(empty._probabilities(theta["coefficient"], held.rows, levels), shares, rtol=1e-9, atol=1e-300)

@@ -118,7 +118,7 @@ def test_every_measure_has_one_entry_in_the_glossary(pages):
 
 def test_the_main_table_and_its_definitions(several, pages):
     rows = {row[0]: row[1:] for row in summary_table(several).rows}
-    cells, definition = rows["Distance of tables of two variables over chance, mean"]
+    cells, definition = rows["Distance of tables of two variables over chance, mean, S_pMSE"]
     assert cells[0] == "-"
     assert "mean over the pairs" in definition
     assert "higher is riskier" in rows["Expected match risk"][1]

@@ -178,6 +178,7 @@ def test_a_coarser_precision_is_that_of_the_risk_too(confidential):
 def test_a_mass_that_is_no_probability_is_refused(confidential, monkeypatch, given, told):
     fit = given_fit(confidential)
     monkeypatch.setattr(type(fit.synthesizer), "mass", given)
+    monkeypatch.setattr(type(fit.synthesizer), "masses", None)
     with pytest.raises(ContractError, match=told):
         rw.expected_identification_risk(fit, SCENARIO, draws=20)
     with pytest.raises(ContractError, match=told):

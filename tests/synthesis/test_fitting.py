@@ -127,6 +127,14 @@ def test_one_compilation_serves_every_weight_vector(compiled, compilations, unwe
     assert (fit(COUNTS, confidential(), random_seed=1, **SHORT).alpha == 1).all()
 
 
+def test_nothing_that_another_process_compiled_is_called(monkeypatch):
+    """PyTensor's functions on disk share their names; one of another process was called for its namesake, and sampling failed."""
+    seen = []
+    monkeypatch.setattr(fitting.nutpie, "compile_pymc_model", lambda model, backend: seen.append(fitting.pytensor.config.numba__cache))
+    fitting._compile(None)
+    assert seen == [False]
+
+
 def test_weights_move_and_widen_the_posterior(compiled, unweighted):
     """Large counts weigh less, so the mean falls; a fifth of the information has sqrt(5) times the spread."""
     log_mean, low, vague = (

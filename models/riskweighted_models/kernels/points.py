@@ -138,9 +138,9 @@ def units_reaching(
 ) -> None:
     """The value, in units, at which an interval has reached a share ``place`` (n,) of its probability, by record, into found (n,).
 
-    Of intervals without probability nothing is said. See `masses_between`; ``units`` (e,): the ends, of which the lower one is no
-    part of the interval; ``edges`` (K + 1,); ``weight`` (K, C): probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values are
-    on no grid, and alike within their bin.
+    Of intervals without probability nothing is said. See `masses_between`; ``units`` (e,): the ends, of which the lower one is no part
+    of the interval; ``edges`` (K + 1,); ``weight`` (K, C): probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values
+    are on no grid, and alike within their bin.
     """
     below, last = np.zeros(probabilities.shape[1] + 1), probabilities.shape[1] - 1
     for design in range(len(probabilities)):
