@@ -1,5 +1,6 @@
 """One weighted pseudo posterior of the normal mixture, in numbers that every engine is given, and what is compared of its draws."""
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,10 @@ from riskweighted.synthesis.contract import Blueprint, Density
 from riskweighted.synthesis.convergence import diagnose
 from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.layout import as_posterior
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
+    import arviz as az
 
 __all__ = ["CASES", "SCHEMES", "Posterior", "judged", "posterior_of", "standard_errors_apart"]
 
@@ -102,16 +107,21 @@ def posterior_of(case: str, scheme: str, records: int | None = None) -> Posterio
 
 
 def judged(quantities: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Mean, sd, Monte Carlo standard error of the mean, bulk ESS and R-hat of each quantity."""
+    """Mean and sd of each quantity (chains, draws), the Monte Carlo standard errors of the mean and of log sd, bulk ESS and R-hat.
+
+    Both errors are those of a mean, of the quantity and of its squared distance from it, with the ESS of either.
+    """
+    rows = {}
+    for name, values in quantities.items():
+        squares = (values - values.mean()) ** 2
+        error, of_square = (each.std() / np.sqrt(float(az.ess(each, method="mean"))) for each in (values, squares))
+        rows[name] = {"mean": values.mean(), "sd": values.std(), "error": error, "log_sd_error": of_square / (2 * squares.mean())}
     table = diagnose(quantities, 0)
-    found = pd.DataFrame(
-        {"mean": {name: v.mean() for name, v in quantities.items()}, "sd": {n: v.std(ddof=1) for n, v in quantities.items()}}
-    )
-    return found.assign(ess=table["ess_bulk"], r_hat=table["r_hat"], error=found["sd"] / np.sqrt(table["ess_bulk"]))
+    return pd.DataFrame(rows).T.assign(ess=table["ess_bulk"], r_hat=table["r_hat"])
 
 
 def standard_errors_apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """How far means and log sds are apart, in Monte Carlo standard errors of the difference (of a log sd about sqrt(1 / (2 ESS)))."""
+    """How far means and log sds are apart, in Monte Carlo standard errors of the difference."""
     mean = (one["mean"] - other["mean"]) / np.hypot(one["error"], other["error"])
-    sd = np.log(one["sd"] / other["sd"]) / np.sqrt(0.5 / one["ess"] + 0.5 / other["ess"])
+    sd = np.log(one["sd"] / other["sd"]) / np.hypot(one["log_sd_error"], other["log_sd_error"])
     return pd.DataFrame({"mean": mean, "sd": sd})
