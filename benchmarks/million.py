@@ -28,8 +28,8 @@ formula = "income ~ {predictors}"
 [weights]
 schemes = ["unweighted", "marginal", "pairwise"]
 [sampling]
-draws = 300
-tune = 150
+draws = 150
+tune = 100
 chains = 2
 [release]
 L = 20

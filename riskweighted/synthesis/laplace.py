@@ -114,13 +114,13 @@ class _OverScale:
 class Following:
     """A `Scaled` log density of a vector w: log tau in its own width, and directions that follow tau.
 
-    All but log tau are mode + turn y. At the mode y has precision 1, of which the prior of s holds the share c; at rho = tau / tau there
-    it has the precision 1 - c + c / rho^2 and stands where the prior's pull g there, and the data's against it, have taken it: at
-    g (1 / rho^2 - 1) r^2, with r^2 one over that precision. So y = g (1 / rho^2 - 1) r^2 + r z, and z is about N(0, 1) whatever tau.
+    All but log tau are centre + turn y. There, at the mode, y has precision 1, of which the prior of s holds the share c. Where tau is rho
+    times that at the mode, y has the precision 1 - c + c / rho^2 =: 1 / r^2, and stands where the prior's pull, g at the mode, and the
+    data's against it have taken it. So y = g (1 / rho^2 - 1) r^2 + r z, and z is about N(0, 1) whatever tau.
     """
 
     of: Scaled
-    mode: np.ndarray  # (d,)
+    centre: np.ndarray  # (d,)
     width: float  # of log tau
     turn: np.ndarray  # (d - 1, d - 1)
     share: np.ndarray  # c (d - 1,)
@@ -143,11 +143,11 @@ class Following:
         step = float(w[self.of.log_scale]) * self.width
         length, place, _, _ = self._at(step)
         others = self.turn @ (place + length * np.delete(w, self.of.log_scale))
-        return self.mode + np.insert(others, self.of.log_scale, step)
+        return np.asarray(self.centre + np.insert(others, self.of.log_scale, step))
 
     def place(self, vector: np.ndarray) -> np.ndarray:
         """w (d,) of the parameters."""
-        away = vector - self.mode
+        away = vector - self.centre
         step = float(away[self.of.log_scale])
         length, place, _, _ = self._at(step)
         z = (np.linalg.solve(self.turn, np.delete(away, self.of.log_scale)) - place) / length
@@ -158,7 +158,7 @@ class Following:
         at, z = self.of.log_scale, np.delete(w, self.of.log_scale)
         step = float(w[at]) * self.width
         length, place, growth, drift = self._at(step)
-        height, slope = self.of.density(self.mode + np.insert(self.turn @ (place + length * z), at, step))
+        height, slope = self.of.density(self.centre + np.insert(self.turn @ (place + length * z), at, step))
         of_y = self.turn.T @ np.delete(slope, at)
         of_step = float(slope[at]) + float(of_y @ (drift + length * growth * z)) + float(growth.sum())
         return height + float(np.log(length).sum()), np.insert(length * of_y, at, of_step * self.width)
@@ -258,7 +258,7 @@ def laplace_draws(density: Density, size: int, count: int, rng: np.random.Genera
 
 
 def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates | Following:
-    """Those of the Hessian at the mode; what is `Scaled` is stretched by its scale as far as the prior holds it there.
+    """Those of the Hessian at the mode; of a `Scaled` density they follow the scale as far as the prior holds them there.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordin
 
 def _in_width(coordinates: Following) -> Following:
     """The same with log tau in the width that it has along what follows it."""
-    step, rest = _DIFFERENCE, np.zeros(len(coordinates.mode))
+    step, rest = _DIFFERENCE, np.zeros(len(coordinates.centre))
     along = np.insert(np.zeros(len(rest) - 1), coordinates.of.log_scale, step)
     falls = coordinates(rest - along)[1] - coordinates(rest + along)[1]
     curvature = max(float(falls[coordinates.of.log_scale]) / (2 * step), _FLATTEST)
