@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import output, print_table
+from riskweighted.commands.terminal import print_table, say, show_json
 
 
 def accountant(
@@ -23,11 +23,12 @@ def accountant(
     schemes = None if scheme is None else [parse_scheme(one).text for one in scheme]
     table = add_up(releases_of(runs, schemes), delta)
     proved, measured = (table[table["kind"] == kind].drop(columns="kind").set_index("release") for kind in (PROVED, EMPIRICAL))
+    show_json("accountant", delta=delta, proved=proved.reset_index(), measured=measured.reset_index())
     if len(proved):
         print_table(proved, "What is proved")
-        output.print("Of the same persons. Tables, figures and tuning are outside epsilon.")
+        say("Of the same persons. Tables, figures and tuning are outside epsilon.")
     if len(measured):
         shown = measured[["datasets", "epsilon"]].rename(columns={"epsilon": "2 L Delta"})
         print_table(shown, "Measured, no guarantee: fits that are not censored")
-        output.print("Delta is the largest influence over some posterior draws at fixed weights (METHODS section 9.1): it bounds nothing.")
-        output.print("Nothing is proved of these releases, nor of all of them together.")
+        say("Delta is the largest influence over some posterior draws at fixed weights (METHODS section 9.1): it bounds nothing.")
+        say("Nothing is proved of these releases, nor of all of them together.")

@@ -6,10 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Codes, codes_of, errors, number, output, print_table, scenario_of, split
+from riskweighted.commands.terminal import (
+    Codes,
+    codes_of,
+    loading,
+    manner,
+    number,
+    print_table,
+    reporter,
+    say,
+    scenario_of,
+    show,
+    show_json,
+    split,
+)
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
-from riskweighted.common.progress import reporter_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +58,6 @@ def assess(
     internal: Annotated[bool, typer.Option("--internal", help="Also print the riskiest records and each known variable's part.")] = False,
     risk: Annotated[str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")] = None,
     utility: Annotated[str | None, typer.Option("--utility", help="Measure on the map's y axis, by name.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables and the map; must not exist.")] = None,
 ) -> None:
     """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks of no and full protection.
@@ -56,15 +67,14 @@ def assess(
     with ExitStack() as stack:
         given = _named(files or [], synthetic or [])
         working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
-        reporter = reporter_for(errors)
-        with reporter.step("loading"):
+        with loading():
             from riskweighted.data.io import read_table
             from riskweighted.evaluation.assess import assess as run_assessment
 
         scenario = scenario_of(
             known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical), codes=codes_of(codes)
         )
-        with reporter.step("measuring") as advance:
+        with reporter().step("measuring") as advance:
             result = run_assessment(
                 read_table(confidential),
                 {name: [read_table(path) for path in paths] for name, paths in given.items()},
@@ -80,12 +90,11 @@ def assess(
         if working is not None:
             _write_assessment(result, working.result)
             _draw_map(result, working.result / "map", risk, utility)
-        if as_json:  # inside: where nothing can be printed, nothing is left
-            output.print(_both(result).to_json(orient="records", indent=2))
-        else:
+        show_json("assess", measures=_both(result), left_out=result.unpaired, results=out)  # inside: without it, nothing is left
+        if not (manner.json or (manner.quiet and out is not None)):
             _print_assessment(result, scenario, internal=internal)
-    if out is not None and not as_json:
-        output.print(f"Written to {out} (confidential/ there never leaves the agency)")
+    if out is not None:
+        show(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
 def _named(files: list[Path], named: list[str]) -> dict[str, list[Path]]:
@@ -135,11 +144,11 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
     _print_side_by_side(result.measures, tools, f"Disclosure risk ({scenario.boundary} balls)")
     _print_side_by_side(result.utility[~result.utility["key"].isin(_SINGLE)], tools, "Utility")
     for label, reason in result.unpaired.items():
-        output.print(f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): what needs pairs.")
+        say(f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): what needs pairs.")
     both = _both(result)
     for _, rows in both[both["label"].isin(tools) & ~both["key"].isin(_SINGLE)].groupby(["key", "parameter"], sort=False, dropna=False):
         rules = " | ".join(rows["rule"].dropna().unique())
-        output.print(f"{rows['measure'].iloc[0]}: {rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}")
+        say(f"{rows['measure'].iloc[0]}: {rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}")
     if internal and len(result.riskiest):
         print_table(result.contributions.set_index("known_variable"), "What each known variable adds (confidential)")
         print_table(result.riskiest, "Riskiest records (confidential)")

@@ -13,6 +13,9 @@ from typer.exceptions import TyperException
 from riskweighted import __version__
 from riskweighted.commands.accountant import accountant
 from riskweighted.commands.assess import assess
+from riskweighted.commands.check import check
+from riskweighted.commands.init import init
+from riskweighted.commands.registering import HELP_NAMES, register
 from riskweighted.commands.reidentify import reidentify
 from riskweighted.commands.release import release
 from riskweighted.commands.report import report
@@ -20,20 +23,37 @@ from riskweighted.commands.run import demo, run
 from riskweighted.commands.summary import summary
 from riskweighted.commands.sweep import sweep
 from riskweighted.commands.synthesizers import synthesizers
-from riskweighted.commands.terminal import errors, output
+from riskweighted.commands.terminal import output, tell
 from riskweighted.commands.tune import tune
 from riskweighted.commands.weights import weights
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.interrupts import interrupts_kept
 
+_FIRST = """First steps
+  riskweighted init households.csv            a study file to edit
+  riskweighted check study.toml               what a run would do and take
+  riskweighted run study.toml --out results   fit, synthesize, evaluate
+  riskweighted report results                 a page for the review board
+
+COMMAND -h shows examples and exit codes."""
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Start here": (init, check, run, demo),
+    "Weights": (tune, sweep, weights, accountant),
+    "Risk and utility": (assess, reidentify, summary, report),
+    "Release": (release,),
+    "What is installed": (synthesizers,),
+}
+
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=HELP_NAMES,
     pretty_exceptions_enable=False,
     help="Risk-weighted Bayesian synthesis of microdata: weights, synthetic datasets, disclosure risk and utility.",
+    epilog=_FIRST,
 )
-for command in (run, demo, tune, sweep, weights, assess, reidentify, report, summary, release, accountant, synthesizers):
-    app.command()(command)
+for panel, commands in PANELS.items():
+    for command in commands:
+        register(app, command, panel)
 
 
 @app.callback(invoke_without_command=True)
@@ -47,7 +67,7 @@ def _show_warning(seen: set[str]) -> Callable[..., None]:
     def show(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:
         if issubclass(category, RiskWeightedWarning) and str(message) not in seen:
             seen.add(str(message))
-            errors.print(f"warning: {message}")
+            tell(f"warning: {message}")
 
     return show
 
@@ -69,23 +89,23 @@ def main() -> None:
     except (InputError, TyperException) as error:
         text = error.format_message() if isinstance(error, TyperException) else str(error)
         if text:  # empty where the help was shown instead
-            errors.print("error: " + " ".join(text.split()))
+            tell("error: " + " ".join(text.split()))
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
-        errors.print(
+        tell(
             "interrupted; fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, "
             "confidential), and the same command goes on from there"
         )
         sys.exit(130)
     except OSError as error:
         name = f" {str(error.filename)!r}" if error.filename else ""
-        errors.print(f"error: cannot read or write{name}: {error.strerror or type(error).__name__}")
+        tell(f"error: cannot read or write{name}: {error.strerror or type(error).__name__}")
         sys.exit(2)
     except Exception as error:
         if debug:
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
-        errors.print(
+        tell(
             f"error: {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
             "its text is withheld since it may quote data (--debug shows it)"
         )

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import errors, output, print_table
-from riskweighted.common.progress import reporter_for
+from riskweighted.commands.terminal import loading, reporter, say, say_table, show, show_json
 
 
 def reidentify(
@@ -14,15 +13,13 @@ def reidentify(
     out: Annotated[Path, typer.Option("--out", help="Folder for the results; must not exist.")],
 ) -> None:
     """Attack a public-use file, or the synthetic data of a run, with an intruder's file, and check the result against the truth."""
-    reporter = reporter_for(errors)
-    with reporter.step("loading"):
+    with loading():
         from riskweighted.reidentification.study import load_reidentification_study, run_reidentification_study
-    result = run_reidentification_study(load_reidentification_study(study_file), out, reporter=reporter)
+    result = run_reidentification_study(load_reidentification_study(study_file), out, reporter=reporter())
     table = result.comparison()
+    show_json("reidentify", comparison=table.reset_index(), results=out)
     table.index = [" ".join(names) for names in table.index]
-    print_table(table.rename_axis("release, metric"), "Re-identification (counts and rates of PUF records; means over datasets)")
-    output.print(
-        "suspected: in a suspected pair. confirmed: in a pair that the truth confirms. Rates are shares of PUF records, higher is riskier;"
-    )
-    output.print("conditional_rate: confirmed / suspected, the critical statistic (S004 section 1.2; a dash: nothing is suspected).")
-    output.print(f"Results: {out}/  (tables/: rates per stratum, ranks, interactions, definitions; confidential/: the pairs)")
+    say_table(table.rename_axis("release, metric"), "Re-identification (counts and rates of PUF records; means over datasets)")
+    say("suspected: in a suspected pair. confirmed: in a pair that the truth confirms. Rates are shares of PUF records, higher is riskier;")
+    say("conditional_rate: confirmed / suspected, the critical statistic (S004 section 1.2; a dash: nothing is suspected).")
+    show(f"Results: {out}/  (tables/: rates per stratum, ranks, interactions, definitions; confidential/: the pairs)")

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import errors, output, print_table, split
+from riskweighted.commands.terminal import reporter, say_table, show, show_json, split
 from riskweighted.common.errors import InputError
-from riskweighted.common.progress import reporter_for
 
 
 def release(
@@ -32,8 +31,7 @@ def release(
 
     if (out is None) == (check is None):
         raise InputError("say either --out PACK, to make a pack, or --check PACK, to check one")
-    reporter = reporter_for(errors)
-    with reporter.step("making and checking the pack"):
+    with reporter().step("making and checking the pack"):
         from riskweighted.release.codebook import parse_units
         from riskweighted.release.pack import check_release, release_run
         from riskweighted.reports.render import render_report
@@ -57,8 +55,10 @@ def release(
     rows = found.assign(scheme=found["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
     columns["expected by chance"] = rows["expected by chance"].max()
-    print_table(pd.DataFrame(columns), "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
+    table = pd.DataFrame(columns)
+    show_json("release", check=table.reset_index(), results=out or check)
+    say_table(table, "Rows whose synthetic value equals the confidential one (for the agency; not in the pack)")
     if out is None:
-        output.print(f"Nothing was found in {check}/: every file is what the run makes")
+        show(f"Nothing was found in {check}/: every file is what the run makes")
         return
-    output.print(f"Released to {out}/  (sign_off.md there names what a person must still look at)")
+    show(f"Released to {out}/  (sign_off.md there names what a person must still look at)")

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import errors, output
+from riskweighted.commands.terminal import reporter, show, show_json
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
-from riskweighted.common.progress import reporter_for
 
 
 def report(
@@ -31,7 +30,7 @@ def report(
     _check(file, run, force)
     if figures is not None:
         refuse_inside_result(figures)
-    with whole_file(file, private=internal, replace=force) as unfinished, reporter_for(errors).step("making the report"):
+    with whole_file(file, private=internal, replace=force) as unfinished, reporter().step("making the report"):
         from riskweighted.reports.render import make_report
         from riskweighted.runs.finished import load_run
 
@@ -40,7 +39,8 @@ def report(
             made.save_figures(figures, private=internal)
         unfinished.write_text(made.page, encoding="utf-8", newline="\n")
     verdict = "CONFIDENTIAL - do not release" if internal else f"releasable: nothing in it rests on fewer than {minimum_count} records"
-    output.print(f"Written to {file} ({verdict})")
+    show_json("report", results=file, figures=figures, internal=internal, minimum_count=None if internal else minimum_count)
+    show(f"Written to {file} ({verdict})")
 
 
 def _check(file: Path, run: Path, force: bool) -> None:

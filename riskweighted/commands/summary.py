@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import output
+from riskweighted.commands.terminal import manner, output, show, show_json
 
 
 class Form(StrEnum):
@@ -25,16 +25,23 @@ def summary(
     from riskweighted.release.codebook import parse_units
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
-    from riskweighted.reports.verdicts import sentences
+    from riskweighted.reports.verdicts import sentences, verdict_records
     from riskweighted.runs.finished import load_run
 
     finished = load_run(run)
     table = summary_table(finished, units=parse_units(unit or []))
-    verdicts = list(sentences(finished.verdicts, finished.study.thresholds, INTERNAL))
-    if form is Form.terminal:
+    judged = finished.verdicts
+    verdicts = [] if manner.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
+    if manner.json:
+        rows = [
+            {"measure": name, "values": dict(zip(table.columns, cells, strict=True)), "definition": text}
+            for name, cells, text in table.rows
+        ]
+        show_json("summary", caption=table.caption, rows=rows, verdicts=verdict_records(judged, table.columns[1:], INTERNAL))
+    elif form is Form.terminal:
         for line in verdicts:
-            output.print(plain(line))
-        output.print(to_terminal(table))
+            show(plain(line))
+        output.print(to_terminal(table, output.width, definitions=not manner.quiet), soft_wrap=False)
     elif form is Form.markdown:
         typer.echo("".join(f"- {escape_markdown(line)}\n" for line in verdicts) + "\n" + to_markdown(table), nl=False)
     else:

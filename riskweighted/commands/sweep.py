@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Force, Out, errors, output
-from riskweighted.common.progress import reporter_for
+from riskweighted.commands.terminal import Force, Out, loading, reporter, say, show, show_json, tell
 
 
 def sweep(
@@ -19,14 +18,15 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a study at every point of a grid of settings; an interrupted sweep goes on where it stopped."""
-    reporter = reporter_for(errors)
-    with reporter.step("loading PyMC"):
+    with loading("PyMC"):
         from riskweighted.sweeps.grid import load_sweep
         from riskweighted.sweeps.sweep import sweep as run_sweep
-    done = run_sweep(load_sweep(sweep_file), out, force=force, workers=workers, scheduler=scheduler, reporter=reporter)
+    done = run_sweep(load_sweep(sweep_file), out, force=force, workers=workers, scheduler=scheduler, reporter=reporter())
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
-    output.print(f"{len(cells)} cells, {int((~cells['converged'].fillna(True)).sum())} of them not converged")
-    output.print(f"Results: {done.folder}/results.csv (also parquet); definitions.csv there says what each measure means")
+    bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
+    say(f"{len(cells)} cells, {bad} of them not converged")
+    show_json("sweep", exit_code=code, cells=len(cells), not_converged=bad, failed=len(done.failures), results=done.folder)
+    show(f"Results: {done.folder}/results.csv (also parquet); definitions.csv there says what each measure means")
     if len(done.failures):
-        errors.print(f"{len(done.failures)} cells failed: {done.folder}/failures.csv says where and why")
+        tell(f"{len(done.failures)} cells failed: {done.folder}/failures.csv says where and why")
         raise typer.Exit(1)

@@ -1,11 +1,13 @@
 """``riskweighted synthesizers``."""
 
-from riskweighted.commands.terminal import output
+from riskweighted.commands.terminal import print_pairs, show_json
 
 
 def synthesizers() -> None:
     """List the installed synthesizers."""
     from riskweighted.synthesis.descriptions import CHAINS, describe_synthesizers
 
-    for name, description in (describe_synthesizers() | describe_synthesizers(CHAINS)).items():
-        output.print(f"{name:20} {description}")
+    of_one, of_several = describe_synthesizers(), describe_synthesizers(CHAINS)
+    print_pairs(of_one | of_several)
+    listed = [(name, text, name in of_several) for name, text in (of_one | of_several).items()]
+    show_json("synthesizers", synthesizers=[{"name": name, "description": text, "several": several} for name, text, several in listed])

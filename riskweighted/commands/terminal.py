@@ -1,5 +1,10 @@
-"""What the commands share: the two consoles, options that mean the same everywhere, tables and numbers in print."""
+"""What the commands share: the two consoles, how much they say, options that mean the same everywhere, tables and numbers in print."""
 
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,20 +12,93 @@ import typer
 from rich.console import Console
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.progress import Advance, LogLines, Quiet, Reporter, TerminalBars
+from riskweighted.common.text import pieces, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
 
     from riskweighted.intruder.scenario import Scenario
 
 _RULES, _FIRST = 3, 34  # what stands between two columns; the most that names of rows take of the width
 
-errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-output = Console(highlight=False, markup=False, soft_wrap=True)
-if not output.is_terminal:
+errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+output = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+_for_people = output.is_terminal or "COLUMNS" in os.environ  # somebody said how wide a line is
+if not _for_people:
     output.width = 120
+
+
+@dataclass
+class Manner:
+    """How much a command says: ``quiet``, no progress and no explanation; ``verbose``, every step; ``json``, one object on stdout."""
+
+    quiet: bool = False
+    verbose: bool = False
+    json: bool = False
+
+
+manner = Manner()  # of the command that runs; `riskweighted.commands.registering` sets it
+
+
+def say(text: str = "") -> None:
+    """An explanation on stdout: not under --quiet, nor under --json. Words are kept whole where the width is known."""
+    if not manner.quiet:
+        show(text)
+
+
+def show(text: str = "") -> None:
+    """What was asked for, such as the place of the results: on stdout but under --json."""
+    if not manner.json:
+        output.print(text, soft_wrap=not _for_people)
+
+
+def show_json(command: str, **content: Any) -> None:
+    """The one object that --json prints: the command's name and its results; a table is a list of records, what is missing null."""
+    if manner.json:
+        output.print(json.dumps({"command": command, **_plain(content)}, indent=2, ensure_ascii=False, allow_nan=False), soft_wrap=True)
+
+
+def _plain(value: Any) -> Any:
+    """Frames, numbers of NumPy and paths as JSON has them."""
+    import numpy as np
+    import pandas as pd
+
+    match value:
+        case pd.DataFrame():
+            return [_plain(dict(zip(value.columns, row, strict=True))) for row in value.itertuples(index=False, name=None)]
+        case Mapping():
+            return {str(name): _plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case str() | None | bool():
+            return value
+        case np.bool_():
+            return bool(value)
+        case np.integer() | int():
+            return int(value)
+        case np.floating() | float():
+            return float(value) if np.isfinite(value) else None
+        case _:
+            return None if value is pd.NA or value is pd.NaT else str(value)
+
+
+def reporter() -> Reporter:
+    """What tells of the steps on stderr: bars on a terminal, plain lines elsewhere and under --verbose, nothing under --quiet."""
+    if manner.quiet:
+        return Quiet()
+    if errors.is_terminal and not manner.verbose:
+        return TerminalBars(errors)
+    return LogLines(errors.print, detail=manner.verbose)
+
+
+@contextmanager
+def loading(what: str = "") -> Iterator[Advance]:
+    """The step in which packages are loaded: no line of a log, unless --verbose asks for every step."""
+    told = reporter() if errors.is_terminal or manner.verbose else Quiet()
+    with told.step(f"loading {what}".strip()) as advance:
+        yield advance
+
 
 UNFIT = 3  # the exit code where numbers are there and not to be relied on
 
@@ -72,38 +150,59 @@ def codes_of(pairs: list[str] | None) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+def say_table(table: "pd.DataFrame", title: str) -> None:
+    """A table that explains or repeats what is kept elsewhere: not under --quiet."""
+    if not manner.quiet:
+        print_table(table, title)
 
 
 def print_table(table: "pd.DataFrame", title: str) -> None:
-    """A table, its columns in as many pieces as the width needs: no number is cut."""
+    """A table, its columns in as many pieces as the width needs: no number and no name is cut."""
     from rich.table import Table
 
+    if manner.json:
+        return
     cells = table.map(number)
     names = [str(name) for name in table.columns]
     widths = [max(len(name), *cells.iloc[:, place].str.len(), 1) + _RULES for place, name in enumerate(names)]
     first = min(max([len(str(name)) for name in table.index], default=0), _FIRST) + _RULES
-    for piece in _pieces(widths, output.width - first):
+    for piece in pieces(widths, output.width - first):
         shown = Table(title=title, title_justify="left")
-        shown.add_column(str(table.index.name or ""), max_width=_FIRST)
+        shown.add_column(str(table.index.name or ""), max_width=_FIRST, overflow="fold")
         for place in piece:
             shown.add_column(names[place], justify="right", overflow="fold")
         for name, row in zip(table.index, cells.to_numpy(), strict=True):
-            shown.add_row(str(name), *(row[place] for place in piece))
+            shown.add_row(plain(str(name)), *(row[place] for place in piece))
         output.print(shown)
 
 
-def _pieces(widths: list[int], available: int) -> "Iterator[list[int]]":
-    """Places of columns that stand side by side in the width there is, at least one at a time."""
-    piece: list[int] = []
-    for place, width in enumerate(widths):
-        if piece and sum(widths[one] for one in piece) + width > available:
-            yield piece
-            piece = []
-        piece.append(place)
-    if piece:
-        yield piece
+def tell(text: str) -> None:
+    """A line on stderr; on a terminal its words are kept whole."""
+    errors.print(text, soft_wrap=not (errors.is_terminal or "COLUMNS" in os.environ))
+
+
+def say_pairs(pairs: "Mapping[str, str]") -> None:
+    """Names and what is said of each: not under --quiet."""
+    if not manner.quiet:
+        print_pairs(pairs)
+
+
+def print_pairs(pairs: "Mapping[str, str]") -> None:
+    """Names and what is said of each, in two columns; long lines go on in the second one."""
+    from rich.table import Table
+
+    if manner.json:
+        return
+    shown = Table.grid(padding=(0, 2))
+    shown.add_column(overflow="fold", max_width=22, min_width=min(22, max(map(len, pairs), default=0)))
+    shown.add_column(overflow="fold")
+    for name, value in pairs.items():
+        shown.add_row(plain(name), plain(value))
+    if _for_people:
+        output.print(shown, soft_wrap=False)
+        return
+    for name, value in pairs.items():  # in a file a line each, to be searched
+        output.print(f"{name:22} {value}")
 
 
 def number(value: object) -> str:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import UNFIT, Cores, Seed, errors, minutes, number, output, print_table
+from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, number, reporter, say, say_table, show, show_json, tell
 from riskweighted.common.errors import InputError
-from riskweighted.common.progress import reporter_for
+from riskweighted.common.progress import duration
 
 if TYPE_CHECKING:
     from riskweighted.common.folders import WorkingFolder
@@ -45,42 +45,44 @@ def tune(
     from riskweighted.common.folders import opened
     from riskweighted.tuning.settings import TuningSettings
 
-    settings, reporter = TuningSettings(target, at_most, family, loss), reporter_for(errors)
-    with reporter.step("loading PyMC"):
+    settings = TuningSettings(target, at_most, family, loss)
+    with loading("PyMC"):
         from riskweighted.runs.study import load_study
         from riskweighted.runs.tuned import tune_study
     study, began = load_study(study_file), time.monotonic()
     if study.synthesizer.of_several:
         raise InputError("tune is for the model of one variable; of several, tune each variable in a study of its own and name its scheme")
     if out is None:
-        tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
-        _print(tuning, began)
+        tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
+        _print(tuning, began, None)
     else:
         with opened(out, "a tuning") as working:
-            tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
+            tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
             _write(tuning, study, working)
-            _print(tuning, began)
-        output.print(f"Results: {out}/  (README.txt there says what may leave the agency; confidential/study.toml: run it next)")
+            _print(tuning, began, out)
+        show(f"Results: {out}/  (README.txt there says what may leave the agency; confidential/study.toml: run it next)")
     if not tuning.fit.converged:
         raise typer.Exit(UNFIT)
 
 
-def _print(tuning: "Tuning", began: float) -> None:
+def _print(tuning: "Tuning", began: float, out: Path | None) -> None:
     """The families, what was chosen and why."""
     table = tuning.families.set_index("family")[["scheme", "loss", "loss_error", "least", "largest", "result"]]
-    print_table(
+    code = 0 if tuning.fit.converged else UNFIT
+    show_json("tune", exit_code=code, target=tuning.target, at_most=tuning.at_most, why=tuning.why, families=tuning.families, results=out)
+    say_table(
         table.rename(columns={"loss_error": "error"}), f"{tuning.target} of at most {number(tuning.at_most)}: each family at the mode"
     )
-    output.print(
+    say(
         f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and its Monte Carlo error; "
         "least, largest: the target along the family."
     )
-    output.print(tuning.why)
+    show(tuning.why)
     fits = f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the unweighted one"
-    output.print(f"Time: {minutes(time.monotonic() - began)}, {fits}.")
-    output.print("The choice looks at the confidential data, so it lies outside any epsilon of a guarantee.")
+    say(f"Time: {duration(time.monotonic() - began)}, {fits}.")
+    say("The choice looks at the confidential data, so it lies outside any epsilon of a guarantee.")
     if not tuning.fit.converged:
-        errors.print("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model (exit code 3)")
+        tell("not converged: the fit of the chosen weights; do not rely on it, sample longer or simplify the model (exit code 3)")
 
 
 def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Codes, codes_of, output, print_table, scenario_of, split
+from riskweighted.commands.terminal import Codes, codes_of, say_table, scenario_of, show, show_json, split
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
@@ -65,8 +65,8 @@ def weights(
         if len(scenario.synthetic) == 1:
             alpha = alpha.set_axis(["alpha"], axis=1)
         write_table(alpha.rename_axis("row"), unfinished, index=True, private=True)
-        _print_distribution(alpha, named)  # before the file is there: where nothing can be printed, nothing is left
-    output.print(f"Written to {out} (confidential: a weight tells how isolated a record is)")
+        _print_distribution(alpha, named, out)  # before the file is there: where nothing can be printed, nothing is left
+    show(f"Written to {out} (confidential: a weight tells how isolated a record is)")
 
 
 def _matched(text: str) -> "str | list[tuple[str, ...]]":
@@ -74,7 +74,7 @@ def _matched(text: str) -> "str | list[tuple[str, ...]]":
     return text if text in ("own", "joint") else [split(subset) for subset in text.split(";")]
 
 
-def _print_distribution(alpha: "pd.DataFrame", scheme: str) -> None:
+def _print_distribution(alpha: "pd.DataFrame", scheme: str, out: Path) -> None:
     """Mean and quantiles of each column; no weight of a record."""
     import pandas as pd
 
@@ -82,4 +82,5 @@ def _print_distribution(alpha: "pd.DataFrame", scheme: str) -> None:
     columns = {"records": len(alpha), "mean": alpha.mean(), **{f"{q:.0%}": shares[q] for q in shares}}
     distribution = pd.DataFrame(columns)
     distribution.index = pd.Index([scheme] if len(alpha.columns) == 1 else [f"{scheme}, {name}" for name in alpha])
-    print_table(distribution.rename_axis("alpha"), "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)")
+    show_json("weights", distribution=distribution.rename_axis("alpha").reset_index(), results=out)
+    say_table(distribution.rename_axis("alpha"), "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)")

@@ -1,5 +1,6 @@
-"""What long work tells while it runs: a bar per step on a terminal, nothing anywhere else."""
+"""What long work tells while it runs: a bar per step on a terminal, a line per step in a log, or nothing."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -7,9 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Quiet", "Reporter", "TerminalBars", "reporter_for"]
+__all__ = ["LogLines", "Quiet", "Reporter", "TerminalBars", "duration"]
 
 Advance = Callable[[int, int], None]  # done, in all
+_EVERY, _EVERY_IN_DETAIL = 60.0, 10.0  # seconds between two lines of one step
+_STAMP = "%Y-%m-%d %H:%M:%S"
 
 
 class Reporter(Protocol):
@@ -54,6 +57,48 @@ class TerminalBars:
             bars.update(task, completed=total, total=total)
 
 
-def reporter_for(console: "Console") -> Reporter:
-    """Bars on a terminal, silence in a pipe or a file."""
-    return TerminalBars(console) if console.is_terminal else Quiet()
+class LogLines:
+    """Plain lines with the time of day: one when a step is done, one a minute while it runs, none of a step that fails.
+
+    Parameters
+    ----------
+    write : callable
+        Takes a line.
+    detail : bool
+        Also say when a step begins, how far it is every ten seconds, and the most memory that the process has held.
+    """
+
+    def __init__(self, write: Callable[[str], object], *, detail: bool = False) -> None:
+        self.write, self.detail = write, detail
+        self.every = _EVERY_IN_DETAIL if detail else _EVERY
+
+    @contextmanager
+    def step(self, description: str) -> Iterator[Advance]:
+        """Write lines while the step runs."""
+        began = told = time.monotonic()
+        if self.detail:
+            self._line(f"{description}: begins")
+
+        def advance(done: int, total: int) -> None:
+            nonlocal told
+            if time.monotonic() - told >= self.every:
+                told = time.monotonic()
+                self._line(f"{description}: {done} of {total}, {duration(told - began)}")
+
+        yield advance
+        self._line(f"{description}: done in {duration(time.monotonic() - began)}{self._held()}")
+
+    def _line(self, text: str) -> None:
+        self.write(f"{time.strftime(_STAMP)} {text}")
+
+    def _held(self) -> str:
+        if not self.detail:
+            return ""
+        from riskweighted.common.room import memory_peak, size
+
+        return f", {size(memory_peak())} at the peak"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes from 90 seconds on."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

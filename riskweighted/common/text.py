@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 
-__all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "plain", "significant_digits"]
+__all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "pieces", "plain", "significant_digits"]
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
 
@@ -68,3 +69,15 @@ def significant_digits(value: float) -> int:
     """Digits of a number to 15 digits, without zeros at its ends."""
     digits = re.sub(r"[eE].*|\D", "", f"{value:.14e}")
     return len(digits.strip("0"))
+
+
+def pieces(widths: Sequence[int], available: int) -> Iterator[list[int]]:
+    """Places of columns of these widths that stand side by side in the width there is, at least one at a time."""
+    piece: list[int] = []
+    for place, width in enumerate(widths):
+        if piece and sum(widths[one] for one in piece) + width > available:
+            yield piece
+            piece = []
+        piece.append(place)
+    if piece:
+        yield piece

@@ -7,7 +7,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.groups import most_categories
 
-__all__ = ["refuse_disguised_numbers"]
+__all__ = ["disguise_of", "refuse_disguised_numbers"]
 
 _CURRENCY = r"(?:[$\u00a2-\u00a5\u20a0-\u20cf]|[A-Z]{3}|(?:R|kr|z\u0142|CHF|Fr|Rs)\.?)"
 _GROUPED = r"\d{1,3}(?:[,.'\u2019_ \u00a0\u2009\u202f]\d{3})+"
@@ -48,6 +48,15 @@ def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
             f"{what}: {column.name!r} is text of {len(values)} different values in {len(column)} records, at most {most} are taken for "
             "categories; convert it to numbers, or name it in categorical if equality is the right match"
         )
+
+
+def disguise_of(column: pd.Series) -> str:
+    """What at least half of the different values of a text column look like: "dates", "numbers", or "" for neither."""
+    texts = [str(value).strip() for value in column.dropna().unique()]
+    dates, numbers = (sum(bool(pattern.fullmatch(text)) for text in texts) for pattern in (_DATE, _AMOUNT))
+    if 2 * max(dates, numbers) < max(len(texts), 1):
+        return ""
+    return "dates" if dates >= numbers else "numbers"
 
 
 def _looks_like_a_number(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.text import escape_latex, escape_markdown, plain
+from riskweighted.common.text import escape_latex, escape_markdown, pieces, plain
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.reports.disclosure import number as shown_number
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from riskweighted.runs.run import Run
+
+_FIRST, _RULES = 20, 3  # the least that names of rows take of the width; what stands between two columns
 
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
 
@@ -105,18 +107,27 @@ def _cell(value: object) -> str:
     return shown_number(number)
 
 
-def to_terminal(table: SummaryTable) -> "Group":
-    """For `rich`: the table, then its footnotes."""
+def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = True) -> "Group":
+    """For `rich`: the table, its columns in as many pieces as the width needs, then its footnotes."""
     from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
-    shown = Table(title=_shown(table.caption), title_justify="left")
-    shown.add_column("measure", overflow="fold", min_width=20)
-    for label in table.columns:
-        shown.add_column(_shown(label), justify="right", overflow="fold")
-    for title, cells, definition in table.rows:
-        shown.add_row(_shown(f"{title} [{_mark(table, definition)}]"), *(_shown(cell) for cell in cells))
-    return Group(shown, *(_shown(f"[{number}] {definition}") for number, definition in enumerate(table.definitions, 1)))
+    columns = [(label, *(row[1][place] for row in table.rows)) for place, label in enumerate(table.columns)]
+    names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.rows]
+    first = min(max(map(len, names), default=0), max(width // 2, _FIRST))
+    widths = [max(len(plain(cell)) for cell in column) + _RULES for column in columns]
+    shown: list[Table | Text] = []
+    for piece in pieces(widths, width - first - _RULES - 1):
+        part = Table(title=_shown(table.caption), title_justify="left")
+        part.add_column("measure", overflow="fold", min_width=_FIRST)
+        for place in piece:
+            part.add_column(_shown(table.columns[place]), justify="right", overflow="fold")
+        for row, name in enumerate(names):
+            part.add_row(_shown(name), *(_shown(columns[place][row + 1]) for place in piece))
+        shown.append(part)
+    notes = enumerate(table.definitions, 1) if definitions else ()
+    return Group(*shown, *(_shown(f"[{number}] {definition}") for number, definition in notes))
 
 
 def _shown(text: str) -> "Text":

@@ -64,6 +64,9 @@ def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
     assert done.returncode == 0, done.stderr
     assert modes(folder / "risk") == {
         "measures.csv": 0o644,
+        "utility.csv": 0o644,
+        "map.png": 0o644,
+        "map.svg": 0o644,
         "confidential": 0o700,
         "confidential/contributions.csv": 0o600,
         "confidential/riskiest.csv": 0o600,

@@ -126,7 +126,7 @@ def test_command_line_on_the_lecture_pairs(tmp_path):
     arguments = (FOLDER / "CEdata.csv", FOLDER / "CEdata_syn_SLR.csv", "--known", "UrbanRural,Race", "--synthesized", "Expenditure")
     done = riskweighted("assess", *arguments, "--json", "--out", "ce", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {row["measure"]: row for row in json.loads(done.stdout) if row["release"] == "synthetic"}
+    found = {row["measure"]: row for row in json.loads(done.stdout)["measures"] if row["release"] == "synthetic"}
     assert found["expected match risk"]["value"] == pytest.approx(10.5975, abs=5e-5)
     assert found["unique matches"]["value"] == 26
     assert len(pd.read_csv(tmp_path / "ce" / "confidential" / "riskiest.csv")) == 10
@@ -274,7 +274,7 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
     assert names == {"measures.csv", "utility.csv", "map.svg", "map.png", "confidential/contributions.csv", "confidential/riskiest.csv"}
     assert "theirs" in (tmp_path / "risk" / "map.svg").read_text()
     done = riskweighted(*arguments, *options, "--json", cwd=tmp_path)
-    rows = json.loads(done.stdout)
+    rows = json.loads(done.stdout)["measures"]
     assert {row["label"] for row in rows} == {"ours", "theirs", "confidential itself", "independent of known", "holdout itself"}
     assert {"dcap-zero", "two-way-distance"} <= {row["key"] for row in rows if row["label"] == "theirs"}
     for wrong, message in (("theirs", "NAME=FILE"), ("=whole0.csv", "NAME=FILE"), ("a=none.csv", "there is no file")):

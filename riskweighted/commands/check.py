@@ -1,0 +1,163 @@
+"""``riskweighted check``: what a run would do and take."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from riskweighted.commands.terminal import Seed, loading, reporter, say_pairs, say_table, show, show_json, tell
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import duration
+from riskweighted.weights.names import UNWEIGHTED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskweighted.runs.estimate import Estimate
+    from riskweighted.runs.plan import Plan
+    from riskweighted.runs.study import Study
+
+
+def check(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and settings.")],
+    seed: Seed = None,
+) -> None:
+    """Check a study against its data and say what a run would do and take; nothing is fitted or written (`run --dry-run`)."""
+    from riskweighted.runs.study import load_study
+
+    study = load_study(study_file)
+    with loading("PyMC"):
+        from riskweighted.runs.plan import plan_study  # noqa: F401
+    print_plan(study if seed is None else dataclasses.replace(study, seed=seed), None)
+
+
+def print_plan(study: "Study", out: Path | None) -> None:
+    """What a study would do, its results in a folder `out` where one was named."""
+    from riskweighted.common.room import disk_free, memory_free, shortages
+    from riskweighted.runs.plan import plan_study
+
+    named, candidates = _named(study)
+    with reporter().step("checking the study and trying its steps"):
+        plan = plan_study(named, began=0)
+    place, needs = out or Path(), plan.estimate
+    show_json(
+        "check",
+        **{name: value for name, value in vars(plan).items() if name != "estimate"},
+        candidates=candidates or None,
+        estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(place)},
+        results=out,
+    )
+    say_pairs(_lines(study, named, candidates, plan, out))
+    for scheme, shift in plan.shift.items():
+        if plan.models and scheme != UNWEIGHTED:
+            _print_shift(scheme, shift)
+    show("Nothing was written: this was a dry run.")
+    short = shortages(needs.memory, needs.disk, place)
+    if any(one.certain for one in short):
+        raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
+    if short:
+        tell(f"warning: the run may not fit; {'; '.join(map(str, short))}")
+
+
+def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None) -> dict[str, str]:
+    """What is said of a study, by name."""
+    from riskweighted.common.room import disk_free, memory_free, size
+    from riskweighted.runs.guaranteed import proved
+
+    needs = plan.estimate
+    return {
+        **({"models": candidates} if candidates else {}),
+        "records": f"{plan.records:,}",
+        "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
+        "predictor columns": f"{plan.predictors}",
+        "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
+        **(_models(plan) if plan.models else _margins(plan)),
+        **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
+        **({"target": _target_line(study)} if study.weights.target else {}),
+        "synthetic datasets": f"{plan.datasets} per scheme",
+        "expected time": _time_line(needs),
+        "memory": f"about {size(needs.memory)} at the peak, {size(memory_free())} free",
+        "disk": f"about {size(needs.disk)}, {size(disk_free(out or Path()))} free",
+        "randomness": "the seed alone (for study, not for release)" if study.reproducible else "seed and secret entropy",
+        **({"guarantee": " ".join(proved(named)[:2])} if named.guarantee is not None else {}),
+        **({} if out is None else {"results": f"{out}" + (" (exists)" if out.exists() else "")}),
+    }
+
+
+def _margins(plan: "Plan") -> dict[str, str]:
+    """Of one variable: what weights leave of its margin and of the predictors' levels."""
+    weighted = [(scheme, shift) for scheme, shift in plan.shift.items() if scheme != UNWEIGHTED]
+    return {
+        "weighted margin": "; ".join(_shift_line(*shift) for shift in weighted) or "-",
+        "levels with weight < 5": _sparse_line(plan.sparse_levels),
+    }
+
+
+def _models(plan: "Plan") -> dict[str, str]:
+    """Of several variables: the model of each part, and which values are drawn though hardly anybody has them."""
+    found = {"models": ", ".join(f"{block} ({model})" for block, model in plan.models.items())}
+    if plan.rare:
+        counts = ", ".join(f"{name} {count}" for name, count in plan.rare.items())
+        found["values of 1 or 2"] = (
+            f"{counts}: levels or counts that only one or two records hold are drawn as they are; merge them, or state the list of "
+            "levels or values, which is then public"
+        )
+    return found
+
+
+def _time_line(needs: "Estimate") -> str:
+    """All of it, and the steps that take most."""
+    longest = sorted(needs.seconds.items(), key=lambda step: -step[1])[:3]
+    return f"about {duration(needs.total)} of processor time ({', '.join(f'{name} {duration(seconds)}' for name, seconds in longest)})"
+
+
+def _target_line(study: "Study") -> str:
+    asked = study.weights.tuning
+    return f"{asked.target} at most {asked.at_most:g}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
+
+
+def _survey_line(study: "Study", ranges: dict[str, tuple[float, float]]) -> str:
+    """Which column, where it acts, and the least and the largest power of a record's likelihood."""
+    shown = "; ".join(f"{scheme} {least:.3g} to {most:.3g}" for scheme, (least, most) in ranges.items())
+    return f"{study.weights.survey}, sum n, times alpha in the likelihood: {shown}"
+
+
+def _sparse_line(levels: dict[str, tuple[str, ...]]) -> str:
+    return ", ".join(f"{scheme} {len(names)}" for scheme, names in levels.items()) or "not known"
+
+
+def _shift_line(scheme: str, shift: "pd.DataFrame") -> str:
+    row = shift.iloc[0]
+    return f"{scheme} {row['total_variation']:.2f} from the raw one, its least level keeps {row['least_ratio']:.0%}"
+
+
+def _print_shift(scheme: str, shift: "pd.DataFrame") -> None:
+    """What a scheme's weights leave of each variable's margin, and how many parameters they must hold."""
+    shown = shift.rename(columns={"alpha": "sum of alpha", "total_variation": "total variation", "least_ratio": "least ratio"})
+    say_table(
+        shown.set_index("variable")[["levels", "sum of alpha", "parameters", "total variation", "least ratio", "erased"]],
+        f"Weighted margins, {scheme} (total variation from the raw margin; least ratio of a level's weighted and raw share)",
+    )
+
+
+def _scheme_line(scheme: str, mean: float | None) -> str:
+    return f"{scheme} (made of a fit)" if mean is None else f"{scheme} (mean weight {mean:.3f})"
+
+
+def _named(study: "Study") -> tuple["Study", str]:
+    """A study that names a model, the first of the candidates where it leaves the choice to the run; and the candidates in words."""
+    from riskweighted.runs.choice import find_candidates
+    from riskweighted.runs.study import AUTO, SynthesizerSettings
+
+    asked = study.synthesizer
+    if asked.name != AUTO:
+        return study, ""
+    found = list(find_candidates(str(asked.formula), study.read_data(), asked.settings))
+    accepted = [one for one in found if one.model is not None]
+    told = [f"{one.name}{f' ({one.described})' if one.described else ''}" for one in accepted]
+    told += [f"not {one.name}{f' ({one.described})' if one.described else ''}: {one.refusal}" for one in found if one.model is None]
+    if not accepted:
+        raise InputError(f"no registered synthesizer takes the data: {'; '.join(told)}")
+    first = SynthesizerSettings(accepted[0].name, asked.formula, dict(accepted[0].settings))
+    return dataclasses.replace(study, synthesizer=first), "compared, each by an unweighted fit: " + "; ".join(told)

@@ -1,0 +1,35 @@
+"""The examples that stand in the help of each command; a test reads every one of them."""
+
+__all__ = ["EXAMPLES"]
+
+EXAMPLES = {
+    "init": (
+        "riskweighted init households.csv",
+        "riskweighted init households.csv --synthesize income --out study.toml",
+    ),
+    "check": ("riskweighted check study.toml", "riskweighted check study.toml --json"),
+    "run": (
+        "riskweighted run study.toml --out results",
+        "riskweighted run study.toml --out results --strict --quiet",
+    ),
+    "demo": ("riskweighted demo --out demo",),
+    "tune": ("riskweighted tune study.toml \\\n  --target isolated-risk --at-most 0.03 --out tuned",),
+    "sweep": ("riskweighted sweep sweep.toml --out swept --workers 2",),
+    "weights": (
+        "riskweighted weights households.csv --known region,age_band \\\n  --synthesized income --scheme pairwise --out weights.csv",
+    ),
+    "assess": (
+        "riskweighted assess households.csv synthetic.csv \\\n  --known region,age_band --synthesized income",
+        "riskweighted assess households.csv --synthetic ours=a.csv,b.csv \\\n"
+        "  --synthetic theirs=c.csv --known region --synthesized income --out both",
+    ),
+    "reidentify": ("riskweighted reidentify study.toml --out links",),
+    "report": ("riskweighted report results", "riskweighted report results --internal --figures figures"),
+    "summary": ("riskweighted summary results", "riskweighted summary results --format latex --unit income=dollars"),
+    "release": (
+        "riskweighted release results --scheme pairwise --format csv,dta \\\n  --out pack",
+        "riskweighted release results --check pack",
+    ),
+    "accountant": ("riskweighted accountant results-2025 results-2026",),
+    "synthesizers": ("riskweighted synthesizers",),
+}

@@ -1,0 +1,176 @@
+"""``riskweighted init``: a first look at a file, and a study file to edit."""
+
+import shlex
+import tomllib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from riskweighted.commands.terminal import loading, manner, output, reporter, say, show, show_json
+from riskweighted.common.checks import real_path
+from riskweighted.common.errors import InputError
+from riskweighted.common.folders import refuse_inside_result
+from riskweighted.common.text import plain
+from riskweighted.data.formats import FORMATS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskweighted.runs.columns import Column
+    from riskweighted.runs.suggestion import Suggestion
+
+
+def init(
+    data: Annotated[Path, typer.Argument(metavar="FILE", help=f"Confidential table: {', '.join(FORMATS)}.")],
+    out: Annotated[Path, typer.Option("--out", help="The study file to write.")] = Path("study.toml"),
+    synthesize: Annotated[
+        list[str] | None, typer.Option("--synthesize", metavar="NAME", help="What is sensitive; repeatable. Default: one column, guessed.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Look at a file and write a commented study file to edit: scenario, model and weights, each line with its reason.
+
+    Shown are shares and counts, never a value of the data.
+    """
+    _check_place(out, data, force)
+    with loading("PyMC"):
+        import riskweighted.runs.checked  # noqa: F401
+        from riskweighted.common.atomic import whole_file
+        from riskweighted.data.io import read_table
+        from riskweighted.runs.columns import look_at
+        from riskweighted.runs.starting import carries_values, starting_text
+        from riskweighted.runs.suggestion import suggest
+    with reporter().step("reading the file"):
+        table = read_table(data)
+    with reporter().step("looking at its columns"):
+        columns = look_at(table)
+        first = suggest(table, columns, tuple(synthesize or ()))
+    with reporter().step("checking the study that comes of it"):
+        suggestion, refusal = _first_that_runs(first, table, data)
+    private = carries_values(suggestion)
+    with whole_file(out, private=private, replace=force) as unfinished:
+        unfinished.write_text(starting_text(suggestion, data, out.absolute().parent), encoding="utf-8", newline="\n")
+        _show(suggestion, refusal, out, private)
+    show(f"Written to {out}{' (confidential: it holds codes or units found in the data)' if private else ''}")
+    say(f"Edit it, then: riskweighted check {shlex.quote(str(out))}")
+
+
+def _check_place(out: Path, data: Path, force: bool) -> None:
+    if out.suffix != ".toml":
+        raise InputError(f"--out {out.name!r} must end in .toml")
+    if out.is_dir() or real_path(out) == real_path(data):
+        raise InputError(f"--out {str(out)!r} is {'a folder' if out.is_dir() else 'the confidential file itself'}; choose another file")
+    if out.exists() and not force:
+        raise InputError(f"{str(out)!r} exists; choose another file (--out) or allow replacing it (--force)")
+    refuse_inside_result(out)
+
+
+def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path) -> tuple["Suggestion", str]:
+    """The suggestion, or the first simpler one, that suits the data; the first one with what is wrong where none does."""
+    from riskweighted.common.errors import RiskWeightedWarning
+    from riskweighted.runs.checked import check_study
+    from riskweighted.runs.starting import starting_text
+    from riskweighted.runs.study import make_study
+    from riskweighted.runs.suggestion import with_fewer
+
+    refusal = ""
+    for suggestion in with_fewer(first, table):
+        folder = data.absolute().parent
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RiskWeightedWarning)  # `check` says them
+            try:
+                check_study(make_study(tomllib.loads(starting_text(suggestion, data, folder)), folder), table)
+            except InputError as error:
+                refusal = refusal or str(error)
+                continue
+        return suggestion, ""
+    return first, refusal
+
+
+def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool) -> None:
+    """What was found and what is suggested."""
+    import pandas as pd
+
+    show_json("init", **_as_json(suggestion), refused=refusal or None, confidential=private, results=out)
+    rows = {
+        column.name: (column.type.removesuffix(" number").removesuffix(" value"), f"{column.distinct:,}", _gaps(column), _remarks(column))
+        for column in suggestion.columns
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["type", "values", "gaps", "found"])
+    _show_found(table.rename_axis("column"), f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}")
+    say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
+    say("values: different ones; gaps: missing; x10: multiples of 10; spike: one value that 2% of the records and more share.")
+    crowd = f" ({suggestion.patterns:,} patterns, {suggestion.alone:,} records alone in theirs)" if suggestion.known else ""
+    say(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")
+    models = ", ".join(f"{model} for {name}" for name, model in suggestion.models.items() if model)
+    say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
+    if refusal:
+        say(f"As written it will not run yet: {refusal}")
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def _show_found(table: "pd.DataFrame", title: str) -> None:
+    """The table of columns, whose last cell is prose and may be folded at words."""
+    from rich.table import Table
+
+    if manner.json or manner.quiet:
+        return
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("column", max_width=16, overflow="fold")
+    shown.add_column("type", max_width=8)
+    shown.add_column("values", justify="right")
+    shown.add_column("gaps", justify="right")
+    shown.add_column("found", overflow="fold")
+    for name, row in zip(table.index, table.to_numpy(), strict=True):
+        shown.add_row(Text(plain(str(name))), *row)
+    output.print(shown)
+
+
+def _gaps(column: "Column") -> str:
+    return _percent(column.missing / column.records) if column.missing else ""
+
+
+def _remarks(column: "Column") -> str:
+    """What is particular about a column, in shares and counts."""
+    from riskweighted.runs.columns import AMOUNT
+
+    found = [column.use]
+    found += [f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}, {_percent(column.of_codes)}"] if column.codes else []
+    found += [f"0: {_percent(column.zero)}"] if column.zero and column.use == AMOUNT else []
+    found += [f"negative: {_percent(column.negative)}"] if column.negative else []
+    if column.spikes:
+        found.append(f"{column.spikes} spike{'s' if column.spikes > 1 else ''}, largest {_percent(column.largest_spike)}")
+    found += [f"x{unit}: {_percent(share)}" for unit, share in column.multiples.items() if share > 2 / float(unit)]
+    return "; ".join(found)
+
+
+def _percent(share: float) -> str:
+    return "<1%" if share < 0.005 else f"{100 * share:.0f}%"
+
+
+def _as_json(suggestion: "Suggestion") -> dict[str, Any]:
+    """The same for a machine; no value of the data, so how many codes there are and not which."""
+    shown = ("name", "type", "use", "missing", "distinct", "of_codes", "zero", "negative", "spikes", "largest_spike", "multiples")
+    columns = [
+        {name: getattr(column, name) for name in shown} | {"codes": len(column.codes), "left_out": suggestion.left_out.get(column.name)}
+        for column in suggestion.columns
+    ]
+    return {
+        "records": suggestion.columns[0].records,
+        "columns": columns,
+        "synthesize": suggestion.targets,
+        "guessed": suggestion.chosen,
+        "known": suggestion.known,
+        "patterns": suggestion.patterns,
+        "alone": suggestion.alone,
+        "models": suggestion.models,
+        "predictors": suggestion.predictors,
+        "schemes": suggestion.schemes,
+    }

@@ -1,0 +1,59 @@
+"""What every command has besides its own: how much it says, its examples and the exit codes in its help."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from riskweighted.commands import terminal
+from riskweighted.commands.examples import EXAMPLES
+from riskweighted.common.errors import InputError
+
+__all__ = ["EXIT_CODES", "HELP_NAMES", "epilog", "register"]
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+EXIT_CODES = {
+    0: "done",
+    1: "a fault of ours, or a cell of a sweep failed",
+    2: "wrong input; no result was written",
+    3: "the result is there; a fit did not converge (--strict: or misfits)",
+    130: "interrupted; the same command goes on where it stopped",
+}
+_PANEL = "How much it says"
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only errors, warnings and where the results are.", rich_help_panel=_PANEL, show_default=False)
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="A line as each step begins, goes on and ends.", rich_help_panel=_PANEL, show_default=False)
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on stdout, and nothing else there.", rich_help_panel=_PANEL, show_default=False)
+]
+_SHARED = {"quiet": Quiet, "verbose": Verbose, "json": Json}
+
+
+def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None:
+    """Add a command to the application, with the options and the help that all have."""
+    name = command.__name__
+    own = inspect.signature(command)
+    shared = [inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind) for one, kind in _SHARED.items()]
+
+    @wraps(command)
+    def called(*, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any) -> None:
+        if quiet and verbose:
+            raise InputError("--quiet and --verbose were both given: choose one")
+        terminal.manner.quiet, terminal.manner.verbose, terminal.manner.json = quiet, verbose, json
+        command(**options)
+
+    called.__signature__ = own.replace(parameters=[*own.parameters.values(), *shared])  # type: ignore[attr-defined]
+    called.__annotations__ = {**command.__annotations__, **_SHARED}
+    app.command(name, epilog=epilog(EXAMPLES[name]), rich_help_panel=panel)(called)
+
+
+def epilog(examples: tuple[str, ...]) -> str:
+    """What stands below the options: examples, then the exit codes."""
+    lines = ["Example" if len(examples) == 1 else "Examples", *(f"  {line}" for one in examples for line in one.splitlines())]
+    lines += ["", "Exit codes", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())]
+    return "\n".join(lines)

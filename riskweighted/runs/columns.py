@@ -1,0 +1,240 @@
+"""What each column of a file is, found without being told: its type, gaps, special codes, spikes, rounding, what it may serve for.
+
+Shares and counts are aggregates; the special codes are values of the data and stand in no table.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
+from riskweighted.common.groups import most_categories
+from riskweighted.evaluation.fit_statistics import comparisons
+from riskweighted.intruder.disguise import disguise_of
+from riskweighted.synthesis.precision import find_precision
+
+__all__ = [
+    "AMOUNT",
+    "CONSTANT",
+    "DATE",
+    "EMPTY",
+    "FREE_TEXT",
+    "IDENTIFIER",
+    "LEVELS",
+    "NUMBERS_AS_TEXT",
+    "YEAR",
+    "Column",
+    "look_at",
+    "skewness",
+]
+
+AMOUNT, LEVELS, YEAR = "amount", "levels", "year"  # what a column may serve for
+IDENTIFIER, CONSTANT, EMPTY, DATE, FREE_TEXT, NUMBERS_AS_TEXT = "identifier", "constant", "empty", "date", "free text", "numbers as text"
+
+_MOST_LEVELS = 20  # different whole numbers that are taken for levels
+_MOST_CODES = 8  # whole numbers that enter a formula as levels
+_NEAR_UNIQUE = 0.95  # of the values there are
+_FEWEST = 20  # records, below which nothing is called near-unique
+_LEAST_OF_CODE, _SHARE_OF_CODE = 10, 0.001  # records
+_GAP = 0.1  # of a code at the upper end: how far the other values stay below it
+_CODE = re.compile(r"-[1-9]|-?(66+|77+|88+|9+[5-9])")
+_EVEN = 3.0  # of the share that each value of a column has on average: less is no spike
+_KEY = re.compile(r"(^|[^a-z])(id|ids|nr|no|num|number|key|index|serial|row|unnamed)([^a-z]|$)|id$", re.IGNORECASE)
+_YEARS = (1800, 2100)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What was found of one column.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        "number", "whole number", "text", "truth value", "date" or "nothing".
+    use : str
+        "amount", "levels" or "year"; or why it is of no use: "identifier", "constant", "empty", "date", "free text", "numbers as text".
+    records, missing, distinct : int
+        Different values without the missing ones.
+    codes : tuple of float
+        Likely special codes: at an end of the column, apart from the rest. Values of the data.
+    of_codes, zero, negative : float
+        Shares of the records that hold a code, 0, a negative amount.
+    spikes, largest_spike : int, float
+        Values but 0 and codes that at least 2 % of the amounts share, and thrice what a value has on average; the largest such share.
+    multiples : mapping of unit to float
+        Shares of the amounts but 0 that are multiples of it.
+    precision : float or None
+        The power of ten of which the amounts are multiples.
+    amounts : array
+        Numbers without gaps and codes. Confidential.
+    """
+
+    name: str
+    type: str
+    use: str
+    records: int
+    missing: int
+    distinct: int
+    codes: tuple[float, ...] = field(default=(), repr=False)
+    of_codes: float = 0.0
+    zero: float = 0.0
+    negative: float = 0.0
+    spikes: int = 0
+    largest_spike: float = 0.0
+    multiples: dict[str, float] = field(default_factory=dict)
+    precision: float | None = None
+    amounts: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds numbers."""
+        return self.type in ("number", "whole number")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every record has an amount or level."""
+        return not self.missing and not self.codes
+
+    @property
+    def enters_as_levels(self) -> bool:
+        """Whether it enters a formula as levels; many whole numbers enter as a number."""
+        return self.use == LEVELS and not (self.is_number and self.distinct > _MOST_CODES)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be synthesized or predict."""
+        return self.use in (AMOUNT, LEVELS, YEAR)
+
+
+def look_at(data: pd.DataFrame) -> list[Column]:
+    """What each column of a frame is, in its order."""
+    return [_look_at(data.iloc[:, place]) for place in range(data.shape[1])]
+
+
+def _look_at(column: pd.Series) -> Column:
+    name, records, missing = str(column.name), len(column), int(column.isna().sum())
+    counts = column.value_counts()
+    counts = counts[counts > 0]
+    distinct = len(counts)
+    kind = _type_of(column)
+    if distinct == 0:
+        return Column(name, "nothing", EMPTY, records, missing, 0)
+    if distinct == 1:
+        return Column(name, kind, CONSTANT, records, missing, 1)
+    if kind == "date":
+        return Column(name, kind, DATE, records, missing, distinct)
+    if kind in ("text", "truth value"):
+        return Column(name, kind, _use_of_text(column, distinct), records, missing, distinct)
+    return _look_at_numbers(column, name, kind, missing, counts)
+
+
+def _type_of(column: pd.Series) -> str:
+    if holds_numbers(column):
+        values = as_floats(column)
+        values = values[np.isfinite(values)]
+        return "whole number" if (values == np.rint(values)).all() else "number"
+    kind = kind_of_values(column)
+    if "bool" in kind:
+        return "truth value"
+    dates = any(word in kind for word in ("date", "time", "period"))
+    return "date" if dates or disguise_of(_sample(column)) == "dates" else "text"
+
+
+def _sample(column: pd.Series) -> pd.Series:
+    """Some of the different values: enough to tell what they look like."""
+    return pd.Series(column.dropna().unique()[:2000])
+
+
+def _use_of_text(column: pd.Series, distinct: int) -> str:
+    there = int(column.notna().sum())
+    if disguise_of(_sample(column)) == "numbers":
+        return IDENTIFIER if distinct >= _NEAR_UNIQUE * there and _KEY.search(str(column.name)) else NUMBERS_AS_TEXT
+    if there >= _FEWEST and distinct >= _NEAR_UNIQUE * there:
+        return IDENTIFIER
+    return LEVELS if distinct <= most_categories(len(column)) else FREE_TEXT
+
+
+def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series) -> Column:
+    values = as_floats(column)
+    values = values[np.isfinite(values)]
+    records, distinct = len(column), len(counts)
+    codes = _codes(counts, records) if kind == "whole number" or (values == np.rint(values)).mean() > 0.5 else ()
+    amounts = values[~np.isin(values, codes)] if codes else values
+    use = _use_of_numbers(column, amounts, kind, distinct)
+    found = {one.check: dict(zip(one.parameters, one.statistic(amounts).tolist(), strict=True)) for one in _compared(amounts, use)}
+    spikes = {name: share for name, share in found.get("check-spike", {}).items() if share > _EVEN / distinct}
+    return Column(
+        name,
+        kind,
+        use,
+        records,
+        missing,
+        distinct,
+        codes,
+        (len(values) - len(amounts)) / records,
+        float((amounts == 0).sum() / records),
+        float((amounts < 0).sum() / records),
+        len(spikes),
+        max(spikes.values(), default=0.0),
+        found.get("check-multiple", {}),
+        find_precision(pd.Series(amounts)) if use == AMOUNT else None,
+        amounts,
+    )
+
+
+def _compared(amounts: np.ndarray, use: str) -> list[Any]:
+    """Spikes and multiples of 10, 100 and 1000, as the check of a fit counts them."""
+    if use != AMOUNT or len(np.unique(amounts[:1000])) < 2:
+        return []
+    return [one for one in comparisons(amounts, 1.0, (), {}) if one.check in ("check-spike", "check-multiple")]
+
+
+def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct: int) -> str:
+    different = np.unique(amounts)
+    if len(different) < 2:
+        return LEVELS  # one amount beside codes
+    if kind == "whole number":
+        if len(amounts) >= _FEWEST and distinct >= _NEAR_UNIQUE * len(amounts) and _is_key(column, different):
+            return IDENTIFIER
+        if len(different) <= min(_MOST_LEVELS, most_categories(len(amounts))):
+            return LEVELS
+        if _YEARS[0] <= different[0] and different[-1] <= _YEARS[1]:
+            return YEAR
+    return AMOUNT
+
+
+def _is_key(column: pd.Series, different: np.ndarray) -> bool:
+    """Of a near-unique whole number: named like a key, in the order of the file, or numbered without gaps."""
+    return bool(
+        _KEY.search(str(column.name)) or column.dropna().is_monotonic_increasing or different[-1] - different[0] < 1.5 * len(different)
+    )
+
+
+def _codes(counts: pd.Series, records: int) -> tuple[float, ...]:
+    """Whole numbers at an end that look like codes, that many records hold, and that stand apart from the other values."""
+    held = {float(cast(float, value)): int(count) for value, count in counts.items()}
+    least = max(_LEAST_OF_CODE, _SHARE_OF_CODE * records)
+    likely = [value for value, count in held.items() if _reads_as_code(value) and count >= least]
+    rest = sorted(value for value in held if value not in likely)
+    if not rest:
+        return ()
+    below = sorted((value for value in likely if value < 0), reverse=True) if rest[0] >= 0 else []
+    above = sorted(value for value in likely if value > max(rest[-1], 0))
+    if above and above[0] - rest[-1] <= _GAP * above[0]:
+        above = []
+    return tuple(below + above)
+
+
+def _reads_as_code(value: float) -> bool:
+    return value.is_integer() and abs(value) < 1e9 and _CODE.fullmatch(f"{value:.0f}") is not None
+
+
+def skewness(values: np.ndarray) -> float:
+    """Third standardised moment; 0 of constants."""
+    apart = values - values.mean() if len(values) else values
+    spread = float(np.sqrt((apart**2).mean())) if len(values) else 0.0
+    return float(((apart / spread) ** 3).mean()) if spread > 0 else 0.0

@@ -1,0 +1,137 @@
+"""Which part each column of a file may play: what is sensitive, what an intruder knows, what predicts, what gives another away."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.common.groups import group_codes
+from riskweighted.intruder.patterns import cells
+from riskweighted.risk.copies import determines, find_copies, order_alike
+from riskweighted.runs.columns import AMOUNT, LEVELS, YEAR, Column, skewness
+
+__all__ = ["gives_away", "known_of", "likely_target", "patterns_of", "predictors_of"]
+
+_SENSITIVE = (
+    "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
+    "amount|cost|price|value|outcome|dis|health|diagn|illness|disease|smok|alc|drug|crime"
+)
+_KNOWN = (
+    "sex|gender|male|female|age|birth|race|ethn|hisp|region|state|county|province|marit|marr|mar|area|urban|rural|place|city|edu|school|"
+    "size|family|fam|household|child|kid|occup|prof|nation|citiz|industr|sector|branch|legal"
+)
+_MOST_KNOWN, _WITHOUT_HINT = 4, 2
+_MOST_LEVELS = 20  # of a known variable, and of a predictor
+_MOST_ALONE = 0.005  # of the records, by what is known
+_PER_PATTERN = 20  # records, on average
+_MOST_COLUMNS, _RECORDS_PER_COLUMN = 40, 20  # of the model matrix
+_MOST_MISSING = 0.5  # of a predictor
+_GROUPS = 10
+_TWINS = 0.999  # rank correlation of two predictors
+
+
+def _hint(pattern: str, name: str) -> int:
+    """Where a name stands among the hints: smaller is likelier; beyond all of them without one."""
+    words, hints = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower(), pattern.split("|")
+    return next((place for place, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
+
+
+def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tuple[str, ...]:
+    """One variable: an amount whose name says money or the like, else the most skewed amount, else levels."""
+    if not columns:
+        reasons = "; ".join(f"{name!r}: {why}" for name, why in left_out.items())
+        raise InputError(f"no column of the file can be synthesized: {reasons}")
+    amounts = [column for column in columns if column.use == AMOUNT]
+    if amounts:
+        best = min(amounts, key=_by_name_or_skewness)
+    else:
+        best = min(columns, key=lambda column: (_hint(_SENSITIVE, column.name), column.use == YEAR, column.missing, -column.distinct))
+    return (best.name,)
+
+
+def _by_name_or_skewness(column: Column) -> tuple[int, float]:
+    """Smaller is likelier to be sensitive; of equal names the first in the file."""
+    hint = _hint(_SENSITIVE, column.name)
+    return hint, -skewness(column.amounts) if hint == len(_SENSITIVE.split("|")) else 0.0
+
+
+def gives_away(data: pd.DataFrame, name: str, targets: Sequence[str]) -> str:
+    """How a column gives a target away, if it does."""
+    for target in targets:
+        if holds_numbers(data[target]):
+            how = find_copies(as_floats(data[target]), data[name])
+            if how:
+                return f"gives {target} away: it {how}"
+        elif determines(data[name], data[target]):
+            return f"gives {target} away: its value tells the level"
+    return ""
+
+
+# -- what is known, and what predicts
+
+
+def known_of(data: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Variables of few levels, those with names as in a register first, as long as few records are alone."""
+    few = [column for column in columns if column.use == LEVELS and column.distinct <= _MOST_LEVELS and not column.codes]
+    hints = len(_KNOWN.split("|"))
+    found: list[str] = []
+    for column in sorted(few, key=lambda column: (_hint(_KNOWN, column.name), column.distinct)):
+        hinted = _hint(_KNOWN, column.name) < hints
+        if len(found) == _MOST_KNOWN or (not hinted and len(found) >= _WITHOUT_HINT):
+            continue
+        patterns, alone = patterns_of(data, [*found, column.name])
+        if alone <= _MOST_ALONE * len(data) and patterns * _PER_PATTERN <= len(data):
+            found.append(column.name)
+    return tuple(found)
+
+
+def patterns_of(data: pd.DataFrame, known: Sequence[str]) -> tuple[int, int]:
+    """Known patterns, and records alone in theirs."""
+    if not known:
+        return 1, int(len(data) == 1)
+    sizes = np.bincount(cells((data[name] for name in known), np.zeros(len(data), dtype=np.int64)))
+    return int((sizes > 0).sum()), int((sizes == 1).sum())
+
+
+def predictors_of(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """What is known, then what tells most of the targets, as long as the records can carry the columns of the model matrix."""
+    answers = [_grouped(data[name]) for name in targets]
+    told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns}
+    ordered = sorted(columns, key=lambda column: (column.name not in known, -told[column.name]))
+    most = min(_MOST_COLUMNS, len(data) // _RECORDS_PER_COLUMN)
+    found: list[Column] = []
+    for column in ordered:
+        width = 1 if column.is_number and not column.enters_as_levels else column.distinct - 1
+        suits = column.missing <= _MOST_MISSING * column.records and (column.use != LEVELS or column.distinct <= _MOST_LEVELS)
+        if suits and (column.name in known or told[column.name] > 0) and width <= most and not _twin(data, column, found):
+            found.append(column)
+            most -= width
+    return tuple(column.name for column in found)
+
+
+def _grouped(column: pd.Series) -> np.ndarray:
+    return group_codes([column], _GROUPS, numeric=holds_numbers(column))[0]
+
+
+def _told(codes: np.ndarray, answer: np.ndarray) -> float:
+    """Mutual information in nats, less twice what independence gives on average."""
+    table = np.zeros((int(codes.max()) + 1, int(answer.max()) + 1))
+    np.add.at(table, (codes, answer), 1.0)
+    table = table[table.sum(1) > 0][:, table.sum(0) > 0]
+    shares = table / table.sum()
+    expected = shares.sum(1, keepdims=True) * shares.sum(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        information = float(np.nansum(shares * np.log(shares / expected)))
+    by_chance: float = (table.shape[0] - 1) * (table.shape[1] - 1) / len(codes)
+    return information - by_chance
+
+
+def _twin(data: pd.DataFrame, column: Column, found: Sequence[Column]) -> bool:
+    """Whether a number is in the same order as one that predicts already."""
+    if not column.is_number:
+        return False
+    own = as_floats(data[column.name])
+    return any(other.is_number and order_alike(own, as_floats(data[other.name])) >= _TWINS for other in found)

@@ -1,0 +1,243 @@
+"""A suggested study as the text of a study file in which every line says why it stands there."""
+
+import os
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from riskweighted.common.settings import as_toml
+from riskweighted.common.text import plain
+from riskweighted.runs.columns import AMOUNT, LEVELS, Column
+from riskweighted.runs.suggestion import Suggestion, min_radius_of, radius_of
+
+__all__ = ["carries_values", "starting_text"]
+
+_WIDTH = 108  # from which on a remark stands above its line
+
+
+def starting_text(suggestion: Suggestion, data: Path, folder: Path) -> str:
+    """A commented study file that lies in `folder`.
+
+    Parameters
+    ----------
+    suggestion : Suggestion
+    data : Path
+        The file of the confidential data.
+    """
+    parts = [
+        _head(suggestion, data),
+        _data(data, folder),
+        _scenario(suggestion),
+        _synthesizer(suggestion),
+        _weights(suggestion),
+        _release(suggestion),
+        _evaluation(suggestion),
+        _THRESHOLDS,
+    ]
+    return "\n".join("\n".join(lines) + "\n" for lines in parts)
+
+
+def carries_values(suggestion: Suggestion) -> bool:
+    """Whether the text holds anything that was read off the values of the data: then the file is its owner's only."""
+    targets = [suggestion.column(name) for name in suggestion.targets]
+    measured = any(column.is_number and radius_of(column)[1] == "absolute" for column in targets)
+    return measured or min_radius_of(targets) > 0 or any(column.codes for column in targets)
+
+
+_THRESHOLDS = [
+    "[thresholds]",
+    '# policy = "example"  # what your agency asks of a release, as a file of its own; the report then says pass or fail',
+]
+
+
+def _set(name: str, value: Any, why: str = "") -> list[str]:
+    """A setting with its remark, after it or above it."""
+    line = as_toml({name: value}).strip()
+    if not why:
+        return [line]
+    return [f"{line}  # {why}"] if len(line) + len(why) < _WIDTH else [*_remark(why), line]
+
+
+def _remark(text: str) -> list[str]:
+    """Text as lines of a comment."""
+    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+
+
+def _inline(table: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(as_toml({name: value}).strip() for name, value in table.items()) + " }"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.0f} %" if value >= 0.005 else "under 0.5 %"
+
+
+def _head(suggestion: Suggestion, data: Path) -> list[str]:
+    records = suggestion.columns[0].records
+    lines = [
+        f"# A first study of {plain(data.name)} ({records:,} records, {len(suggestion.columns)} columns), to edit: `riskweighted init`.",
+        "# It was guessed from the columns. What an intruder knows, how close is close and what is public are yours to say.",
+    ]
+    if carries_values(suggestion):
+        lines.append("# Confidential: it holds codes, or units of the size of the values, that were found in the data.")
+    lines += ["# Next: riskweighted check FILE, then riskweighted run FILE --out results", "seed = 1"]
+    return lines
+
+
+def _data(data: Path, folder: Path) -> list[str]:
+    try:
+        place = os.path.relpath(data.absolute(), folder.absolute())
+    except ValueError:  # another drive
+        place = str(data.absolute())
+    return ["[data]", *_set("path", place, "relative to this file")]
+
+
+# -- scenario
+
+
+def _scenario(suggestion: Suggestion) -> list[str]:
+    targets = [suggestion.column(name) for name in suggestion.targets]
+    lines = ["[scenario]"]
+    lines += _set("known", list(suggestion.known), _why_known(suggestion))
+    one = len(targets) == 1
+    why = "guessed: is this the sensitive variable? init --synthesize A --synthesize B takes others" if suggestion.chosen else ""
+    lines += _set("synthetic", suggestion.targets[0] if one else list(suggestion.targets), why or ("" if one else "drawn in this order"))
+    lines += _radius([column for column in targets if column.is_number and len(column.amounts)])
+    least = min_radius_of(targets)
+    if least:
+        lines += _set("min_radius", least, "in the variable's units: a fifth of next to nothing is next to nothing. Adjust it")
+    coded = {column.name: [_whole(code) for code in column.codes] for column in targets if column.codes}
+    if coded:
+        lines.append(f"# Likely special codes, found in the data ({_code_shares(targets)}): no amounts. Check them in the documentation")
+        lines.append(f"codes = {_inline(coded)}")
+    return lines + [line for name, why in suggestion.left_out.items() for line in _remark(f"not used: {plain(name)}: {why}")]
+
+
+def _why_known(suggestion: Suggestion) -> str:
+    if not suggestion.known:
+        return "no column of few levels: name what an intruder may know of a person"
+    levels = ", ".join(f"{plain(name)} {suggestion.column(name).distinct}" for name in suggestion.known)
+    return f"few levels each ({levels}), as a register has them: {suggestion.patterns:,} patterns, alone in theirs {suggestion.alone:,}"
+
+
+def _code_shares(targets: list[Column]) -> str:
+    return ", ".join(f"{_share(column.of_codes)} of {plain(column.name)}" for column in targets if column.codes)
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else value
+
+
+def _radius(numbers: list[Column]) -> list[str]:
+    """How close is close, for each number where they differ."""
+    if not numbers:
+        return ["# levels are matched by equality: no radius"]
+    found = {column.name: radius_of(column) for column in numbers}
+    values = {name: radius for name, (radius, _) in found.items()}
+    kinds = {name: kind for name, (_, kind) in found.items() if kind == "absolute"}
+    if not kinds:
+        return _set("radius", 0.2, "within 20 % of the true value counts as close")
+    why = f"{', '.join(map(plain, kinds))} in its units, since 20 % would span most of its values"
+    if len(found) == 1:
+        return [*_set("radius", next(iter(values.values())), why), *_set("radius_kind", "absolute")]
+    return [f"# {why}", f"radius = {_inline(values)}", f"radius_kind = {_inline(kinds)}"]
+
+
+# -- synthesizer
+
+
+def _synthesizer(suggestion: Suggestion) -> list[str]:
+    return _chain(suggestion) if suggestion.chain else _single(suggestion)
+
+
+def _single(suggestion: Suggestion) -> list[str]:
+    column = suggestion.column(suggestion.targets[0])
+    lines = ["[synthesizer]", *_set("name", suggestion.models[column.name], _why_model(column))]
+    lines += _set("formula", suggestion.formula, _why_predictors(suggestion))
+    lines += _bounds(column)
+    lines.append('# name = "auto"  # instead: a run compares the models that take the data, and says which it chose')
+    mixture = suggestion.mixture
+    if mixture is not None:
+        lines.append(f"# or a mixture with the same formula, K = {mixture.components} by Schwarz's criterion of the values alone:")
+        lines.append(f'# name = "{mixture.name}"')
+        lines.append(f"# components = {mixture.components}")
+        if mixture.transform:
+            lines.append(f'# transform = "{mixture.transform}"  # {mixture.why}')
+        if mixture.transform == "asinh":
+            lines.append(f"# transform_constant = {mixture.constant:g}")
+    return lines
+
+
+def _chain(suggestion: Suggestion) -> list[str]:
+    lines = ["[synthesizer]", *_set("name", suggestion.chain, _why_chain(suggestion))]
+    lines += _set("predictors", list(suggestion.predictors), _why_predictors(suggestion))
+    for name in suggestion.targets:
+        column = suggestion.column(name)
+        header = as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
+        lines += ["", header, *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(column)}")]
+        if column.codes:
+            lines += _set("codes", [_whole(code) for code in column.codes], "found in the data; each has a share of its own")
+        lines += _bounds(column) if column.is_number and column.use != LEVELS else []
+    return lines
+
+
+def _why_chain(suggestion: Suggestion) -> str:
+    if len(suggestion.targets) > 1:
+        return "one variable after the other, each by a model that suits its type"
+    column = suggestion.column(suggestion.targets[0])
+    because = [
+        *([f"{_share(column.missing / column.records)} are missing"] if column.missing else []),
+        *([f"{_share(column.of_codes)} hold a code"] if column.codes else []),
+        *(["it has levels"] if column.use == LEVELS else []),
+    ]
+    return f"a chain also takes one variable; here since {' and '.join(because)}"
+
+
+def _why_model(column: Column) -> str:
+    """Why a model suits a column, by shares and counts."""
+    if column.use == LEVELS:
+        return f"{column.distinct} levels"
+    found = [f"{column.distinct:,} different amounts"]
+    found += [f"{_share(column.zero)} zero"] if column.zero else []
+    found += [f"{_share(column.negative)} negative"] if column.negative else []
+    found += ["all positive"] if not (column.zero or column.negative) else []
+    heaped = {unit: share for unit, share in column.multiples.items() if share > 3 / float(unit)}
+    if column.use == AMOUNT and heaped:
+        unit = max(heaped, key=float)
+        found.append(f"{_share(heaped[unit])} are multiples of {unit}")
+    if column.spikes:
+        found.append(f"{column.spikes} value{'s' if column.spikes > 1 else ''} of 2 % and more")
+    return ", ".join(found) + "; its scale is learned, so no transform is needed"
+
+
+def _why_predictors(suggestion: Suggestion) -> str:
+    return "what is known, then what tells most" if suggestion.predictors else "no column of the file tells anything of it"
+
+
+def _bounds(column: Column) -> list[str]:
+    """A place for public bounds, which no value of the data can stand in for."""
+    if column.use == LEVELS:
+        return []
+    remark = "# TO FILL IN: public bounds, which no synthetic value exceeds. Never the data's own smallest and largest value"
+    return [remark, "# support = [LOW, HIGH]"]
+
+
+# -- the rest
+
+
+def _weights(suggestion: Suggestion) -> list[str]:
+    why = "unweighted to compare with; marginal protects most, pairwise costs least"
+    if "marginal" not in suggestion.schemes:
+        why = "unweighted to compare with; marginal weights would wipe out rare levels"
+    return ["[weights]", *_set("schemes", list(suggestion.schemes), why)]
+
+
+def _release(suggestion: Suggestion) -> list[str]:
+    why = "leave unaltered, besides the known ones: others do not leave" if suggestion.released else "unaltered columns that leave, too"
+    return ["[release]", *_set("L", 20, "synthetic datasets for each scheme"), *_set("columns", list(suggestion.released), why)]
+
+
+def _evaluation(suggestion: Suggestion) -> list[str]:
+    if not suggestion.regressions:
+        return ["[evaluation]", "# regressions = []  # formulas that users of the data will fit: their coefficients are compared"]
+    return ["[evaluation]", *_set("regressions", list(suggestion.regressions), "what users will fit: its coefficients are compared")]

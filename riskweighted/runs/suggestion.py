@@ -1,0 +1,249 @@
+"""A first study of a file: what to synthesize, what an intruder may know, which model, and why. To be edited, not to be believed."""
+
+import keyword
+import math
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
+from riskweighted.runs.mixtures import Mixture, suggest_mixture
+from riskweighted.runs.roles import gives_away, known_of, likely_target, patterns_of, predictors_of
+from riskweighted.synthesis.contract import Chain, chain_names, load_synthesizer, synthesizer_names
+from riskweighted.weights.names import UNWEIGHTED
+
+__all__ = ["Suggestion", "suggest", "with_fewer"]
+
+_SAMPLE = 20_000  # records on which columns are compared
+_APART = 5  # of counts: from one value to the next, on average
+_SKEWED = 2.0  # skewness from which a predictor enters by its logarithm
+_WIDE = 0.5  # of the interquartile range: a fifth of the median beyond it is nearly everything
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What a study of a file may start from.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    targets : tuple of str
+    chosen : bool
+        Whether the targets were chosen here rather than named.
+    known, predictors : tuple of str
+        In the order in which they were taken.
+    patterns, alone : int
+        Known patterns, and records that are alone in theirs.
+    chain : str
+        The registered chain, of several variables or of one with gaps, codes or many levels; "" for a single model.
+    models : mapping of target to str
+        The registered synthesizer of its amounts or levels.
+    formula : str
+        Of a single model.
+    mixture : Mixture or None
+        A mixture for comparison, of a single continuous variable.
+    left_out : mapping of column to str
+        Why a column takes no part.
+    """
+
+    columns: tuple[Column, ...] = field(repr=False)
+    targets: tuple[str, ...]
+    chosen: bool
+    known: tuple[str, ...]
+    predictors: tuple[str, ...]
+    patterns: int
+    alone: int
+    chain: str
+    models: Mapping[str, str]
+    formula: str = ""
+    mixture: Mixture | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def column(self, name: str) -> Column:
+        """What was found of a column."""
+        return next(column for column in self.columns if column.name == name)
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """Weighting schemes: marginal weights wipe out rare levels, so of levels they are left out."""
+        of_levels = any(self.column(name).use == LEVELS for name in self.targets)
+        return (UNWEIGHTED, "pairwise") if of_levels else (UNWEIGHTED, "marginal", "pairwise")
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """A regression of the first target that has numbers, on what is released unaltered."""
+        numbers = [name for name in self.targets if self.column(name).is_number]
+        right = [_term(self.column(name)) for name in (*self.known[:2], *self.released[:1])]
+        if not numbers or not right:
+            return ()
+        column = self.column(numbers[0])
+        skewed = column.use == AMOUNT and len(column.amounts) and column.amounts.min() > 0 and skewness(column.amounts) > 1
+        left = f"log({quoted(column.name)})" if skewed else quoted(column.name)
+        return (f"{left} ~ {' + '.join(right)}",)
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """One predictor of few levels that nobody is taken to know, so that an analysis can be run on the release."""
+        few = [
+            name for name in self.predictors if name not in self.known and self.column(name).use == LEVELS and self.column(name).complete
+        ]
+        return tuple(few[:1])
+
+
+def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()) -> Suggestion:
+    """A first study of a file.
+
+    Parameters
+    ----------
+    data : DataFrame
+    columns : sequence of Column
+        What `look_at` found of it.
+    targets : sequence of str
+        What is to be synthesized; nothing: one variable, the likeliest to be sensitive.
+
+    Raises
+    ------
+    InputError
+        If no column can be synthesized, or one that was named cannot.
+    """
+    by_name = {column.name: column for column in columns}
+    left_out = {column.name: _why_left_out(column) for column in columns if not column.usable or not _can_be_written(column.name)}
+    usable = [column for column in columns if column.name not in left_out]
+    chosen = tuple(targets) or likely_target(usable, left_out)
+    unknown = [name for name in chosen if name not in by_name]
+    if unknown:
+        raise InputError(f"the file has no column {listing(unknown)}; it has {listing(by_name)}")
+    useless = [name for name in chosen if name in left_out]
+    if useless:
+        raise InputError(f"{useless[0]!r} cannot be synthesized: {left_out[useless[0]]}")
+    some = data.sample(_SAMPLE, random_state=0) if len(data) > _SAMPLE else data
+    others = [column for column in usable if column.name not in chosen]
+    copies = {column.name: how for column in others if (how := gives_away(some, column.name, chosen))}
+    others = [column for column in others if column.name not in copies]
+    known = known_of(data, others)
+    predictors = predictors_of(some, others, chosen, known)
+    first = Suggestion(
+        tuple(columns), chosen, not targets, known, predictors, *patterns_of(data, known), "", {}, left_out={**left_out, **copies}
+    )
+    return _with_models(first, data)
+
+
+def with_fewer(suggestion: Suggestion, data: pd.DataFrame) -> Iterable[Suggestion]:
+    """Simpler and simpler studies, for data that does not suit the first one."""
+    yield suggestion
+    for predictors, known in ((suggestion.known, suggestion.known), ((), suggestion.known), ((), ())):
+        simpler = replace(suggestion, predictors=predictors, known=known)
+        patterns, alone = patterns_of(data, known)
+        yield _with_models(replace(simpler, patterns=patterns, alone=alone), data)
+
+
+# -- columns
+
+
+def quoted(name: str) -> str:
+    """A column in a formula."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) and not _is_word(name) else f"`{name}`"
+
+
+def _is_word(name: str) -> bool:
+    """Whether a name means something else in a formula."""
+    return name in keyword.kwlist or name in ("C", "log", "log1p", "sqrt", "exp", "bs", "cs", "poly")
+
+
+def _can_be_written(name: str) -> bool:
+    """Whether a formula can name a column."""
+    return bool(name.strip()) and not set(name) & set("`~\n\r")
+
+
+def _why_left_out(column: Column) -> str:
+    if not _can_be_written(column.name):
+        return "a formula cannot write its name (it holds `, ~ or a line break)"
+    return {
+        "identifier": "identifier: nearly every record has a value of its own",
+        "constant": "constant: tells nothing",
+        "empty": "empty: missing in every record",
+        "date": "dates: turn them into numbers, such as years",
+        "free text": "free text: too many different values for categories",
+        "numbers as text": "numbers as text: turn them into numbers",
+    }.get(column.use, "")
+
+
+# -- models
+
+
+def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
+    """The model of each target, as a registered chain chooses it by type; alone where one model does."""
+    predictors = suggestion.predictors
+    settings = {name: {"codes": list(codes)} for name in suggestion.targets if (codes := suggestion.column(name).codes)}
+    name = chain_names()[0]
+    made: Any = load_synthesizer(name)
+    chain = made(suggestion.targets, predictors=predictors, settings=settings)
+    models = {target: _model(chain, target, suggestion.column(target), data) for target in suggestion.targets}
+    target = suggestion.column(suggestion.targets[0])
+    if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS:
+        return replace(suggestion, chain=name, models=models, formula="", mixture=None)
+    complete = tuple(one for one in predictors if suggestion.column(one).complete)
+    formula = f"{quoted(target.name)} ~ {' + '.join(_term(suggestion.column(one)) for one in complete) or '1'}"
+    mixture = suggest_mixture(target.amounts, _is_count(target))
+    return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture)
+
+
+def _is_count(column: Column) -> bool:
+    """Whether whole numbers stand close together, from 0 on, as counts do."""
+    whole = column.type == "whole number" and column.use == AMOUNT and not column.negative
+    return whole and float(np.ptp(column.amounts)) < _APART * column.distinct
+
+
+def _model(chain: Chain, name: str, column: Column, data: pd.DataFrame) -> str:
+    values = data[name].dropna()
+    if column.codes:
+        values = values[~values.isin(column.codes)]
+    try:
+        return _named(chain.value_model(name, values, f"`{name}` ~ 1"))
+    except InputError:
+        return ""
+
+
+def _named(synthesizer: object) -> str:
+    """Under which name a synthesizer is registered."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return next((name for name in synthesizer_names() if load_synthesizer(name) is type(synthesizer)), type(synthesizer).__name__)
+
+
+def _term(column: Column) -> str:
+    """A column on the right of a formula."""
+    if (
+        column.enters_as_levels and column.type != "truth value" and column.name not in keyword.kwlist
+    ):  # formulaic reads C(`class`) without its quotes
+        return f"C({quoted(column.name)})"
+    if column.use == AMOUNT and len(column.amounts) and column.amounts.min() > 0 and skewness(column.amounts) > _SKEWED:
+        return f"log({quoted(column.name)})"
+    return quoted(column.name)
+
+
+def radius_of(column: Column) -> tuple[float, str]:
+    """A radius for a number, and whether it is relative or absolute: a fifth of the value, unless that spans most of the values."""
+    low, middle, high = np.quantile(column.amounts, [0.25, 0.5, 0.75])
+    if column.use != LEVELS and 0.2 * abs(middle) > _WIDE * (high - low) > 0:
+        return _round((high - low) / 4), "absolute"
+    return 0.2, "relative"
+
+
+def min_radius_of(columns: Iterable[Column]) -> float:
+    """The least half-width for values near zero: a twentieth of the power of ten of the median; 0 where all values are far from zero."""
+    near = [column for column in columns if column.use == AMOUNT and (column.zero or column.negative)]
+    medians = [float(np.median(np.abs(column.amounts[column.amounts != 0]))) for column in near if column.amounts.any()]
+    return 10.0 ** math.floor(math.log10(min(medians))) / 20 if medians else 0.0
+
+
+def _round(value: float) -> float:
+    """One digit."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(f"{max(1, round(value / power)) * power:.1g}")
