@@ -162,7 +162,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
     values = as_floats(column)
     values = values[np.isfinite(values)]
     records, distinct = len(column), len(counts)
-    codes = _codes(counts, records) if kind == "whole number" or (values == np.rint(values)).mean() > 0.5 else ()
+    codes = _codes(counts, records)
     amounts = values[~np.isin(values, codes)] if codes else values
     use = _use_of_numbers(column, amounts, kind, distinct)
     found = {one.check: dict(zip(one.parameters, one.statistic(amounts).tolist(), strict=True)) for one in _compared(amounts, use)}

@@ -984,7 +984,10 @@ def faults(case: Case, folder: Path, run: Path | None, give: Callable[[tuple[str
         text
         for wrong, text in (
             (answer.code != 2, f"exit code {answer.code}: {answer.stderr[-300:]}"),
-            (not re.fullmatch(r"(warning: .*\n)*error: [^\n]+\n", answer.stderr), f"not one line: {answer.stderr[-300:]!r}"),
+            (
+                not re.fullmatch(r"((warning: |\d{4}-\d\d-\d\d ).*\n)*error: [^\n]+\n", answer.stderr),
+                f"not one line: {answer.stderr[-300:]!r}",
+            ),
             (not re.search(case.says, answer.stderr), f"says not {case.says!r}: {answer.stderr[-300:]}"),
             ("Traceback" in shown, "a traceback"),
             (answer.stdout != "", "something on the output"),

@@ -1,0 +1,84 @@
+"""What a column is found to be, without being told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskweighted.runs.columns import look_at
+
+N = 1000
+rng = np.random.default_rng(7)
+MONEY = np.round(rng.lognormal(10, 1, N)).astype(int)
+KINDS = {
+    "whole numbers from 1 on": (np.arange(1, N + 1), "whole number", "identifier"),
+    "person_id": (rng.permutation(10 * N)[:N], "whole number", "identifier"),
+    "names": ([f"person {place}" for place in range(N)], "text", "identifier"),
+    "one value": (np.full(N, 3), "whole number", "constant"),
+    "nothing": ([None] * N, "nothing", "empty"),
+    "days": (pd.date_range("2020-01-01", periods=N), "date", "date"),
+    "days as text": ([f"{1 + place % 28:02}.{1 + place % 12:02}.2020" for place in range(N)], "date", "date"),
+    "grouped thousands": ([f"{value:,}" for value in MONEY], "text", "numbers as text"),
+    "money": (MONEY, "whole number", "amount"),
+    "money with cents": (MONEY + 0.25, "number", "amount"),
+    "levels": (rng.choice(["a", "b"], N), "text", "levels"),
+    "levels as numbers": (rng.integers(1, 6, N), "whole number", "levels"),
+    "truth": (rng.random(N) < 0.5, "truth value", "levels"),
+    "years": (rng.integers(1930, 2020, N), "whole number", "year"),
+    "free text": ([f"answer {place // 2}" for place in range(N)], "text", "free text"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_kinds_of_columns(name):
+    values, kind, use = KINDS[name]
+    (found,) = look_at(pd.DataFrame({name: values}))
+    assert (found.type, found.use) == (kind, use)
+    assert found.usable == (use in ("amount", "levels", "year"))
+
+
+def test_gaps_zeros_losses_spikes_and_rounding():
+    values = np.round(rng.lognormal(9, 1, N), 2)
+    values[:100], values[100:150], values[150:250] = 0, -12.5, 500
+    column = pd.Series(values, name="x").mask(np.arange(N) >= 900)
+    (found,) = look_at(column.to_frame())
+    assert (found.missing, found.codes, found.precision) == (100, (), 0.01)
+    assert (found.zero, found.negative) == (0.1, 0.05)
+    assert (found.spikes, found.largest_spike) == (2, pytest.approx(100 / 900))  # -12.5 is one, too
+    (found,) = look_at(pd.DataFrame({"x": MONEY // 1000 * 1000 + 100}))
+    assert found.multiples["100"] == 1
+    assert found.multiples["1000"] == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        (np.r_[MONEY, [-8] * 30], (-8,)),
+        (np.r_[MONEY, [-8] * 30, [-9] * 20], (-8, -9)),
+        (np.r_[MONEY, [-8] * 9], ()),  # held by too few
+        (np.r_[MONEY, [-7.5] * 30], ()),
+        (np.r_[MONEY, -MONEY[:50], [-8] * 30], ()),  # among losses
+        (np.r_[rng.integers(0, 40, N), [99] * 30], (99,)),
+        (np.r_[rng.integers(0, 40, N), [97] * 30, [98] * 20, [99] * 10], (97, 98, 99)),
+        (np.r_[rng.integers(16, 99, N), [99] * 30], ()),  # no gap: an age
+        (np.r_[MONEY, [9999] * 30], ()),  # in the midst of amounts
+        (np.r_[rng.integers(1, 5, N), [9] * 30], ()),  # one digit may be an amount
+    ],
+)
+def test_codes_stand_apart_at_an_end(values, codes):
+    (found,) = look_at(pd.DataFrame({"x": values}))
+    assert found.codes == codes
+    assert found.of_codes == pytest.approx(np.isin(values, codes).mean())
+    assert not np.isin(found.amounts, codes).any()
+
+
+def test_no_value_of_a_column_is_in_its_text():
+    (found,) = look_at(pd.DataFrame({"x": np.r_[MONEY, [-8] * 30]}))
+    assert "-8" not in repr(found)
+    assert str(MONEY[0]) not in repr(found)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float32", "category", "boolean", "string"])
+def test_dtypes_of_all_kinds(dtype):
+    values = rng.integers(0, 2, N) if dtype == "boolean" else rng.integers(0, 3, N)
+    (found,) = look_at(pd.DataFrame({"x": pd.Series(values).astype(str if dtype == "string" else dtype)}))
+    assert found.distinct == len(np.unique(values))
