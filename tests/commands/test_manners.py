@@ -123,10 +123,10 @@ def test_completion_offers_commands_and_options(tmp_path, words, offered):
 
 
 def only_json(done, name):
-    """The one object on stdout; nothing on stderr but lines of a log and warnings."""
+    """The one object on stdout; nothing on stderr but lines of a log, warnings and notes."""
     found = json.loads(done.stdout)
     assert found["command"] == name
-    rest = re.sub(r"(?m)^warning: .*\n", "", without_log(done.stderr))
+    rest = re.sub(r"(?m)^(warning|note): .*\n", "", without_log(done.stderr))
     assert rest == ""
     return found
 

@@ -1,0 +1,142 @@
+"""``riskweighted init`` as a user meets it."""
+
+import json
+import os
+import re
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import riskweighted, without_log
+from typer.testing import CliRunner
+
+from riskweighted.commands import terminal
+from riskweighted.commands.main import app
+from riskweighted.common.errors import InputError
+
+N = 300
+rng = np.random.default_rng(13)
+HOUSEHOLDS = pd.DataFrame(
+    {
+        "household id": np.arange(N) + 7_654_321,
+        "sex": rng.choice(["female", "male"], N),
+        "region": rng.choice(["north", "south", "west"], N),
+        "interviewed": pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"),
+        "income": np.where(rng.random(N) < 0.15, -8, np.round(rng.lognormal(10, 0.8, N))).astype(int),
+        "notes": [None] * N,
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    HOUSEHOLDS.to_csv(tmp_path / "households.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _manner_of_its_own():
+    yield
+    terminal.manner.__init__()
+
+
+def command(*arguments):
+    """In this process, which has loaded everything."""
+    return CliRunner().invoke(app, ["init", *arguments])
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_from_a_file_to_a_study_that_is_checked(folder, width):
+    before = os.umask(0o022)
+    try:
+        done = riskweighted("init", "households.csv", cwd=folder, columns=width)
+    finally:
+        os.umask(before)
+    assert done.returncode == 0, done.stderr
+    assert without_log(done.stderr) == ""
+    assert max(map(len, done.stdout.splitlines())) <= width
+    text = " ".join(re.sub(r"[│┃\n]", " ", done.stdout).split())
+    for said in ("300 records, columns: 6", "amount; 1 likely code", "identifier", "date", "empty", "riskweighted check study.toml"):
+        assert said in text
+    shown = set(re.findall(r"-?\d+", done.stdout.replace(",", "")))
+    assert not shown & {str(value) for value in HOUSEHOLDS["income"] if abs(value) > 400 or value == -8}
+    assert not {"female", "north", "7654321", "2024-01-01"} & set(re.findall(r"[\w-]+", done.stdout))
+    assert mode(folder / "study.toml") == 0o600  # it holds the code
+    checked = riskweighted("check", "study.toml", cwd=folder)
+    assert checked.returncode == 0, checked.stderr
+    assert "known patterns         6" in checked.stdout
+
+
+def test_what_is_written_is_not_overwritten(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "study.toml").write_text("mine")
+    done = command("households.csv")
+    assert isinstance(done.exception, InputError)
+    assert "'study.toml' exists" in str(done.exception)
+    assert (folder / "study.toml").read_text() == "mine"
+    done = command("households.csv", "--force", "--quiet", "--synthesize", "region")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "Written to study.toml\n", "")
+    assert 'synthetic = "region"' in (folder / "study.toml").read_text()
+
+
+def test_as_json_without_a_value_of_the_data(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    done = command("households.csv", "--out", "studies/first.toml", "--json")
+    found = json.loads(done.stdout)
+    assert (found["command"], found["results"], found["confidential"]) == ("init", "studies/first.toml", True)
+    uses = {column["name"]: column["use"] for column in found["columns"]}
+    assert uses == {
+        "household id": "identifier",
+        "sex": "levels",
+        "region": "levels",
+        "interviewed": "date",
+        "income": "amount",
+        "notes": "empty",
+    }
+    assert (found["synthesize"], found["known"], found["refused"]) == (["income"], ["sex", "region"], None)
+    assert "-8" not in done.stdout
+    assert 'path = "../households.csv"' in (folder / "studies" / "first.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("", "'data.csv' is empty"),
+        ("a,b\n", "'data.csv' has no records"),
+        ("a\n1\n1\n", "no column of the file can be synthesized: 'a': constant"),
+        ("a,b\n1,x\n2\n3,y,z\n", "'data.csv' cannot be read"),
+    ],
+)
+def test_files_of_which_no_study_can_be_made(tmp_path, monkeypatch, content, named):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text(content)
+    done = command("data.csv")
+    assert isinstance(done.exception, InputError)
+    assert named in str(done.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("absent.csv",), "there is no file 'absent.csv'"),
+        (("households.csv", "--synthesize", "wealth"), "has no column 'wealth'"),
+        (("households.csv", "--synthesize", "notes"), "'notes' cannot be synthesized: empty"),
+        (("households.csv", "--out", "study.txt"), "must end in .toml"),
+        (("households.csv", "--out", "results/study.toml"), "lies in the finished result"),
+    ],
+)
+def test_what_is_refused(folder, monkeypatch, arguments, named):
+    monkeypatch.chdir(folder)
+    (folder / "results").mkdir()
+    (folder / "results" / "manifest.json").write_text('{"versions": {"riskweighted": "0.1.0"}, "files": {}}')
+    done = command(*arguments)
+    assert isinstance(done.exception, InputError)
+    assert done.stdout == ""
+    assert named in str(done.exception)
+    assert not (folder / "study.toml").exists()
