@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from riskweighted.commands.terminal import loading, manner, output, reporter, say, show, show_json
+from riskweighted.commands.terminal import loading, manner, output, reporter, say, show, show_json, tell
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
@@ -102,18 +102,18 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool) -> N
     }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["type", "values", "gaps", "found"])
     _show_found(table.rename_axis("column"), f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}")
-    say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
     say("values: different ones; gaps: missing; x10: multiples of 10; spike: one value that 2% of the records and more share.")
+    say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
     crowd = f" ({suggestion.patterns:,} patterns, {suggestion.alone:,} records alone in theirs)" if suggestion.known else ""
     say(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")
-    models = ", ".join(f"{model} for {name}" for name, model in suggestion.models.items() if model)
+    models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
     if refusal:
-        say(f"As written it will not run yet: {refusal}")
+        tell(f"warning: as written the study will not run yet: {refusal}")
 
 
 def _names(names: Sequence[str]) -> str:
-    return ", ".join(names) or "nothing"
+    return ", ".join(map(plain, names)) or "nothing"
 
 
 def _show_found(table: "pd.DataFrame", title: str) -> None:
@@ -122,7 +122,8 @@ def _show_found(table: "pd.DataFrame", title: str) -> None:
 
     if manner.json or manner.quiet:
         return
-    shown = Table(title=title, title_justify="left")
+    show(title)
+    shown = Table()
     shown.add_column("column", max_width=16, overflow="fold")
     shown.add_column("type", max_width=8)
     shown.add_column("values", justify="right")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from riskweighted.intruder.scenario import Scenario
 
 _RULES, _FIRST = 3, 34  # what stands between two columns; the most that names of rows take of the width
+_NARROW, _FIRST_OF_NARROW = 80, 22  # below which width names of rows take less, so that columns stand side by side
 
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 output = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -165,10 +166,12 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
     cells = table.map(number)
     names = [str(name) for name in table.columns]
     widths = [max(len(name), *cells.iloc[:, place].str.len(), 1) + _RULES for place, name in enumerate(names)]
-    first = min(max([len(str(name)) for name in table.index], default=0), _FIRST) + _RULES
-    for piece in pieces(widths, output.width - first):
-        shown = Table(title=title, title_justify="left")
-        shown.add_column(str(table.index.name or ""), max_width=_FIRST, overflow="fold")
+    names_end = _FIRST if output.width >= _NARROW else _FIRST_OF_NARROW
+    first = min(max([len(str(name)) for name in table.index], default=0), names_end)
+    show(title)
+    for piece in pieces(widths, output.width - first - _RULES):
+        shown = Table()
+        shown.add_column(str(table.index.name or ""), max_width=names_end, overflow="fold")
         for place in piece:
             shown.add_column(names[place], justify="right", overflow="fold")
         for name, row in zip(table.index, cells.to_numpy(), strict=True):

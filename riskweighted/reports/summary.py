@@ -117,9 +117,9 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
     names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.rows]
     first = min(max(map(len, names), default=0), max(width // 2, _FIRST))
     widths = [max(len(plain(cell)) for cell in column) + _RULES for column in columns]
-    shown: list[Table | Text] = []
+    shown: list[Table | Text] = [_shown(table.caption)]
     for piece in pieces(widths, width - first - _RULES - 1):
-        part = Table(title=_shown(table.caption), title_justify="left")
+        part = Table()
         part.add_column("measure", overflow="fold", min_width=_FIRST)
         for place in piece:
             part.add_column(_shown(table.columns[place]), justify="right", overflow="fold")
