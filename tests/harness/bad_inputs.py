@@ -92,6 +92,7 @@ CHAIN_RUN = ("run", "chain.toml", "--out", "out")
 CHAIN_SWEEPS = ("sweep", "chain_sweep.toml", "--out", "out", "--workers", "1")
 SEVERAL = ("--synthesized", "note,income")
 SWEEPS = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
+INIT = ("init", "data.csv", "--out", "first.toml")
 WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "w.csv")
 ASSESS = ("assess", "data.csv", "synthetic.csv", "--known", "group", "--synthesized", "income", "--out", "out")
 LINK = ("reidentify", "linking.toml", "--out", "out")
@@ -629,6 +630,19 @@ OPTIONS = (
     (WEIGHTS, ("--out", "results/w.csv")),
     (without(WEIGHTS, "--out"), ()),
     (without(WEIGHTS, "--synthesized"), ()),
+    (INIT, ("--synthesize", "nope")),
+    (INIT, ("--synthesize", "income", "--synthesize", "nope")),
+    (INIT, ("--out", "first.txt")),
+    (INIT, ("--out", "study.toml")),
+    (INIT, ("--out", "data.csv", "--force")),
+    (INIT, ("--out", "data.csv/first.toml")),
+    (INIT, ("--out", "results/first.toml")),
+    (INIT, ("--quiet", "--verbose")),
+    (("init", "nope.csv", *INIT[2:]), ()),
+    (("init", "study.toml", *INIT[2:]), ()),
+    (("init", ".", *INIT[2:]), ()),
+    (("check", "nope.toml"), ()),
+    (("check", "data.csv"), ()),
     (("weights", "nope.csv", *WEIGHTS[2:]), ()),
     (("weights", "study.toml", *WEIGHTS[2:]), ()),
     (("weights", ".", *WEIGHTS[2:]), ()),
