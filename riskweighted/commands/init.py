@@ -104,8 +104,7 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool) -> N
     _show_found(table.rename_axis("column"), f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}")
     say("values: different ones; gaps: missing; x10: multiples of 10; spike: one value that 2% of the records and more share.")
     say(f"Synthesized: {_names(suggestion.targets)}{' (guessed; --synthesize NAME takes another)' if suggestion.chosen else ''}.")
-    crowd = f" ({suggestion.patterns:,} patterns, {suggestion.alone:,} records alone in theirs)" if suggestion.known else ""
-    say(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")
+    say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
     models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
     if refusal:

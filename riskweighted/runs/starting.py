@@ -117,7 +117,7 @@ def _why_known(suggestion: Suggestion) -> str:
     if not suggestion.known:
         return "no column of few levels: name what an intruder may know of a person"
     levels = ", ".join(f"{plain(name)} {suggestion.column(name).distinct}" for name in suggestion.known)
-    return f"few levels each ({levels}), as a register has them: {suggestion.patterns:,} patterns, alone in theirs {suggestion.alone:,}"
+    return f"few levels each ({levels}), as a register has them: {suggestion.crowd}"
 
 
 def _code_shares(targets: list[Column]) -> str:
@@ -152,9 +152,9 @@ def _synthesizer(suggestion: Suggestion) -> list[str]:
 
 def _single(suggestion: Suggestion) -> list[str]:
     column = suggestion.column(suggestion.targets[0])
-    lines = ["[synthesizer]", *_set("name", suggestion.models[column.name], _why_model(column))]
+    lines = ["[synthesizer]", *_set("name", suggestion.models[column.name], _why_model(suggestion, column))]
     lines += _set("formula", suggestion.formula, _why_predictors(suggestion))
-    lines += _bounds(column)
+    lines += _bounds(suggestion, column)
     lines.append('# name = "auto"  # instead: a run compares the models that take the data, and says which it chose')
     mixture = suggestion.mixture
     if mixture is not None:
@@ -174,10 +174,10 @@ def _chain(suggestion: Suggestion) -> list[str]:
     for name in suggestion.targets:
         column = suggestion.column(name)
         header = as_toml({"variables": {name: {}}}, "synthesizer").strip().splitlines()[-1].replace("[variables", "[synthesizer.variables")
-        lines += ["", header, *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(column)}")]
+        lines += ["", header, *_remark(f"{suggestion.models[name] or 'a model by type'}: {_why_model(suggestion, column)}")]
         if column.codes:
             lines += _set("codes", [_whole(code) for code in column.codes], "found in the data; each has a share of its own")
-        lines += _bounds(column) if column.is_number and column.use != LEVELS else []
+        lines += _bounds(suggestion, column)
     return lines
 
 
@@ -193,7 +193,7 @@ def _why_chain(suggestion: Suggestion) -> str:
     return f"a chain also takes one variable; here since {' and '.join(because)}"
 
 
-def _why_model(column: Column) -> str:
+def _why_model(suggestion: Suggestion, column: Column) -> str:
     """Why a model suits a column, by shares and counts."""
     if column.use == LEVELS:
         return f"{column.distinct} levels"
@@ -207,16 +207,17 @@ def _why_model(column: Column) -> str:
         found.append(f"{_share(heaped[unit])} are multiples of {unit}")
     if column.spikes:
         found.append(f"{column.spikes} value{'s' if column.spikes > 1 else ''} of 2 % and more")
-    return ", ".join(found) + "; its scale is learned, so no transform is needed"
+    learned = suggestion.takes(column.name, "support") and not suggestion.takes(column.name, "transform")
+    return ", ".join(found) + ("; its scale is learned, so no transform is needed" if learned else "")
 
 
 def _why_predictors(suggestion: Suggestion) -> str:
     return "what is known, then what tells most" if suggestion.predictors else "no column of the file tells anything of it"
 
 
-def _bounds(column: Column) -> list[str]:
+def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
     """A place for public bounds, which no value of the data can stand in for."""
-    if column.use == LEVELS:
+    if not suggestion.takes(column.name, "support"):
         return []
     remark = "# TO FILL IN: public bounds, which no synthetic value exceeds. Never the data's own smallest and largest value"
     return [remark, "# support = [LOW, HIGH]"]

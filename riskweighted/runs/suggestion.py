@@ -5,7 +5,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,16 @@ class Suggestion:
     def column(self, name: str) -> Column:
         """What was found of a column."""
         return next(column for column in self.columns if column.name == name)
+
+    def takes(self, target: str, setting: str) -> bool:
+        """Whether the model of a target has a setting."""
+        kind: Any = load_synthesizer(self.models[target]) if self.models[target] else None
+        return kind is not None and setting in {one.name for one in fields(kind)}
+
+    @property
+    def crowd(self) -> str:
+        """Known patterns and who is alone, in words."""
+        return f"{self.patterns:,} pattern{'s'[: self.patterns != 1]}, {self.alone:,} record{'s'[: self.alone != 1]} alone"
 
     @property
     def schemes(self) -> tuple[str, ...]:
