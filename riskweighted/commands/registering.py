@@ -44,8 +44,8 @@ def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None
     def called(*, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any) -> None:
         if quiet and verbose:
             raise InputError("--quiet and --verbose were both given: choose one")
-        terminal.manner.quiet, terminal.manner.verbose, terminal.manner.json = quiet, verbose, json
-        command(**options)
+        with terminal.in_manner(quiet=quiet, verbose=verbose, json=json):
+            command(**options)
 
     called.__signature__ = own.replace(parameters=[*own.parameters.values(), *shared])  # type: ignore[attr-defined]
     called.__annotations__ = {**command.__annotations__, **_SHARED}

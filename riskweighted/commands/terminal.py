@@ -39,7 +39,18 @@ class Manner:
     json: bool = False
 
 
-manner = Manner()  # of the command that runs; `riskweighted.commands.registering` sets it
+manner = Manner()  # of the command that runs
+
+
+@contextmanager
+def in_manner(**asked: bool) -> Iterator[None]:
+    """Say as much as is asked for while a command runs."""
+    before = vars(manner).copy()
+    vars(manner).update(asked)
+    try:
+        yield
+    finally:
+        vars(manner).update(before)
 
 
 def say(text: str = "") -> None:

@@ -11,7 +11,6 @@ import pytest
 from command_line import riskweighted, without_log
 from typer.testing import CliRunner
 
-from riskweighted.commands import terminal
 from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
 
@@ -33,12 +32,6 @@ HOUSEHOLDS = pd.DataFrame(
 def folder(tmp_path):
     HOUSEHOLDS.to_csv(tmp_path / "households.csv", index=False)
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def _manner_of_its_own():
-    yield
-    terminal.manner.__init__()
 
 
 def command(*arguments):

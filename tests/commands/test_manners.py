@@ -12,7 +12,6 @@ from command_line import LOG_LINE, riskweighted, without_log
 from finished_run import confidential_data, finished_run
 from typer.testing import CliRunner
 
-from riskweighted.commands import terminal
 from riskweighted.commands.examples import EXAMPLES
 from riskweighted.commands.main import PANELS, app
 from riskweighted.commands.registering import EXIT_CODES
@@ -41,12 +40,6 @@ L = 3
 [evaluation]
 resamples = 50
 """
-
-
-@pytest.fixture(autouse=True)
-def _manner_of_its_own():
-    yield
-    terminal.manner.__init__()
 
 
 @pytest.fixture
@@ -95,6 +88,11 @@ def test_quiet_and_verbose_exclude_each_other():
     done = command("synthesizers", "-q", "-v")
     assert isinstance(done.exception, InputError)
     assert "choose one" in str(done.exception)
+
+
+def test_a_manner_ends_with_its_command():
+    assert json.loads(command("synthesizers", "--json").output)["command"] == "synthesizers"
+    assert command("synthesizers").output.startswith("counts")
 
 
 AS_INSTALLED = "import sys; sys.argv[0] = 'riskweighted'; from riskweighted.commands.main import main; main()"
