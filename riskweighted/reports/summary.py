@@ -115,12 +115,12 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
 
     columns = [(label, *(row[1][place] for row in table.rows)) for place, label in enumerate(table.columns)]
     names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.rows]
-    first = min(max(map(len, names), default=0), max(width // 2, _FIRST))
+    first = min(max(map(len, names), default=0), max(2 * width // 5, _FIRST))
     widths = [max(len(plain(cell)) for cell in column) + _RULES for column in columns]
     shown: list[Table | Text] = [_shown(table.caption)]
     for piece in pieces(widths, width - first - _RULES - 1):
         part = Table()
-        part.add_column("measure", overflow="fold", min_width=_FIRST)
+        part.add_column("measure", overflow="fold", min_width=_FIRST, max_width=first)
         for place in piece:
             part.add_column(_shown(table.columns[place]), justify="right", overflow="fold")
         for row, name in enumerate(names):
