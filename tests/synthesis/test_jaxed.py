@@ -49,10 +49,11 @@ def test_log_density_and_gradient_are_those_of_the_kernels(model: str) -> None:
     name, target, settings = MODELS[model]
     own, data, rng = synthesizer(name, target, **settings), records(), np.random.default_rng(2)
     blueprint = own.build(own.prepare(data))
-    assert blueprint is not None and blueprint.of_vector is not None
+    assert blueprint is not None
+    assert blueprint.of_vector is not None
     alpha = np.where(rng.random(N) < 0.1, 0.0, rng.uniform(0.1, 1, N))
     given, computed, size = blueprint.of_vector(alpha), jax_density(blueprint)(alpha), layout_of(blueprint).size
-    assert isinstance(computed, Independent) == isinstance(given, Independent) and isinstance(computed, Scaled) == isinstance(given, Scaled)
+    assert [isinstance(computed, form) for form in (Independent, Scaled)] == [isinstance(given, form) for form in (Independent, Scaled)]
     vectors = rng.normal(0, 0.1, (3, size))
     pairs = [(given(vector), computed(vector)) for vector in vectors]
     constant = pairs[0][1][0] - pairs[0][0][0]
@@ -65,7 +66,8 @@ def test_a_fit_has_the_posterior_of_the_other_engine_and_says_which_it_was() -> 
     data = records()
     model = synthesizer("normal-mixture", "amount", components=1)
     fits = {engine: rw.fit(model, data, random_seed=1, engine=engine) for engine in ("nuts", "jax")}
-    assert set(fits["jax"].diagnostics["engine"]) == {"jax"} and fits["jax"].converged
+    assert set(fits["jax"].diagnostics["engine"]) == {"jax"}
+    assert fits["jax"].converged
     means = {engine: fit.posterior["predictive_mean"].values.ravel() for engine, fit in fits.items()}
     assert means["jax"].mean() == pytest.approx(means["nuts"].mean(), abs=5 * means["nuts"].std() / np.sqrt(400))
     assert means["jax"].std() == pytest.approx(means["nuts"].std(), rel=0.2)
@@ -74,7 +76,8 @@ def test_a_fit_has_the_posterior_of_the_other_engine_and_says_which_it_was() -> 
 def test_weights_act_and_one_compilation_serves_them_all() -> None:
     data = records()
     model = compile_model(synthesizer("linear-regression", "amount"), data)
-    assert model.computed is not None and model.computed.of_vector is model.computed.of_vector
+    assert model.computed is not None
+    assert model.computed.of_vector is model.computed.of_vector
     few = rw.fit(synthesizer("linear-regression", "amount"), data, np.full(N, 0.05), random_seed=1, engine="jax", draws=200, tune=200)
     all_of_it = rw.fit(synthesizer("linear-regression", "amount"), data, random_seed=1, engine="jax", draws=200, tune=200)
     assert float(few.posterior["coefficient"].std()) > 2 * float(all_of_it.posterior["coefficient"].std(("chain", "draw")).max())
@@ -87,9 +90,8 @@ def test_a_chain_is_fitted_by_it_block_by_block() -> None:
 
 
 def test_what_it_cannot_do_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = records()
+    data, guarantee = records(), rw.Guarantee(epsilon=1.0, reference=rw.Reference("norm", {"loc": 0, "scale": 1}))
     with pytest.raises(rw.InputError, match="a guarantee censors the model; valid are 'auto' and 'nuts'"):
-        guarantee = rw.Guarantee(epsilon=1.0, reference=rw.Reference("norm", {"loc": 0, "scale": 1}))
         rw.fit(synthesizer("linear-regression", "amount", location=10.0, scale=1.0), data, engine="jax", guarantee=guarantee)
     with pytest.raises(rw.InputError, match="Hierarchical has no density of one vector"):
         rw.fit(rw.load_synthesizer("hierarchical")("amount ~ age", groups=["group"]), data, engine="jax")
