@@ -23,6 +23,7 @@ __all__ = [
     "EMPTY",
     "FREE_TEXT",
     "IDENTIFIER",
+    "INFINITE",
     "LEVELS",
     "NUMBERS_AS_TEXT",
     "YEAR",
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 AMOUNT, LEVELS, YEAR = "amount", "levels", "year"  # what a column may serve for
-IDENTIFIER, CONSTANT, EMPTY, DATE, FREE_TEXT, NUMBERS_AS_TEXT = "identifier", "constant", "empty", "date", "free text", "numbers as text"
+INFINITE, IDENTIFIER, CONSTANT, EMPTY, DATE = "infinite values", "identifier", "constant", "empty", "date"
+FREE_TEXT, NUMBERS_AS_TEXT = "free text", "numbers as text"
 
 _MOST_LEVELS = 20  # different whole numbers that are taken for levels
 _MOST_CODES = 8  # whole numbers that enter a formula as levels
@@ -56,7 +58,8 @@ class Column:
     type : str
         "number", "whole number", "text", "truth value", "date" or "nothing".
     use : str
-        "amount", "levels" or "year"; or why it is of no use: "identifier", "constant", "empty", "date", "free text", "numbers as text".
+        "amount", "levels" or "year"; or why it is of no use: "infinite values", "identifier", "constant", "empty", "date", "free text",
+        "numbers as text".
     records, missing, distinct : int
         Different values without the missing ones.
     codes : tuple of float
@@ -160,6 +163,8 @@ def _use_of_text(column: pd.Series, distinct: int) -> str:
 
 def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, counts: pd.Series) -> Column:
     values = as_floats(column)
+    if np.isinf(values).any():
+        return Column(name, kind, INFINITE, len(column), missing, len(counts))
     values = values[np.isfinite(values)]
     records, distinct = len(column), len(counts)
     codes = _codes(counts, records)

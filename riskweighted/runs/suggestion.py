@@ -175,6 +175,7 @@ def _why_left_out(column: Column) -> str:
     if not _can_be_written(column.name):
         return "a formula cannot write its name (it holds `, ~ or a line break)"
     return {
+        "infinite values": "infinite values: take them out first",
         "identifier": "identifier: nearly every record has a value of its own",
         "constant": "constant: tells nothing",
         "empty": "empty: missing in every record",

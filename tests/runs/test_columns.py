@@ -24,6 +24,7 @@ KINDS = {
     "levels as numbers": (rng.integers(1, 6, N), "whole number", "levels"),
     "truth": (rng.random(N) < 0.5, "truth value", "levels"),
     "years": (rng.integers(1930, 2020, N), "whole number", "year"),
+    "without end": (np.r_[MONEY[1:], np.inf], "whole number", "infinite values"),
     "free text": ([f"answer {place // 2}" for place in range(N)], "text", "free text"),
 }
 
