@@ -223,3 +223,13 @@ def test_an_error_is_the_last_line_and_the_only_one_without_a_stamp(folder):
     done = riskweighted("check", "study.toml", cwd=folder)
     assert done.returncode == 2
     assert re.fullmatch(r"error: [^\n]+\n", without_log(done.stderr))
+
+
+@pytest.mark.slow
+def test_json_of_a_sweep_and_of_a_search(folder):
+    (folder / "sweep.toml").write_text('study = "study.toml"\n[grid]\n"release.L" = [2]\n')
+    found = only_json(riskweighted("sweep", "sweep.toml", "--out", "swept", "--workers", "1", "--json", cwd=folder), "sweep")
+    assert (found["cells"], found["failed"], found["results"]) == (3, 0, "swept")
+    options = ("--target", "isolated-risk", "--at-most", "0.05", "--family", "mix")
+    found = only_json(riskweighted("tune", "study.toml", *options, "--json", cwd=folder), "tune")
+    assert (found["target"], found["results"], found["families"][0]["family"]) == ("isolated-risk", None, "mix")

@@ -58,6 +58,9 @@ def test_the_command_line(folder):
     again = riskweighted("reidentify", "study.toml", "--out", "out", cwd=folder)
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "exists" in again.stderr
+    found = json.loads(riskweighted("reidentify", "study.toml", "--out", "again", "--json", cwd=folder).stdout)
+    assert (found["command"], found["results"]) == ("reidentify", "again")
+    assert found["comparison"][0]["metric"] == "unicity"
 
 
 def test_nothing_is_left_after_an_error(folder):
