@@ -15,6 +15,8 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer
 from doc_blocks import Block, agree, blocks
@@ -62,6 +64,22 @@ def households():
     return data.assign(expenditure=(0.6 * data["income"] + 5_000).round())
 
 
+def write_attack(folder: Path) -> None:
+    """A public-use file, an intruder's file about the same persons and the truth, with scores: what the page on re-identification names."""
+    rng = np.random.default_rng(1)
+    n = 60
+    persons = pd.DataFrame({"age": rng.integers(20, 80, n), "sex": rng.choice(["m", "f"], n), "income": rng.integers(10, 90, n) * 1000})
+    keys = pd.DataFrame({"household": np.arange(n) // 2, "person": np.arange(n) % 2 + 1})
+    states = pd.DataFrame({"state": np.where(np.arange(n) % 3, "NY", "VT")})
+    pd.concat([keys, states, persons], axis=1).to_csv(folder / "puf.csv", index=False)
+    seen = persons.assign(age=persons["age"] + rng.integers(0, 3, n), eifid=np.arange(n))
+    pd.concat([states, seen], axis=1).to_csv(folder / "eif.csv", index=False)
+    keys.assign(eifid=np.arange(n)).to_csv(folder / "iuf.csv", index=False)
+    (folder / "age_scores.csv").write_text("up_to,score\n1,5\n5,4\n,1\n")
+    (folder / "income_scores.csv").write_text("up_to,score\n1000,5\n,0\n")
+    (folder / "sex_scores.csv").write_text("puf,eif,score\nm,f,0\n")
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     """The files that pages speak of: confidential data, what tools made of them, a study and its finished run."""
@@ -71,6 +89,7 @@ def prepared(tmp_path_factory):
     data.iloc[500:].to_csv(folder / "rest.csv", index=False)
     shutil.copy(ROOT / "riskweighted" / "evaluation" / "example_policy.toml", folder / "our-policy.toml")
     (folder / "study.toml").write_text(STUDY)
+    write_attack(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
         rw.run_study(rw.load_study(folder / "study.toml"), folder / "results")
@@ -221,3 +240,28 @@ def exists(words: list[str]) -> None:
 
 
 RUNNERS = {"python": run_python, "toml": run_toml, "sh": run_sh}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "near", "same"),
+    [
+        ("a  1\n", " a 1", False, True),
+        ("a 1", "a 2", False, False),
+        ("a ... c", "a b b c", False, True),
+        ("a ... c", "a b", False, False),
+        ("risk 0.50 of 9,275", "risk 0.45 of 9,300", True, True),
+        ("risk 0.50", "risk 0.30", True, False),
+        ("risk 0.50", "cost 0.50", True, False),
+        ("risk 0.50", "risk 0.50 0.60", True, False),
+        ("\u2502 a \u2502 1 \u2502", "a 1", False, True),
+    ],
+)
+def test_an_output_agrees_in_its_words_and_in_its_numbers(wanted, got, near, same):
+    assert agree(wanted, got, near) is same
+
+
+def test_a_comment_speaks_of_the_next_block_alone():
+    page = "<!-- not run: why -->\n```sh\nx\n```\n\n```python\ny\n```\n\n<!-- output: near -->\n```text\n1\n```\n"
+    first, second = blocks(page)
+    assert (first.language, first.reason, first.output) == ("sh", "why", None)
+    assert (second.reason, second.output, second.near) == ("", "1\n", True)

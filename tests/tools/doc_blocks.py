@@ -33,7 +33,9 @@ class Block(NamedTuple):
 def blocks(page: str) -> list[Block]:
     """The blocks of a page in order, an output with the block before it."""
     found: list[Block] = []
-    for match in FENCE.finditer(page):
+    matches = list(FENCE.finditer(page))
+    assert len(re.findall(r"^\s*```", page, re.M)) == 2 * len(matches), "a fence is not closed, or stands in a list"
+    for match in matches:
         said = {match["key"]: match["said"]}
         if match["language"] == "text" and found and found[-1].language in ("python", "sh") and found[-1].output is None:
             found[-1] = found[-1]._replace(output=match["text"], near=said.get("output") == "near")
