@@ -10,7 +10,7 @@ LOWEST := constraints/lowest.txt
 # Files of tests side by side, one on each core; a file's tests share what they compile.
 SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile
 
-.PHONY: demo test test-lowest lint lock clean
+.PHONY: demo test test-lowest lint docs lock clean
 
 demo: $(VENV)/.installed
 	$(BIN)/riskweighted demo --out $(OUT) --force
@@ -19,12 +19,16 @@ test: $(VENV)/.installed
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 # The fast part of the suite with the lowest versions that pyproject.toml allows; a newer neighbour's warnings are none of ours.
-# Left out besides: what needs a browser, and many-times-repeated cases that do not depend on versions.
+# Left out besides: what needs a browser, the build of the site, and many-times-repeated cases that do not depend on versions.
 test-lowest: $(LOWEST_VENV)/.installed
 	timeout 2400 $(LOWEST_VENV)/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "not slow" -o filterwarnings=default --disable-warnings \
-	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/statistical --ignore tests/tools --ignore tests/harness \
+	  --ignore tests/reports/test_browser.py --ignore tests/experiments --ignore tests/statistical --ignore tests/tools --ignore tests/harness --ignore tests/docs/test_site.py \
 	  --deselect tests/release/test_pack.py::test_names_of_all_kinds_stay_names_in_the_code \
 	  --deselect tests/commands/test_main.py::test_wrong_studies_are_refused_before_anything_is_written
+
+# The site, from this repository alone: no network is used. Open site/docs/index.html.
+docs: $(VENV)/.installed
+	$(BIN)/python -m sphinx -b html -q -W --keep-going -c docs -d build/doctrees . site
 
 lint: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --quiet --constraint $(LOCK) --editable '.[dev]'
@@ -57,4 +61,4 @@ lock:
 	  --no-header --no-annotate --output-file $(LOWEST) pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(LOWEST_VENV) results
+	rm -rf $(VENV) $(LOWEST_VENV) results site build

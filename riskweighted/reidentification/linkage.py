@@ -93,7 +93,7 @@ def linkage_pairs(
     linking : mapping of variable to "numeric" or "categorical"
     random_seed : int or None
         Chooses the pairs on which u is counted.
-    blocking : sequence of sequences of variables, optional
+    blocking : sequence of sequences of str, optional
         Compare the pairs that agree on all variables of one of these; numbers agree when in one quintile class (of the PUF),
         a missing value agrees with nothing. Default: every pair where there are at most ``max_pairs``; otherwise pairs that
         agree on k of the (at most eight) most selective variables, with the smallest k that keeps to ``max_pairs``.

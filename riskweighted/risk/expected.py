@@ -96,9 +96,9 @@ class ExpectedRisk:
 def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
     """Expected identification risk of each record under a fit (METHODS section 2).
 
-    E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)], with p_i = P(y*_i in B_i | x_i, theta) from the synthesizer's ``mass`` and c_-i the
-    number of other synthetic values of the pattern in the ball: y* is drawn once for each theta, which leaves the average unbiased. For a
-    synthesizer without ``mass``, p_i is a share of twenty more draws.
+    ``E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)]``, with ``p_i = P(y*_i in B_i | x_i, theta)`` from the synthesizer's ``mass`` and
+    ``c_-i`` the number of other synthetic values of the pattern in the ball: y* is drawn once for each theta, which leaves the average
+    unbiased. For a synthesizer without ``mass``, p_i is a share of twenty more draws.
 
     Of a chain p_i is the probability that all variables of the scenario land in their balls, estimated along one path for each theta:
     each variable's mass given those before it, drawn inside their own balls (METHODS section 12). For a scenario of some of its

@@ -36,7 +36,7 @@ def recovery_probability(
 ) -> pd.DataFrame:
     """Can an intruder who knows all but y_i recover it from the release? (Reiter, Wang & Zhang 2014; Hu 2019).
 
-    The intruder knows y_-i, the predictors, the synthesizer and alpha, and weighs candidates y' by::
+    The intruder knows ``y_-i``, the predictors, the synthesizer and alpha, and weighs candidates y' by::
 
         p(y' | Z, y_-i) prop. to p(y') prod_l p(Z_l | y', y_-i)
         p(Z_l | y', y_-i) = sum_h w_h(y') p(Z_l | theta_h)

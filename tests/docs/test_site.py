@@ -1,0 +1,126 @@
+"""The site builds strictly and offline, loads nothing from outside, and has every public name and every page; the README keeps its size."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import riskweighted
+
+pytest.importorskip("sphinx", reason="needs the extra 'docs' (sphinx)")
+CHROMIUM = shutil.which("chromium")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MADE = {"genindex.html", "py-modindex.html", "search.html"}  # by Sphinx, of no page
+NOWHERE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")  # nobody listens there
+LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "srcset", "video": "src", "audio": "src", "link": "href"}
+
+
+class Loaded(HTMLParser):
+    """What a page loads, what it links to, and the names that it defines."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.loaded, self.links, self.names = set(), set(), set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag in LOADS and given.get(LOADS[tag]):
+            self.loaded.add(given[LOADS[tag]])
+        if tag == "a" and given.get("href"):
+            self.links.add(given["href"].partition("#")[0])
+        if tag == "dt" and given.get("id"):
+            self.names.add(given["id"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [
+        "-m",
+        "sphinx",
+        "-b",
+        "html",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-c",
+        "docs",
+        "-d",
+        str(folder / "doctrees"),
+        ".",
+        str(folder / "site"),
+    ]
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=os.environ | NOWHERE, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """The pages of the site by their path, without those that Sphinx makes of no page of ours."""
+    found = {page.relative_to(site).as_posix(): Loaded(page) for page in site.rglob("*.html")}
+    return {path: page for path, page in found.items() if path not in MADE}
+
+
+def test_nothing_is_loaded_from_outside(site, pages):
+    assert len(pages) > 25
+    outside = {(path, target) for path, page in pages.items() for target in page.loaded if re.match(r"(\w+:)?//", target)}
+    assert not outside
+    for sheet in site.rglob("*.css"):
+        assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:\w+:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_every_public_name_is_in_the_reference_and_no_other(pages):
+    names = {name.removeprefix("riskweighted.") for name in pages["docs/api.html"].names if name.count(".") == 1}
+    assert names == set(riskweighted.__all__) - {"__version__"}
+
+
+def test_every_page_is_in_the_navigation(site, pages):
+    start = site / "docs"
+    reached = {os.path.relpath(start / link, site) for link in pages["docs/index.html"].links if "://" not in link}
+    assert set(pages) - {"docs/index.html"} <= reached
+    sources = {path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert sources <= set(pages)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
+def test_a_browser_asks_for_no_other_address_and_finds_what_is_sought(site):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 'test' (playwright)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM)
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("docs/index.html", "docs/tutorial.html", "docs/api.html", "search.html?q=whack"):
+            page.goto(f"{site.as_uri()}/{name}")
+            assert page.evaluate("document.documentElement.scrollWidth") == 390, f"{name} is wider than the screen"
+        page.wait_for_selector("ul.search li")  # the search works from a disk
+        browser.close()
+    assert asked
+    assert all(url.startswith(("file:", "data:")) for url in asked)
+
+
+def test_the_readme_is_short_and_has_one_picture():
+    assert len(README.splitlines()) < 100
+    assert len(re.findall(r"!\[", README)) == 1
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert "://" in target or (ROOT / target).exists(), target
+
+
+def test_what_an_index_shows_of_the_readme_leads_nowhere_that_is_not_there():
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    text = README
+    for rule in rules:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert targets
+    assert all(target.startswith("https://") for target in targets)
+    assert "Tutorial: from the data to a report" in text
