@@ -8,6 +8,7 @@ import typer
 
 from riskweighted.commands.terminal import Codes, codes_of, errors, number, output, print_table, scenario_of, split
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
 from riskweighted.common.progress import reporter_for
 
@@ -55,6 +56,8 @@ def assess(
     """
     with ExitStack() as stack:
         given = _named(files or [], synthetic or [])
+        if out is not None:
+            optional("matplotlib", "the map (--out)")
         working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
         reporter = reporter_for(errors)
         with reporter.step("loading"):

@@ -8,6 +8,7 @@ import typer
 
 from riskweighted.commands.terminal import UNFIT, Cores, Seed, errors, minutes, number, output, print_table
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.common.progress import reporter_for
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def tune(
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
         _print(tuning, began)
     else:
+        optional("matplotlib", "the frontier's figure (--out)")
         with opened(out, "a tuning") as working:
             tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter)
             _write(tuning, study, working)

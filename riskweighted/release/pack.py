@@ -12,6 +12,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import opened
 from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import require_reader
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.release.contents import Contents, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
@@ -158,4 +159,6 @@ def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise InputError(f"unknown format {listing(unknown)}; valid are {listing(FORMATS)}")
+    for name in formats:
+        require_reader(f".{name}")
     return tuple(dict.fromkeys(formats))

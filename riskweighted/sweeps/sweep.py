@@ -14,6 +14,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.frames import require_columns
@@ -103,6 +104,8 @@ def sweep(
         check_count(workers, "workers")
         if scheduler is not None:
             raise InputError(f"give workers or a scheduler, not both; got workers {workers} and scheduler {scheduler!r}")
+    if scheduler is not None:
+        optional("distributed", "a scheduler")
     if confidential is not None and any(name.startswith("data.") for name in plan.grid):
         raise InputError("the grid names a setting of 'data', but the data are given as a DataFrame; give one of them")
     with opened(Path(out), "a sweep", check_replaceable=check_replaceable, force=force) as working:
