@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.native import as_pandas
 from riskweighted.data.ce_simulator import CE_CATEGORIES, CE_RECORDS
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
@@ -65,6 +66,7 @@ def ce_facts(data: pd.DataFrame) -> pd.DataFrame:
     InputError
         If a column is absent, or income missing or infinite in some record.
     """
+    data = as_pandas(data)
     require_columns(data, [*CE_CATEGORIES, "income"], "data")
     require_finite(data["income"], "data")
     achieved = _counts(data) | _incomes(data["income"].to_numpy(dtype=float)) | _regression(data)

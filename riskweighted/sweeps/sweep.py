@@ -18,6 +18,7 @@ from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
@@ -100,6 +101,7 @@ def sweep(
         work there, ``OUT.partial`` was begun with other inputs, or the scheduler does not answer. A cell that fails later
         stands in `failures`.
     """
+    confidential = as_pandas(confidential)
     if workers is not None:
         check_count(workers, "workers")
         if scheduler is not None:

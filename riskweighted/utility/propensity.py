@@ -13,6 +13,7 @@ from formulaic import model_matrix
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.utility.tables import FileCodes, codes_of
 
 __all__ = ["PropensityDistance", "file_propensity", "propensity_distance"]
@@ -45,6 +46,7 @@ def propensity_distance(
         Synthesized variables: only columns of the model matrix that involve one count in the null distribution,
         since the others are equal in both files.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     for frame, what in ((confidential, "confidential data"), (synthetic, "synthetic data")):
         require_columns(frame, synthesized, what)
     both = pd.concat([confidential, synthetic], ignore_index=True)
