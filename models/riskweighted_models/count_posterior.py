@@ -69,14 +69,16 @@ class CountLayout(ComponentVector):
         values, place = np.unique(self.rows.z, return_inverse=True)
         return values, place.astype(np.uint32)
 
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        inverse_phi = vectors.__array_namespace__().exp(vectors[:, self.places["log_inverse_phi"]])
+        coefficient = self.length.coefficients(vectors[:, self.coefficient] + self.origin)
+        return {"inverse_phi": inverse_phi, "coefficient": coefficient} | self.common_parameters(vectors)
+
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        k, at = self.components, self.places
-        coefficient = self.length.coefficients(vectors[:, self.coefficient] + self.origin)
-        found = {"inverse_phi": np.exp(vectors[:, at["log_inverse_phi"]]), "coefficient": coefficient, "intercept": coefficient[:, :k]}
-        if self.predictors:
-            found["slope"] = coefficient[:, k:]
-        found |= self.common_parameters(vectors)
+        k, found = self.components, self.variables(vectors)
+        found |= {"intercept": found["coefficient"][:, :k]} | ({"slope": found["coefficient"][:, k:]} if self.predictors else {})
         weight, at_centre = found.get("weight", np.ones((1, 1))), np.exp(found["intercept"])
         overall = (weight * at_centre).sum(axis=1)
         second = (weight * (at_centre + at_centre**2 * (1 + found["inverse_phi"]))).sum(axis=1)
@@ -92,7 +94,8 @@ class CountLayout(ComponentVector):
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         """See `Layout`."""
         of_length = self.length.log_jacobian(vectors[:, self.coefficient] + self.origin)
-        return np.asarray(of_length + vectors[:, self.places["log_inverse_phi"]].sum(axis=1) + self.common_log_jacobian(vectors))
+        found: np.ndarray = of_length + vectors[:, self.places["log_inverse_phi"]].sum(axis=1) + self.common_log_jacobian(vectors)
+        return found
 
 
 def count_density(layout: CountLayout, weight: np.ndarray) -> Density:

@@ -22,9 +22,13 @@ class LinearLayout:
         """d."""
         return self.coefficients + 1
 
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        return {"coefficient": vectors[:, :-1], "sigma": vectors.__array_namespace__().exp(vectors[:, -1])}
+
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        return {"coefficient": vectors[:, :-1], "sigma": np.exp(vectors[:, -1])}
+        return self.variables(vectors)
 
     def vector(self, theta: Draw) -> np.ndarray:
         """See `Layout`."""
@@ -32,7 +36,7 @@ class LinearLayout:
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         """See `Layout`."""
-        return np.asarray(vectors[:, -1])
+        return vectors[:, -1]
 
 
 def linear_density(statistics: Mapping[str, np.ndarray]) -> Density:

@@ -121,21 +121,21 @@ class ComponentVector:
 
     def log_weight(self, vectors: np.ndarray) -> np.ndarray:
         """Logarithms of the components' weights, (S, K)."""
-        odds = np.zeros((len(vectors), self.components))
+        last = np.zeros((len(vectors), 1))
         if self.components == 1:
-            return odds
-        odds[:, :-1] = vectors[:, self.places["log_odds"]]
+            return last
+        odds = vectors.__array_namespace__().concatenate([vectors[:, self.places["log_odds"]], last], axis=1)
         return log_normalised(odds.T).T
 
     def common_parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """What `Layout.parameters` gives of the parts that both mixtures have."""
-        at, found = self.places, {}
+        at, found, exp = self.places, {}, vectors.__array_namespace__().exp
         if "log_odds" in at:
-            found["weight"] = np.exp(self.log_weight(vectors))
+            found["weight"] = exp(self.log_weight(vectors))
         if "log_total" in at:
-            found["total_concentration"] = np.exp(vectors[:, at["log_total"].start])
+            found["total_concentration"] = exp(vectors[:, at["log_total"].start])
         if "log_tau" in at:
-            found["slope_spread"] = np.exp(vectors[:, at["log_tau"].start])
+            found["slope_spread"] = exp(vectors[:, at["log_tau"].start])
             deviation = vectors[:, at["deviation"]] / found["slope_spread"][:, None]
             found["slope_deviation"] = deviation.reshape(-1, self.components, self.predictors)
         return found
@@ -212,8 +212,9 @@ class ComponentVector:
 
 def log_normalised(log_shares: np.ndarray) -> np.ndarray:
     """Logarithms (K, m) less those of their sums over K."""
-    top = log_shares.max(axis=0)
-    return np.asarray(log_shares - (top + np.log(np.exp(log_shares - top).sum(axis=0))))
+    numbers, top = log_shares.__array_namespace__(), log_shares.max(axis=0)
+    normalised: np.ndarray = log_shares - (top + numbers.log(numbers.exp(log_shares - top).sum(axis=0)))
+    return normalised
 
 
 @dataclass(frozen=True, eq=False)

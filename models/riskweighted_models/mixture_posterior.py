@@ -39,15 +39,20 @@ class MixtureLayout(ComponentVector):
         """See `ComponentVector`."""
         return {"gate": self.components * self.predictors if self.gating else 0}
 
-    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
         at = self.places
-        found = {"centre": vectors[:, at["centre"]], "sigma": np.exp(vectors[:, at["log_sigma"]])}
+        found = {"centre": vectors[:, at["centre"]], "sigma": vectors.__array_namespace__().exp(vectors[:, at["log_sigma"]])}
         if "slope" in at:
             found["slope"] = vectors[:, at["slope"]]
         found |= self.common_parameters(vectors)
         if "gate" in at:
             found["gate"] = vectors[:, at["gate"]].reshape(-1, self.components, self.predictors)
+        return found
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        found = self.variables(vectors)
         moments = np.array([self._moments({name: values[row] for name, values in found.items()}) for row in range(len(vectors))])
         return found | {"predictive_mean": moments[:, 0], "predictive_sd": moments[:, 1]}
 
@@ -62,7 +67,8 @@ class MixtureLayout(ComponentVector):
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         """See `Layout`."""
-        return np.asarray(vectors[:, self.places["log_sigma"]].sum(axis=1) + self.common_log_jacobian(vectors))
+        found: np.ndarray = vectors[:, self.places["log_sigma"]].sum(axis=1) + self.common_log_jacobian(vectors)
+        return found
 
     def _moments(self, theta: Draw) -> tuple[float, float]:
         """Mean and sd of the responses that one draw predicts for the records together."""

@@ -135,7 +135,7 @@ def _read_r(path: Path) -> pd.DataFrame:
     if len(tables) != 1:
         raise InputError(f"{path.name!r} must hold one data frame, got {len(tables)}")
     (table,) = tables.values()
-    return _with_whole_numbers(pd.DataFrame(table))
+    return _with_whole_numbers(pd.DataFrame(table).reset_index(drop=True))  # names of rows are no column
 
 
 _READERS = {

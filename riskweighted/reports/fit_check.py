@@ -17,6 +17,7 @@ from riskweighted.reports.wording import capital, in_words, symbol_of
 __all__ = ["fit_check_section"]
 
 _ONLY_COMPARED = "not shown"
+_NAMED_BY_DATA = ("check-spike", "check-level", "check-level-of-group", "check-mean")  # a value, a level or a group, which few may hold
 
 
 def fit_check_section(source: Source) -> Section:
@@ -63,7 +64,7 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     order = sorted(found, key=lambda which: not (found[which]["verdict"] == MISFITS).any())
     for variable, check, parameter in order:
         own, statistic = found[variable, check, parameter], Statistic(check, variable or None, term=parameter or None)
-        if not source.view.internal and MEASURES[check].disclosure in (None, Disclosure.LEFT_OUT):
+        if not source.view.internal and (MEASURES[check].disclosure in (None, Disclosure.LEFT_OUT) or _names_few(source, check, own)):
             continue
         rows.append((plain(capital(in_words(statistic))), *_cells(source, statistic, own, labels), *_judgement(source, own, judged)))
         terms.append(source.glossary.check(check))
@@ -72,6 +73,11 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     note = "" if source.view.internal else f"'{_ONLY_COMPARED}': rests on one record or few, so only the verdict leaves."
     columns = tuple(Column(plain(name)) for name in names)
     return DataTable("fit-checks", "Checks of the fits", columns, tuple(rows), tuple(terms), note, tuple(symbols))
+
+
+def _names_few(source: Source, check: str, own: pd.DataFrame) -> bool:
+    """Whether the row's name is a value, a level or a group of fewer records than may be counted."""
+    return check in _NAMED_BY_DATA and int(own.iloc[0]["records"]) < source.view.minimum_count
 
 
 def _cells(source: Source, statistic: Statistic, own: pd.DataFrame, labels: list[str]) -> list[str]:

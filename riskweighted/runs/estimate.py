@@ -35,7 +35,7 @@ from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.laplace import Coordinates, Independent, Scaled
 from riskweighted.synthesis.layout import as_posterior, layout_of
 from riskweighted.synthesis.posterior import Fit, PreparedModel
-from riskweighted.synthesis.sampling import NUTS
+from riskweighted.synthesis.sampling import JAX, NUTS
 
 __all__ = ["Estimate", "estimate_run"]
 
@@ -124,7 +124,7 @@ def _fitting(checked: CheckedStudy, model: PreparedModel) -> float:
     made = time.process_time() - began
     if blueprint.density is not None:
         each = sum(_by_chains(part, width, iterations, drawn) for width, part in _parts(density, size))
-    elif sampling.engine == NUTS:
+    elif sampling.engine in (NUTS, JAX):
         each = iterations * _OF_GRAPH * _gradient(density, size)
     else:
         each = _directly(density, size, drawn)

@@ -10,6 +10,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
+from pytensor.graph.replace import graph_replace
 from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
@@ -37,6 +38,7 @@ __all__ = [
     "compile_log_posterior",
     "compile_records",
     "compile_weighted_sum",
+    "log_posterior_graph",
     "record_terms",
     "unconstrained",
 ]
@@ -110,28 +112,33 @@ def _function(model: "pm.Model", output: "TensorVariable[Any, Any]", names: Sequ
     return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
 
 
-def unconstrained(model: "pm.Model", variable: "TensorVariable[Any, Any]") -> "TensorVariable[Any, Any]":
-    """A free variable in the form without bounds in which PyMC samples it, as a node of the graph."""
-    transform = model.rvs_to_transforms[variable]
-    moved: TensorVariable[Any, Any] = variable if transform is None else transform.forward(variable, *variable.owner.inputs)
+def unconstrained(
+    model: "pm.Model", variable: "TensorVariable[Any, Any]", value: "TensorVariable[Any, Any] | None" = None
+) -> "TensorVariable[Any, Any]":
+    """A free variable, or a value of it, in the form without bounds in which PyMC samples it, as a node of the graph."""
+    transform, value = model.rvs_to_transforms[variable], variable if value is None else value
+    moved: TensorVariable[Any, Any] = value if transform is None else transform.forward(value, *variable.owner.inputs)
     return moved
+
+
+def log_posterior_graph(blueprint: Blueprint) -> "tuple[list[Any], TensorVariable[Any, Any]]":
+    """The log posterior of the model, priors and weighted likelihood, and its inputs: its free variables, then its ``pm.Data``."""
+    model = blueprint.model
+    held = {variable: variable.type() for variable in model.data_vars}
+    free = [variable.type() for variable in model.free_RVs]
+    values = {
+        model.rvs_to_values[variable]: unconstrained(model, variable, stands) for variable, stands in zip(model.free_RVs, free, strict=True)
+    }
+    posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
+    return [*free, *held.values()], graph_replace(graph_replace(posterior, values, strict=False), held, strict=False)
 
 
 def compile_log_posterior(blueprint: Blueprint) -> WeightedSum:
     """The log posterior of the blueprint's model, priors and weighted likelihood, as a function of one posterior draw and alpha (n,)."""
     model = blueprint.model
-    held = {variable: variable.type() for variable in model.data_vars}
-    values = {model.rvs_to_values[variable]: unconstrained(model, variable) for variable in model.free_RVs}
-    posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
+    inputs, posterior = log_posterior_graph(blueprint)
     with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(
-            [*model.free_RVs, *held.values()],
-            posterior,
-            givens=held | values,
-            mode=PLAIN,
-            on_unused_input="ignore",
-            allow_input_downcast=True,
-        )
+        function = pytensor.function(inputs, posterior, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
     unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
 
     def log_posterior(theta: Draw, alpha: np.ndarray) -> float:

@@ -17,22 +17,23 @@ from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draws, check_censored, check_density
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, refuse_dependence
 from riskweighted.synthesis.chains import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.synthesis.contract import Blueprint, Synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Synthesizer
 from riskweighted.synthesis.convergence import failure, no_diagnostics
 from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.direct_fit import DirectFit, draw_or_refuse
 from riskweighted.synthesis.drawing import spread_draws
 from riskweighted.synthesis.guarantee import Guarantee
+from riskweighted.synthesis.jaxed import check_jax, jax_density
 from riskweighted.synthesis.judging import judge
 from riskweighted.synthesis.laplace import mode_of
 from riskweighted.synthesis.layout import as_posterior, layout_of
 from riskweighted.synthesis.posterior import Fit, refuse_survey
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.synthesis.sampling import JAX, Sampling
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler", "check_alpha"]
+__all__ = ["Attempt", "Censored", "CompiledModel", "Computed", "Sampler", "check_alpha"]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
@@ -84,6 +85,17 @@ class Sampler:
         return self.make(self.model)
 
 
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """What JAX makes of a model, compiled when first asked for."""
+
+    blueprint: Blueprint
+
+    @cached_property
+    def of_vector(self) -> Callable[[np.ndarray], Density]:
+        return jax_density(self.blueprint)
+
+
 @dataclass(frozen=True)
 class CompiledModel:
     """A synthesizer ready for one dataset; samples for any weight vector without compiling again.
@@ -101,6 +113,7 @@ class CompiledModel:
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
+    computed: Computed | None = field(default=None, repr=False)
 
     @property
     def compiled(self) -> Any:
@@ -159,6 +172,8 @@ class CompiledModel:
             fitted = replace(fitted, survey=self.survey)
             _check_contract(fitted, self)
             return fitted
+        if sampling.engine == JAX:
+            check_jax(self.synthesizer, self.blueprint, censoring is not None)
         weights = (checked if self.survey is None else checked * self.survey).to_numpy()
         direct = self._directly(checked, random_seed, sampling, censoring is not None) if attempt is None else attempt.draws
         if direct is None:
@@ -181,6 +196,8 @@ class CompiledModel:
         fitted = Fit(*made, self.survey)
         _check_contract(fitted, self)
         judged = judge(fitted, self.blueprint.monitored, drawn.log_likelihood, drawn.divergences, direct, drawn.off)
+        if sampling.engine == JAX:
+            judged = judged.assign(engine=JAX)
         fitted = replace(fitted, diagnostics=judged)
         if not fitted.converged:
             warnings.warn(
@@ -216,13 +233,15 @@ class CompiledModel:
         """The same of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
         assert self.blueprint is not None
         make = self.blueprint.of_vector
+        if sampling.engine == JAX and self.computed is not None:
+            make = self.computed.of_vector
         assert make is not None
         density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(self.blueprint)
         vectors, divergences = run_density(density, layout.size, sampling, random_seed, progress)
         drawn = vectors.reshape(-1, layout.size)
         log_likelihood = heights_of(density, drawn) - heights_of(prior, drawn)
         off = np.nan
-        if self.blueprint.exact is not None:
+        if self.blueprint.exact is not None and sampling.engine != JAX:
             some = drawn[:: -(-len(drawn) // _COMPARED)]
             off = float((heights_of(self.blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
         return Drawn(as_posterior(layout, vectors), log_likelihood.reshape(vectors.shape[:2]), divergences, off)

@@ -17,8 +17,9 @@ from riskweighted.synthesis.contract import Chain, Synthesizer, is_chain
 from riskweighted.synthesis.direct_fit import not_possible
 from riskweighted.synthesis.fitting import compile_prepared
 from riskweighted.synthesis.guarantee import Guarantee
+from riskweighted.synthesis.jaxed import check_jax
 from riskweighted.synthesis.posterior import Fit, prepare_model
-from riskweighted.synthesis.sampling import AUTO, DIRECT, Sampling
+from riskweighted.synthesis.sampling import AUTO, DIRECT, JAX, Sampling
 
 __all__ = ["fit"]
 
@@ -140,6 +141,8 @@ def fit(
         blueprint = model.build()
         if blueprint is None or blueprint.direct is None or guarantee is not None:
             raise not_possible(single, blueprint)
+    if sampling.engine == JAX:
+        check_jax(single, model.build(), guarantee is not None)
     censoring = model.censor(guarantee, checked, L)
     fitted = compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
     return fitted if native is None else replace(fitted, native=native)

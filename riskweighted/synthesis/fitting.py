@@ -20,7 +20,7 @@ from riskweighted.synthesis.agreement import (
 )
 from riskweighted.synthesis.censoring import clipped_sum, obstacles, refusal
 from riskweighted.synthesis.chains import LOG_LIKELIHOOD
-from riskweighted.synthesis.compiled import Censored, CompiledModel, Sampler
+from riskweighted.synthesis.compiled import Censored, CompiledModel, Computed, Sampler
 from riskweighted.synthesis.contract import Blueprint, Synthesizer
 from riskweighted.synthesis.posterior import PreparedModel, prepare_model
 
@@ -73,6 +73,7 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
         model.fingerprint,
         clipped,
         model.survey,
+        None if blueprint is None else Computed(blueprint),
     )
     if sampler is not None and (censored or (blueprint is not None and blueprint.direct is None)):
         _ = sampler.compiled

@@ -1,7 +1,7 @@
 """From the vector that a density is a function of to the variables of its model, and back."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pymc as pm
 
 __all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of"]
+
+_Named = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
 def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
@@ -33,11 +35,14 @@ class EndToEnd:
         """d."""
         return sum(map(math.prod, self.shapes.values()))
 
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        parts = _split(vectors, [math.prod(shape) for shape in self.shapes.values()])
+        return {name: part.reshape(-1, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
+
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
-        parts = np.split(vectors, ends[:-1], axis=1)
-        return {name: part.reshape(-1, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
+        return self.variables(vectors)
 
     def vector(self, theta: Draw) -> np.ndarray:
         """See `Layout`."""
@@ -59,12 +64,13 @@ class Joined:
         """d."""
         return sum(layout.size for _, layout in self.parts)
 
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        return self._together(vectors, lambda layout: layout.variables)
+
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        found: dict[str, np.ndarray] = {}
-        for (prefix, layout), own in zip(self.parts, self._split(vectors), strict=True):
-            found |= {prefix + name: values for name, values in layout.parameters(own).items()}
-        return found
+        return self._together(vectors, lambda layout: layout.parameters)
 
     def vector(self, theta: Draw) -> np.ndarray:
         """See `Layout`."""
@@ -77,10 +83,25 @@ class Joined:
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         """See `Layout`."""
         parts = zip(self.parts, self._split(vectors), strict=True)
-        return np.asarray(sum((layout.log_jacobian(own) for (_, layout), own in parts), np.zeros(len(vectors))))
+        return sum((layout.log_jacobian(own) for (_, layout), own in parts), np.zeros(len(vectors)))
+
+    def _together(
+        self, vectors: np.ndarray, of: Callable[[Layout], Callable[[np.ndarray], dict[str, np.ndarray]]]
+    ) -> dict[str, np.ndarray]:
+        """What `of` a layout gives of its share of the vectors, under names with the prefix."""
+        found: dict[str, np.ndarray] = {}
+        for (prefix, layout), own in zip(self.parts, self._split(vectors), strict=True):
+            found |= {prefix + name: values for name, values in of(layout)(own).items()}
+        return found
 
     def _split(self, vectors: np.ndarray) -> list[np.ndarray]:
-        return np.split(vectors, np.cumsum([layout.size for _, layout in self.parts])[:-1], axis=1)
+        return _split(vectors, [layout.size for _, layout in self.parts])
+
+
+def _split(vectors: np.ndarray, sizes: list[int]) -> list[np.ndarray]:
+    """The columns of vectors (S, d), so many at a time."""
+    ends = np.cumsum(sizes).tolist()
+    return [vectors[:, end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
 def layout_of(blueprint: Blueprint) -> Layout:

@@ -6,9 +6,9 @@ from riskweighted.common.checks import check_choice, check_count, is_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import APART
 
-__all__ = ["AUTO", "DIRECT", "NUTS", "Sampling"]
+__all__ = ["AUTO", "DIRECT", "JAX", "NUTS", "Sampling"]
 
-AUTO, DIRECT, NUTS = "auto", "direct", "nuts"
+AUTO, DIRECT, JAX, NUTS = "auto", "direct", "jax", "nuts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class Sampling:
 
     The engine "direct" draws from a density near its mode by importance (`riskweighted.synthesis.direct`), chains x draws draws, and is
     refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
-    the second.
+    the second. "jax" runs the same chains on a log density that JAX computes (`riskweighted.synthesis.jaxed`), on a GPU where there is one.
 
     A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
     to the prior of what is scaled, the shorter its steps; where chains diverge they are run again with shorter ones.
@@ -38,4 +38,4 @@ class Sampling:
             check_count(self.cores, "cores", most=10_000)
         if self.target_accept is not None and not (is_number(self.target_accept) and 0 < self.target_accept < 1):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
-        check_choice(self.engine, (AUTO, NUTS, DIRECT), "engine")
+        check_choice(self.engine, (AUTO, NUTS, DIRECT, JAX), "engine")

@@ -63,7 +63,7 @@ def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
     done = riskweighted(*ASSESS, "--out", "risk", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert modes(folder / "risk") == {
-        "measures.csv": 0o644,
+        **dict.fromkeys(("measures.csv", "utility.csv", "map.png", "map.svg"), 0o644),
         "confidential": 0o700,
         "confidential/contributions.csv": 0o600,
         "confidential/riskiest.csv": 0o600,
@@ -138,7 +138,13 @@ def test_a_killed_run_leaves_no_lock(folder):
     assert not (folder / "out").exists()
     done = riskweighted(*ASSESS, "--out", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["confidential", "measures.csv"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "confidential",
+        "map.png",
+        "map.svg",
+        "measures.csv",
+        "utility.csv",
+    ]
     assert not (folder / "out.partial").exists()
 
 
