@@ -195,7 +195,8 @@ def test_levels_in_an_order_stay_and_what_csv_loses_too(library):
             "day": [datetime.date(2020, 1, day) for day in (1, 2, 3)],
         }
     )
-    given = frame if library == "polars" else frame.to_arrow()
+    codes = pa.DictionaryArray.from_arrays(pa.array([2, None, 0]), ["low", "middle", "high"], ordered=True)
+    given = frame if library == "polars" else frame.to_arrow().set_column(0, "level", codes)
     found = as_pandas(given)
     assert found["level"].cat.ordered
     assert list(found["level"].cat.categories) == ["low", "middle", "high"]
@@ -204,7 +205,7 @@ def test_levels_in_an_order_stay_and_what_csv_loses_too(library):
     assert found["empty"].tolist() == ["", "a", "b"]
     back = native_of(given).like(found)
     assert as_pandas(back).equals(found)
-    assert back.schema == frame.schema if library == "polars" else back.schema.types[1:] == given.schema.types[1:]
+    assert native_of(back).dtypes == native_of(given).dtypes
 
 
 def test_what_no_longer_fits_a_dtype_keeps_its_values():
