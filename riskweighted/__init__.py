@@ -12,5 +12,15 @@ import lazy_loader
 logging.getLogger("pytensor.configdefaults").setLevel(logging.ERROR)
 
 __version__ = version("riskweighted")
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__", *__all__]
+
+
+def __getattr__(name: str) -> object:
+    """A public name from its home; where that needs a package which is not installed, one line says which."""
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        from riskweighted.common.extras import missing
+
+        raise missing(error, name) or error from None

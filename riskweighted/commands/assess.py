@@ -21,6 +21,7 @@ from riskweighted.commands.terminal import (
     split,
 )
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.common.folders import opened
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def assess(
     """
     with ExitStack() as stack:
         given = _named(files or [], synthetic or [])
+        if out is not None:
+            optional("matplotlib", "the map (--out)")
         working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
         with loading():
             from riskweighted.data.io import read_table

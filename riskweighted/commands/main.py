@@ -27,6 +27,7 @@ from riskweighted.commands.terminal import output, tell
 from riskweighted.commands.tune import tune
 from riskweighted.commands.weights import weights
 from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.extras import missing
 from riskweighted.common.interrupts import interrupts_kept
 
 _FIRST = """First steps
@@ -102,6 +103,9 @@ def main() -> None:
         tell(f"error: cannot read or write{name}: {error.strerror or type(error).__name__}")
         sys.exit(2)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (absent := missing(error, "this command")):
+            tell(f"error: {absent}")
+            sys.exit(2)
         if debug:
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]

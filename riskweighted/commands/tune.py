@@ -8,6 +8,7 @@ import typer
 
 from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, number, reporter, say, say_table, show, show_json, tell
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.common.progress import duration
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def tune(
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
         _print(tuning, began, None)
     else:
+        optional("matplotlib", "the frontier's figure (--out)")
         with opened(out, "a tuning") as working:
             tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
             _write(tuning, study, working)

@@ -39,7 +39,7 @@ def as_floats(column: pd.Series) -> np.ndarray:
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:
     """Refuse an empty frame, and a needed column that is absent, stands there twice or holds lists."""
     if not isinstance(data, pd.DataFrame):
-        raise InputError(f"{what} must be a pandas DataFrame, got {type(data).__name__}")
+        raise InputError(f"{what} must be a DataFrame of pandas or polars, or a table of Arrow, got {type(data).__name__}")
     if len(data) == 0:
         raise InputError(f"{what} has no records")
     unknown = [name for name in names if name not in data.columns]

@@ -5,6 +5,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 
 __all__ = ["checked_survey", "survey_weights"]
 
@@ -32,6 +33,7 @@ def survey_weights(confidential: pd.DataFrame, column: str) -> pd.Series:
     >>> survey_weights(pd.DataFrame({"w": [1, 1, 2]}), "w").tolist()
     [0.75, 0.75, 1.5]
     """
+    confidential = as_pandas(confidential)
     if not isinstance(column, str):
         raise InputError(f"survey must be the name of a column, got {type(column).__name__}")
     require_columns(confidential, [column], "confidential data (survey weights)")

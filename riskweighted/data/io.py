@@ -8,21 +8,24 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.extras import optional
 from riskweighted.common.frames import holds_numbers, require_plain_values
 from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.data.formats import FORMATS, WRITABLE
 
-__all__ = ["DatasetWriter", "read_datasets", "read_label", "read_table", "write_aggregates", "write_table"]
+__all__ = ["DatasetWriter", "read_datasets", "read_label", "read_table", "require_reader", "write_aggregates", "write_table"]
 
 _LABEL = "label"  # key of a parquet file's metadata
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
+_READS = {**dict.fromkeys((".sav", ".xpt", ".sas7bdat"), "pyreadstat"), **dict.fromkeys((".rds", ".rda", ".rdata"), "pyreadr")}
 _TEXT_BYTES = {".dta": 2045, ".sav": 32767, ".xpt": 200}
 _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a column of numbers; in text only "" is missing
 
@@ -32,13 +35,14 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
     A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some
     entry is none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels;
-    user-missing codes are missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R need
-    `pip install 'riskweighted[r]'` and hold one data frame; factors become categories.
+    user-missing codes are missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R
+    hold one data frame; factors become categories. Files of SPSS, SAS and R need `pip install 'riskweighted[formats]'`.
 
     Raises
     ------
     InputError
-        If the file is absent, of another format, unreadable, empty, names a column twice, or has cells that hold lists or tables.
+        If the file is absent, of another format, unreadable, empty, names a column twice, or has cells that hold lists or tables, or
+        what reads it is not installed.
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
@@ -94,35 +98,40 @@ def _stays_text(column: pd.Series) -> bool:
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
 
 
+def require_reader(ending: str) -> Any:
+    """The package that reads and writes files of an ending, None where no extra does.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    package = _READS.get(ending.lower())
+    return package and optional(package, f"a {ending} file")
+
+
 def _read_stata(path: Path) -> pd.DataFrame:
     return _with_missing_text(pd.read_stata(path, convert_categoricals=False))
 
 
 def _read_spss(path: Path) -> pd.DataFrame:
-    import pyreadstat
-
+    pyreadstat = require_reader(path.suffix)
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_sav(path)[0]))
 
 
 def _read_xport(path: Path) -> pd.DataFrame:
-    import pyreadstat
-
+    pyreadstat = require_reader(path.suffix)
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_xport(path)[0]))
 
 
 def _read_sas(path: Path) -> pd.DataFrame:
-    import pyreadstat
-
+    pyreadstat = require_reader(path.suffix)
     return _with_whole_numbers(_with_missing_text(pyreadstat.read_sas7bdat(path)[0]))
 
 
 def _read_r(path: Path) -> pd.DataFrame:
     """The one data frame of a file of R."""
-    try:
-        import pyreadr
-    except ImportError:
-        raise InputError(f"{path.name!r} is a file of R, which needs pyreadr: pip install 'riskweighted[r]'") from None
-    tables = pyreadr.read_r(str(path))
+    tables = require_reader(path.suffix).read_r(str(path))
     if len(tables) != 1:
         raise InputError(f"{path.name!r} must hold one data frame, got {len(tables)}")
     (table,) = tables.values()
@@ -272,13 +281,12 @@ def _write_parquet(table: pd.DataFrame, path: Path, index: bool, label: str) -> 
 def _write_foreign(table: pd.DataFrame, path: Path, label: str, name: str) -> None:
     """Write a Stata, SPSS or SAS file, with a fixed date inside so that the same table gives the same bytes."""
     plain = _plain_columns(table, path.suffix)
+    pyreadstat = require_reader(path.suffix)
     try:
         if path.suffix == ".dta":
             epoch = datetime.datetime(1970, 1, 1)
             plain.to_stata(path, write_index=False, version=118, data_label=label or None, time_stamp=epoch)
             return
-        import pyreadstat
-
         write = pyreadstat.write_sav if path.suffix == ".sav" else pyreadstat.write_xport
         write(plain, path, file_label=label)
     except OSError:
@@ -341,8 +349,7 @@ def read_label(path: Path) -> str:
         with pd.read_stata(path, iterator=True) as reader:
             return str(reader.data_label)
     if path.suffix in (".sav", ".xpt"):
-        import pyreadstat
-
+        pyreadstat = require_reader(path.suffix)
         read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_xport
         return str(read(path, metadataonly=True)[1].file_label or "")
     return ""

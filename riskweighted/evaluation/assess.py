@@ -14,6 +14,7 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_names, check_seed, check_sequence, check_share, check_text
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.assessed_risk import risk_rows
 from riskweighted.evaluation.assessed_utility import utility_rows
 from riskweighted.evaluation.evaluate import with_overlaps
@@ -133,6 +134,7 @@ def assess(
     InputError
         If a column is absent or not comparable, or synthetic values are missing where the confidential data has none missing.
     """
+    confidential, synthetic, holdout = as_pandas(confidential), as_pandas(synthetic), as_pandas(holdout)
     check_count(top, "top")
     check_share(level, "level")
     check_seed(random_seed)

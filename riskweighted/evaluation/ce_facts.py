@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from formulaic import model_matrix
 from scipy.stats import norm
 
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns, require_finite
+from riskweighted.common.native import as_pandas
 from riskweighted.data.ce_simulator import CE_CATEGORIES, CE_RECORDS
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
@@ -66,6 +66,7 @@ def ce_facts(data: pd.DataFrame) -> pd.DataFrame:
     InputError
         If a column is absent, or income missing or infinite in some record.
     """
+    data = as_pandas(data)
     require_columns(data, [*CE_CATEGORIES, "income"], "data")
     require_finite(data["income"], "data")
     achieved = _counts(data) | _incomes(data["income"].to_numpy(dtype=float)) | _regression(data)
@@ -108,9 +109,12 @@ def _quantile_half_width(values: np.ndarray, share: float) -> float:
 
 
 def _regression(data: pd.DataFrame) -> dict[str, float]:
-    columns = model_matrix(CE_REGRESSION.partition("~")[2], data)
-    fit = sm.OLS(data["income"].to_numpy(dtype=float), columns.astype(float)).fit()
+    columns = model_matrix(CE_REGRESSION.partition("~")[2], data).astype(float)
     if _EARNER_2 not in columns:
         return dict.fromkeys(["coefficient of Earner 2", "coefficient of Earner 2, half-width of 95 % interval"], np.nan)
-    half_width = norm.ppf(0.975) * fit.bse[_EARNER_2]
-    return {"coefficient of Earner 2": fit.params[_EARNER_2], "coefficient of Earner 2, half-width of 95 % interval": half_width}
+    response, matrix = data["income"].to_numpy(dtype=float), columns.to_numpy()
+    inverse, place = np.linalg.pinv(matrix), list(columns).index(_EARNER_2)
+    slopes = inverse @ response
+    variance = ((response - matrix @ slopes) ** 2).sum() / (len(response) - np.linalg.matrix_rank(matrix))
+    half_width = norm.ppf(0.975) * np.sqrt(variance * (inverse[place] ** 2).sum())
+    return {"coefficient of Earner 2": slopes[place], "coefficient of Earner 2, half-width of 95 % interval": half_width}

@@ -11,6 +11,7 @@ import pandas as pd
 from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.expected import (
     Groups,
     Mechanism,
@@ -145,6 +146,7 @@ def evaluate(
         If a frame does not pair with the confidential data, the baseline or that of a fit is no label, a fit has fewer draws than
         `risk_draws`, or a setting is not valid.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     settings = EvaluationSettings(
         quantiles=quantiles,
         regression=regression,

@@ -11,6 +11,7 @@ from riskweighted.common.checks import check_choice, check_names, check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.disguise import refuse_disguised_numbers
 from riskweighted.intruder.statuses import Statuses, check_codes, find_statuses
 
@@ -198,6 +199,7 @@ class Scenario:
 
         Missing values and special codes are usable; a variable of nothing else is not.
         """
+        data = as_pandas(data)
         require_columns(data, (*self.known, *self.synthetic), what)
         for name in self.synthetic:
             if name not in self.categorical:

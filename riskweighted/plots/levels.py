@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
@@ -94,6 +95,7 @@ def plot_levels(
     InputError
         If the column is absent, or fewer than two levels can be shown.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     for label, frames in {CONFIDENTIAL: [confidential], **synthetic}.items():
         for frame in frames:
             require_columns(frame, [variable], f"data of {label!r}")

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.intruder.pairing import Frames
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles, short_names, title
@@ -59,6 +60,7 @@ def plot_quantiles(
     InputError
         If the variable is absent, not numeric or not finite, or fewer than two quantiles may be shown.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     own, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is None:
         shares = _shares(len(own))

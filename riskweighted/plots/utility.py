@@ -10,6 +10,7 @@ from scipy.stats import gaussian_kde
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.pairing import Frames, as_frames
 from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
@@ -144,6 +145,7 @@ def plot_density(
     InputError
         If the variable is absent, not numeric, not finite, or constant in a dataset.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     own, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is not None:
         histogram = merged_histogram(own, minimum_count)
@@ -177,6 +179,7 @@ def plot_ecdf(
     Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are given at the edges of
     the merged bins only, joined by straight lines.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     own, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is not None:
         histogram = merged_histogram(own, minimum_count)

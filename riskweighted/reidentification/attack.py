@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table
 from riskweighted.reidentification.distances import DistanceMetric, adhoc, euclidean, ranked_pairs, taxicab
 from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files
@@ -143,6 +144,7 @@ def reidentify(
     >>> found.pairs.values.tolist(), found.conditional_rate
     ([[1, 'b'], [2, 'a']], 1.0)
     """
+    puf, eif, iuf = as_pandas(puf), as_pandas(eif), as_pandas(iuf)
     puf, eif, iuf = (frame if isinstance(frame, pd.DataFrame) else read_table(frame) for frame in (puf, eif, iuf))
     files = link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, strata=strata, empty_strata=empty_strata)
     return attack(files, metric, AttackSettings(alpha, normalization, scores, threshold, random_seed), progress=progress)

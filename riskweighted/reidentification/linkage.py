@@ -13,6 +13,7 @@ import pandas as pd
 from riskweighted.common.checks import check_seed, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import cells
 from riskweighted.reidentification.files import KINDS, Kind
 from riskweighted.reidentification.recoding import cut_points
@@ -109,6 +110,7 @@ def linkage_pairs(
     InputError
         If splink is not installed, columns cannot be compared, or blocking lets too many pairs through.
     """
+    puf, eif = as_pandas(puf), as_pandas(eif)
     _check_settings(linking, random_seed, max_pairs, minimum_probability)
     for frame, what in ((puf, "PUF"), (eif, "EIF")):
         require_columns(frame, list(linking), what)
@@ -170,6 +172,7 @@ def threshold_sweep(
         threshold, suspected and confirmed (PUF records), suspected_rate, confirmed_rate, conditional_rate (confirmed /
         suspected, NaN where nothing is suspected).
     """
+    truth = as_pandas(truth)
     if not isinstance(n_puf, Integral) or n_puf < 1:
         raise InputError(f"n_puf must be a whole number >= 1, got {n_puf!r}")
     links = truth if isinstance(truth, pd.DataFrame) else pd.DataFrame(np.array(list(truth), dtype=np.int64).reshape(-1, 2), columns=_ROWS)

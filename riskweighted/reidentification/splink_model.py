@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 
 __all__ = ["TRAINING_PAIRS", "Variable", "engine", "fill", "register", "score", "settings", "train"]
 
@@ -56,18 +56,14 @@ class Variable:
 @contextmanager
 def engine() -> Iterator[tuple[Any, Any]]:
     """Splink's API on a DuckDB in memory, and the connection: one thread, so that sums repeat to the bit; no files."""
-    try:
-        import duckdb
-        from splink import DuckDBAPI
-    except ImportError:
-        raise InputError("record linkage needs splink, which is not installed: pip install 'riskweighted[linkage]'") from None
+    duckdb, splink = (optional(package, "record linkage") for package in ("duckdb", "splink"))
     log = logging.getLogger("splink")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)  # it would print SQL and counts
     try:
         with duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""}) as connection:
             connection.execute("SET enable_progress_bar = false; SET enable_external_access = false")
-            yield DuckDBAPI(connection), connection
+            yield splink.DuckDBAPI(connection), connection
     finally:
         log.setLevel(level)
 

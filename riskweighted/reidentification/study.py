@@ -16,6 +16,7 @@ import pandas as pd
 from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.checks import check_choice, check_names, check_number, check_path, check_seed
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.folders import opened
 from riskweighted.common.progress import Quiet, Reporter
@@ -167,6 +168,9 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     InputError
         If `out` exists, another study is at work there, or anything in the study or its files is not valid. Nothing is left then.
     """
+    optional("matplotlib", "a re-identification study, which draws figures,")
+    if "linkage" in study.metrics:
+        optional("splink", "record linkage")
     with opened(Path(out), "a re-identification study") as working:
         found = _attack_all(study, working.result / "confidential", reporter or Quiet())
         tables = {name: _stacked(found, name) for name in ("rates", "ranks", "interactions")}

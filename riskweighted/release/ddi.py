@@ -98,7 +98,7 @@ def _describe_variable(
     if present:
         invalid = SubElement(variable, "invalrng")
         for code in present:
-            SubElement(invalid, "item", VALUE=f"{code:.15g}")
+            SubElement(invalid, "item", UNITS="INT" if float(code).is_integer() else "REAL", VALUE=f"{code:.15g}")
     if isinstance(row["missing"], int):
         _text(variable, "sumStat", row["missing"], type="invd")
     for level in levels or []:

@@ -11,7 +11,9 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import opened
+from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
+from riskweighted.data.io import require_reader
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.release.contents import Contents, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
@@ -80,6 +82,7 @@ def release_run(
         did not converge, the run is reproducible, too many records are alone on the released columns, the confidential data is
         not that of the run, or the check finds anything that must not leave.
     """
+    confidential = as_pandas(confidential)
     with opened(Path(out), "a release") as working:
         finished = run if isinstance(run, FinishedRun) else load_run(run)
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
@@ -116,6 +119,7 @@ def check_release(
     InputError
         If anything is found; the message names the file and what it is, never a value.
     """
+    confidential = as_pandas(confidential)
     folder = Path(pack)
     if not folder.is_dir():
         raise InputError(f"there is no pack {str(folder)!r}")
@@ -158,4 +162,6 @@ def _checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise InputError(f"unknown format {listing(unknown)}; valid are {listing(FORMATS)}")
+    for name in formats:
+        require_reader(f".{name}")
     return tuple(dict.fromkeys(formats))

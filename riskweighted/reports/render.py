@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from riskweighted.common.atomic import make_folder, write_file
+from riskweighted.common.native import as_pandas
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
 from riskweighted.reports.answer import Answer, find_answer
@@ -94,6 +95,7 @@ def render_report(
     InputError
         If the confidential data is not that of the run, or `minimum_count` is not valid.
     """
+    confidential = as_pandas(confidential)
     return make_report(run, internal=internal, confidential=confidential, minimum_count=minimum_count).page
 
 
@@ -105,6 +107,7 @@ def make_report(
     minimum_count: int = 10,
 ) -> Report:
     """The same with its figures, which can be saved."""
+    confidential = as_pandas(confidential)
     source = gather(run, internal, confidential, minimum_count)
     answer = find_answer(source)
     sections = [

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.neighbours import compared_values
@@ -101,6 +102,7 @@ def correct_attribution(
         If no variable is known, a column is absent or of another kind, a target is infinite, or missing or a special code where the
         confidential data has none, or a setting is not valid.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if absent not in ("zero", "drop"):
         raise InputError(f"absent must be 'zero' or 'drop', got {absent!r}")
     if not isinstance(tau, (int, float, np.number)) or isinstance(tau, bool) or not 0 < tau <= 1:
@@ -204,6 +206,7 @@ def replicated_uniques(confidential: pd.DataFrame, synthetic: Frames, scenario: 
     Where the known variables are released unaltered, every unique on them is replicated, whatever is synthesized:
     then only ``joint`` tells two syntheses apart. Arguments and errors are those of `correct_attribution`.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     frames = _keyed_frames(confidential, synthetic, scenario)
     joint = not any(scenario.is_numeric(confidential[name]) for name in scenario.synthetic)
     everything = (*scenario.known, *scenario.synthetic)

@@ -29,6 +29,7 @@ from scipy.spatial.distance import cdist
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import kind_of_values, refuse_infinite, require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import cells, known_patterns
 
 __all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "canonical_variates"]
@@ -223,6 +224,7 @@ def canonical_disclosure(confidential: pd.DataFrame, masked: pd.DataFrame, varia
         If the rows do not pair; a variable is absent, not numeric, missing, infinite or constant; variables are collinear; or
         n <= 2 k: A has rank at most n - 1 - k, so that lambda_1 is then 1 whatever the masking.
     """
+    confidential, masked = as_pandas(confidential), as_pandas(masked)
     names, x, y = _pair(confidential, masked, variables)
     x, y = _standardise(x, names, "confidential data")[0], _standardise(y, names, "masked data")[0]
     variates = _variates(x, y)
@@ -248,6 +250,7 @@ def canonical_disclosure_by(confidential: pd.DataFrame, masked: pd.DataFrame, by
     `by` are columns of `confidential`; where `masked` has them they must agree; a missing value is a level. One row per subset: `by`,
     ``n``, ``lambda_1``, ``mean_probability``, ``reidentified``, ``midp_bound``, and ``reason``: "", or why the measures are NaN.
     """
+    confidential, masked = as_pandas(confidential), as_pandas(masked)
     by = [by] if isinstance(by, str) else list(by)
     columns = ["n", "lambda_1", "mean_probability", "reidentified", "midp_bound", "reason"]
     if not by or len(set(by)) < len(by) or set(by) & set(columns):

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from riskweighted.common.groups import group_codes
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.pairing import Frames, as_comparable
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
@@ -94,6 +95,7 @@ def closest_records(
     InputError
         If a column is absent or of another kind, a target is infinite, or missing or a special code where the confidential data has none.
     """
+    confidential, synthetic, holdout = as_pandas(confidential), as_pandas(synthetic), as_pandas(holdout)
     frames = as_comparable(confidential, synthetic, scenario)
     others = [] if holdout is None else as_comparable(confidential, holdout, scenario, "holdout file")
     points = _points([confidential, *others, *frames], scenario)

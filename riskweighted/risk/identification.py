@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.neighbours import Neighbourhood, Neighbours
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
@@ -81,6 +82,7 @@ def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = N
         If there is no scenario, the data lacks a column or has infinite sensitive values, or a frame does not
         pair with it.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if not isinstance(scenario, Scenario) or isinstance(synthetic, Scenario):
         got = "it in second place" if isinstance(synthetic, Scenario) else type(scenario).__name__
         raise InputError(

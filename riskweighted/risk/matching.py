@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.neighbours import Neighbours
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
@@ -91,6 +92,7 @@ def matching_risk(
     InputError
         If rows do not pair, a column is absent, or a target is unknown.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if match_on not in ("both", "known"):
         raise InputError(f"match_on must be 'both' or 'known', got {match_on!r}")
     return match(make_world(confidential, scenario).pair_rows(synthetic, identifier), targets, match_on)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.patterns import cells
@@ -30,6 +31,7 @@ def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenar
     A missing value is closest to missing ones and a special code to the same code: where the own synthetic value is of another kind than
     the truth, all of the truth's kind are closer.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     return rank_shares(make_world(confidential, scenario).pair(synthetic))
 
 

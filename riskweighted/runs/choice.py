@@ -18,6 +18,7 @@ import pandas as pd
 from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
@@ -132,6 +133,7 @@ def choose_synthesizer(
     InputError
         If no registered synthesizer takes the data; each with its reason.
     """
+    confidential = as_pandas(confidential)
     reporter, streams = reporter or Quiet(), Streams(random_seed)
     found = list(find_candidates(formula, confidential, settings or {}))
     accepted = [one for one in found if one.model is not None]

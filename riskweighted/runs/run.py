@@ -13,6 +13,7 @@ import pandas as pd
 
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.folders import WorkingFolder, opened
+from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.evaluation.chain_check import check_chain_fit
@@ -101,6 +102,7 @@ def run_study(
         If `out` exists without `force`, a command is at work there, or anything in the study or the data is not valid.
         Nothing is left then.
     """
+    confidential = as_pandas(confidential)
     with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
         study = replace(study, sampling=replace(study.sampling, cores=cores))
         data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()

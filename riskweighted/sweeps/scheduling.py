@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.extras import optional
 
 __all__ = ["Pool", "cluster_pool", "local_pool", "result_of"]
 
@@ -117,13 +118,10 @@ def cluster_pool(
     InputError
         If `distributed` is not installed, the scheduler does not answer within 10 s, or a worker cannot do the work.
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("a scheduler needs the package distributed: pip install 'riskweighted[cluster]'") from None
+    distributed = optional("distributed", "a scheduler")
     try:
         _greet(address)
-        client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
+        client = distributed.Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"the scheduler at {address!r} does not answer ({type(error).__name__}); valid is the address of a running "

@@ -14,9 +14,11 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
@@ -99,10 +101,13 @@ def sweep(
         work there, ``OUT.partial`` was begun with other inputs, or the scheduler does not answer. A cell that fails later
         stands in `failures`.
     """
+    confidential = as_pandas(confidential)
     if workers is not None:
         check_count(workers, "workers")
         if scheduler is not None:
             raise InputError(f"give workers or a scheduler, not both; got workers {workers} and scheduler {scheduler!r}")
+    if scheduler is not None:
+        optional("distributed", "a scheduler")
     if confidential is not None and any(name.startswith("data.") for name in plan.grid):
         raise InputError("the grid names a setting of 'data', but the data are given as a DataFrame; give one of them")
     with opened(Path(out), "a sweep", check_replaceable=check_replaceable, force=force) as working:

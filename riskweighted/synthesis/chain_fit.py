@@ -17,6 +17,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.common.native import Native
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
 from riskweighted.synthesis.distinct import Distinct
@@ -54,12 +55,15 @@ class ChainFit:
     fits : mapping of block's name to Fit
         Each on the records that reach the block.
     random_seed : int or None
+    native : Native or None
+        What the data were given as, and datasets are given back as, where that is not pandas.
     """
 
     prepared: PreparedChain = field(repr=False)
     alpha: pd.DataFrame = field(repr=False)
     fits: Mapping[str, Fit]
     random_seed: int | None = field(default=None, repr=False)
+    native: Native | None = field(default=None, repr=False)
 
     keeps_true_values = False
     statement = None
@@ -168,7 +172,8 @@ class ChainFit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], check_count(L, most=sizes["chain"] * sizes["draw"]), choice)
         self._warn_of_few_draws(L)
-        return self._drawn(places, streams.spawn(L), precision)
+        drawn = self._drawn(places, streams.spawn(L), precision)
+        return drawn if self.native is None else map(self.native.like, drawn)
 
     def _drawn(
         self, places: Sequence[tuple[int, int]], seeds: Sequence[np.random.SeedSequence], precision: Precision

@@ -10,6 +10,7 @@ import pytensor
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.synthesis import clauses, refusals
 from riskweighted.synthesis.agreement import PLAIN, compile_weighted_sum
 from riskweighted.synthesis.clauses import Skipped, Trial
@@ -64,6 +65,7 @@ def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: pd.Da
     InputError
         If `data` has no records, or the synthesizer refuses them.
     """
+    data = as_pandas(data)
     require_columns(data, [], "data")
     trial = _begin(make, data)
     rows = []

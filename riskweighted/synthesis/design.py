@@ -20,6 +20,7 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns, require_finite, require_target
+from riskweighted.common.native import as_pandas
 from riskweighted.synthesis.distinct import Distinct, distinct_records
 from riskweighted.synthesis.formulas import ALLOWED, response_name, split_formula, uses_all_records
 from riskweighted.synthesis.tables import Tables
@@ -112,6 +113,7 @@ def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.nda
 
 def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:
     """The sensitive variable as floats, (n,); refuses text, missing and infinite values."""
+    data = as_pandas(data)
     name = response_name(formula)
     require_columns(data, [name], what)
     column = data[name]
@@ -198,6 +200,7 @@ def build_design(formula: str, data: pd.DataFrame) -> Design:
         If the formula cannot be read, names an unknown column, a predictor is missing or infinite, or the columns
         of the design are collinear or constant (the message names the first such column).
     """
+    data = as_pandas(data)
     distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data)
     columns = distinct.rows
     keep = [str(name) != "Intercept" for name in matrix.columns]

@@ -1,5 +1,6 @@
 """`fit`: the risk-weighted pseudo posterior of one variable or of several (S003 eq. 4, 10)."""
 
+from dataclasses import replace
 from typing import cast, overload
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas, native_of
 from riskweighted.synthesis.chain_fit import ChainFit
 from riskweighted.synthesis.chain_fitting import fit_chain
 from riskweighted.synthesis.chains import Progress
@@ -87,6 +89,7 @@ def fit(
         For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several variables
         ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
     confidential : DataFrame, n rows
+        Of pandas or polars, or a table of Arrow; datasets drawn from the fit are what it is.
     alpha : Series on the index of `confidential`, array (n,), or None
         Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
         as its columns or an array in their order; (n,) holds for all of them.
@@ -125,8 +128,10 @@ def fit(
     """
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
     check_seed(random_seed)
+    native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
     if is_chain(synthesizer):
-        return fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee, survey)
+        found = fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee, survey)
+        return found if native is None else replace(found, native=native)
     single = cast(Synthesizer, synthesizer)
     if isinstance(alpha, pd.DataFrame):
         raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
@@ -139,4 +144,5 @@ def fit(
     if sampling.engine == JAX:
         check_jax(single, model.build(), guarantee is not None)
     censoring = model.censor(guarantee, checked, L)
-    return compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
+    fitted = compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
+    return fitted if native is None else replace(fitted, native=native)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.native import as_pandas
 from riskweighted.synthesis.agreement import (
     compile_clipped_sum,
     compile_log_posterior,
@@ -114,4 +115,5 @@ def compile_model(
     InputError
         Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
     """
+    confidential = as_pandas(confidential)
     return compile_prepared(prepare_model(synthesizer, confidential, survey), censored)

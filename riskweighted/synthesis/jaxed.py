@@ -14,6 +14,7 @@ import pytensor
 from pytensor.graph.fg import FunctionGraph
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.extras import optional
 from riskweighted.synthesis.agreement import log_posterior_graph
 from riskweighted.synthesis.contract import Blueprint, Density, Synthesizer
 from riskweighted.synthesis.laplace import Independent, Scaled
@@ -47,10 +48,7 @@ def check_jax(synthesizer: Synthesizer, blueprint: Blueprint | None, guaranteed:
     if lacking or guaranteed:
         why = f"{type(synthesizer).__name__} has no density of one vector" if lacking else "a guarantee censors the model"
         raise InputError(f"engine = {JAX!r} is not possible: {why}; valid are {AUTO!r} and {NUTS!r}")
-    try:
-        import jax  # noqa: F401
-    except ImportError:
-        raise InputError(f"engine = {JAX!r} needs JAX, which is not installed: pip install 'riskweighted[jax]'") from None
+    optional("jax", f"engine = {JAX!r}")
 
 
 def jax_density(blueprint: Blueprint) -> Callable[[np.ndarray], Density]:

@@ -3,7 +3,7 @@
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from riskweighted.common.checks import check_choice, check_count, check_seed
 from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import as_floats, check_weights
+from riskweighted.common.native import Native, as_pandas, native_of
 from riskweighted.common.survey import checked_survey
 from riskweighted.synthesis.categories import categories_of, target_numbers
 from riskweighted.synthesis.censoring import Censoring, censor
@@ -57,6 +58,8 @@ class Fit:
         How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
     survey : Series (n,) or None
         Survey weights of mean 1, where there are any.
+    native : Native or None
+        What the data were given as, and datasets are given back as, where that is not pandas.
     """
 
     synthesizer: Synthesizer
@@ -69,6 +72,7 @@ class Fit:
     data: str | None = field(default=None, repr=False)
     censoring: Censoring | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
+    native: Native | None = field(default=None, repr=False)
 
     @property
     def weights(self) -> pd.Series:
@@ -175,7 +179,7 @@ class Fit:
         Returns
         -------
         list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
-        dtypes and categories are kept.
+        dtypes and categories are kept, and so is what it was given as: of pandas, of polars or of Arrow.
 
         Raises
         ------
@@ -211,7 +215,8 @@ class Fit:
         choice = np.random.default_rng(streams.spawn(1)[0])
         places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
         self._warn_of_few_draws(L)
-        return self._drawn(places, streams.spawn(L), plugged, precision)
+        drawn = self._drawn(places, streams.spawn(L), plugged, precision)
+        return drawn if self.native is None else map(self.native.like, drawn)
 
     def _drawn(
         self,
@@ -440,7 +445,9 @@ def load_fit(
         other weights, of another seed or under another guarantee.
     """
     check_seed(random_seed)
-    return prepare_model(synthesizer, confidential, survey).load(path, alpha, random_seed, guarantee=guarantee, L=L)
+    native, confidential = native_of(confidential), as_pandas(confidential)
+    found = prepare_model(synthesizer, confidential, survey).load(path, alpha, random_seed, guarantee=guarantee, L=L)
+    return found if native is None else replace(found, native=native)
 
 
 def _read(

@@ -7,7 +7,7 @@ corrected once by how far the mode was off.
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas, native_of
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.scenario import Scenario
@@ -175,6 +176,7 @@ def tune(
     ConvergenceWarning
         If a fit did not converge.
     """
+    native, confidential = native_of(confidential), as_pandas(confidential)
     settings = TuningSettings(target, at_most, family, loss, risk_draws)
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
     check_seed(random_seed)
@@ -183,7 +185,12 @@ def tune(
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
     model = prepare_model(synthesizer, confidential, survey)
     weigh = partial(scheme_alpha, world)
-    return tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
+    tuned = tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
+    return (
+        tuned
+        if native is None
+        else replace(tuned, **{name: replace(getattr(tuned, name), native=native) for name in ("fit", "unweighted")})
+    )
 
 
 def tune_model(

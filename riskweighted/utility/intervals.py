@@ -1,11 +1,11 @@
 """Combining rules for L synthetic datasets, and the overlap of two intervals."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
@@ -166,5 +166,7 @@ def proportion_interval(share: float, count: float, *, level: float = 0.95) -> t
     check_share(level, "level")
     if not count > 0:
         return np.nan, np.nan
-    lower, upper = proportion_confint(share * count, count, alpha=1 - level, method="wilson")
-    return min(float(lower), share), max(float(upper), share)  # rounding aside, it holds the share
+    square = float(stats.norm.ppf(0.5 + level / 2)) ** 2
+    centre = (share + square / (2 * count)) / (1 + square / count)
+    half = math.sqrt(square * (share * (1 - share) / count + square / (4 * count**2))) / (1 + square / count)
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)  # rounding aside, it holds the share

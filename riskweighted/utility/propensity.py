@@ -2,25 +2,24 @@
 
 import math
 import re
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from formulaic import model_matrix
-from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.utility.tables import FileCodes, codes_of
 
 __all__ = ["PropensityDistance", "file_propensity", "propensity_distance"]
 
 _SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
+_RANK = 1e-12  # of the largest singular value of a formula's columns: the same
 _STEPS, _NEAR = 30, 1e-5  # Newton's steps, and the change of a score at which they end: the next one would be its square
 _RIDGE = 1e-8  # keeps a step finite where a group stands in one file only and its slope has no end
 
@@ -47,6 +46,7 @@ def propensity_distance(
         Synthesized variables: only columns of the model matrix that involve one count in the null distribution,
         since the others are equal in both files.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     for frame, what in ((confidential, "confidential data"), (synthetic, "synthetic data")):
         require_columns(frame, synthesized, what)
     both = pd.concat([confidential, synthetic], ignore_index=True)
@@ -60,9 +60,8 @@ def propensity_distance(
     columns = np.asarray(matrix, dtype=float)
     scale = np.where(np.ptp(columns, axis=0) > 0, np.ptp(columns, axis=0), 1.0)
     label = np.repeat([0.0, 1.0], [len(confidential), len(synthetic)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (ConvergenceWarning, PerfectSeparationWarning))
-        scores = sm.GLM(label, columns / scale, family=sm.families.Binomial()).fit().fittedvalues
+    basis, lengths, _ = np.linalg.svd(columns / scale, full_matrices=False)
+    scores = _scores(basis[:, lengths > lengths[0] * _RANK], label)
     total, share = len(both), label.mean()
     pmse = float(((scores - share) ** 2).mean())
     free = sum(bool(set(synthesized) & _variables_of(matrix.model_spec, place)) for place in range(columns.shape[1]))

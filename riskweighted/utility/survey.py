@@ -15,6 +15,7 @@ from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import group_codes
+from riskweighted.common.native import as_pandas
 from riskweighted.common.survey import survey_weights
 from riskweighted.utility.ecdf import EcdfDistance
 
@@ -98,6 +99,7 @@ def survey_design(data: pd.DataFrame, survey: str, strata: str | None = None) ->
     InputError
         As `survey_weights`; or if strata are missing, or one holds a single record, which shows no variance.
     """
+    data = as_pandas(data)
     weights = survey_weights(data, survey).to_numpy()
     if len(weights) < 2:
         raise InputError("a design needs 2 records or more, got 1")

@@ -11,6 +11,7 @@ from riskweighted.common.checks import check_count, check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import group_codes, group_kind
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.pairing import Frames, as_frames
 
 __all__ = ["FileCodes", "TableDistance", "coded_tables", "codes_of", "file_codes", "table_distance", "table_utility"]
@@ -100,6 +101,7 @@ def table_utility(
         If a variable is unknown, repeated, numeric in one file only or has no level in common; if a file is empty or has other columns;
         if `ways` or `groups` is not valid, or no table is left.
     """
+    confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if not isinstance(ways, int) or isinstance(ways, bool) or ways not in (1, 2):
         raise InputError(f"ways must be 1 or 2, got {ways!r}")
     if check_count(groups, "groups", most=_MOST_GROUPS) < 2:

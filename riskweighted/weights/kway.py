@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.neighbours import Neighbours
 from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
@@ -70,14 +71,14 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
     InputError
         If a column is unknown, a sensitive value is infinite, or k is not a whole number >= 1.
     """
-    return kway_alpha(make_world(confidential, scenario), k)
+    return kway_alpha(make_world(as_pandas(confidential), scenario), k)
 
 
 def marginal_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
     """alpha_i = 1 - IR_i^c (S003 eq. 3): see `kway_weights`."""
-    return risk_weights(confidential_risk(make_world(confidential, scenario)))
+    return risk_weights(confidential_risk(make_world(as_pandas(confidential), scenario)))
 
 
 def pairwise_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
     """alpha_i = 1 - mean over j of IR_ij^c in i's pattern (S003 eq. 6-9): see `kway_weights`."""
-    return kway_alpha(make_world(confidential, scenario), 2)
+    return kway_alpha(make_world(as_pandas(confidential), scenario), 2)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
@@ -118,6 +119,7 @@ def match_weights(
     InputError
         If `match` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive value is missing or infinite.
     """
+    confidential = as_pandas(confidential)
     world = make_world(confidential, scenario)
     require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
     return world_weights(world, str(scheme), match, fits, scale=scale, shift=shift, cluster=cluster)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.confidential import confidential_risk
@@ -147,6 +148,7 @@ def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fi
         If the scheme is unknown, lacks a setting or a fit or has one that it does not know, or needs more records than there are; or as
         for `kway_weights`.
     """
+    confidential = as_pandas(confidential)
     world, named = make_world(confidential, scenario), parse_scheme(str(name))
     if settings and named.settings:
         raise InputError(f"scheme {name!r} has its settings in its text: give none beside it, got {', '.join(settings)}")

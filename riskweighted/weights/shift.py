@@ -10,6 +10,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError, MarginShiftWarning, listing
 from riskweighted.common.frames import check_weights
 from riskweighted.common.groups import group_codes
+from riskweighted.common.native import as_pandas
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import World, make_world
@@ -62,6 +63,7 @@ def margin_shift(
     InputError
         If a column is unknown, a sensitive value is infinite, or weights are of another shape or index, outside [0, 1] or all 0.
     """
+    confidential = as_pandas(confidential)
     return world_shift(make_world(confidential, scenario), alpha, levels=levels)
 
 

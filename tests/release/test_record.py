@@ -4,6 +4,7 @@ import json
 import re
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from finished_run import finished_run
@@ -119,6 +120,79 @@ def test_the_ddi_codebook_describes_files_and_variables(pack):
     assert group.find(f"{DDI}imputation") is None
     assert group.find(f"{DDI}sumStat").text == "0"
     assert [one.text for one in group.iter(f"{DDI}catValu")] == ["a", "b"]
+
+
+# Of DDI-Codebook 2.5 (codebook.xsd of 2012-01-17, LGPL, so not kept here): the children of each element that we write, in the order
+# that the schema asks for ("!": required), and the attributes that it allows.
+DDI_ORDER = {
+    "codeBook": ("docDscr stdyDscr! fileDscr dataDscr otherMat", "version ID"),
+    "stdyDscr": ("citation! studyAuthorization stdyInfo studyDevelopment method dataAccs othrStdyMat notes", "ID"),
+    "citation": ("titlStmt! rspStmt prodStmt distStmt serStmt verStmt biblCit holdings notes", "ID"),
+    "titlStmt": ("titl! subTitl altTitl parTitl IDNo", "ID"),
+    "prodStmt": ("producer copyright prodDate prodPlac software fundAg grantNo", "ID"),
+    "stdyInfo": ("studyBudget subject abstract sumDscr qualityStatement notes exPostEvaluation", "ID"),
+    "sumDscr": ("timePrd collDate nation geogCover geogUnit geoBndBox boundPoly anlyUnit universe dataKind", "ID"),
+    "fileDscr": ("fileTxt locMap notes", "ID URI"),
+    "fileTxt": (
+        "fileName fileCitation fileCont fileStrc dimensns fileType format filePlac dataChck ProcStat dataMsng software verStmt",
+        "ID",
+    ),
+    "dimensns": ("caseQnty varQnty logRecL recPrCas recNumTot", "ID"),
+    "dataDscr": ("varGrp nCubeGrp var nCube notes", "ID"),
+    "var": (
+        "location labl imputation security embargo respUnit anlysUnit qstn valrng invalrng undocCod universe TotlResp sumStat txt "
+        "stdCatgry catgryGrp catgry codInstr verStmt concept derivation varFormat geoMap catLevel notes",
+        "ID name! files intrvl measUnit",
+    ),
+    "invalrng": ("item range key notes", "ID"),
+    "item": ("", "UNITS VALUE!"),
+    "catgry": ("catValu labl txt catStat mrow", "ID missing"),
+    "sumStat": ("", "type!"),
+    "varFormat": ("", "type"),
+}
+ONCE = {"titl", "fileName", "dimensns", "fileType", "imputation", "varFormat", "catValu", "prodStmt", "titlStmt"}
+VALUES = {"intrvl": {"contin", "discrete"}, "UNITS": {"INT", "REAL"}, "type": {"invd", "character", "numeric"}, "version": {"2.5"}}
+
+
+def against_ddi(element):
+    """What of an element and those below it the schema does not allow."""
+    tag = element.tag.removeprefix(DDI)
+    children, attributes = (part.split() for part in DDI_ORDER.get(tag, ("", "")))
+    order, held = [name.removesuffix("!") for name in children], [child.tag.removeprefix(DDI) for child in element]
+    allowed = {name.removesuffix("!") for name in attributes}
+    found = [f"{tag} holds {name}" for name in held if name not in order]
+    found += [f"{tag} lacks {name[:-1]}" for name in children if name.endswith("!") and name[:-1] not in held]
+    found += [f"{tag} lacks {name}" for name in attributes if name.endswith("!") and name[:-1] not in element.attrib]
+    found += [f"{tag} has {name}" for name in element.attrib if name not in allowed]
+    found += [f"{tag}: {name} is {value}" for name, value in element.attrib.items() if value not in VALUES.get(name, {value})]
+    found += [f"{tag} holds {name} twice" for name in ONCE if held.count(name) > 1]
+    if not found and [order.index(name) for name in held] != sorted(order.index(name) for name in held):
+        found.append(f"{tag}: {' '.join(held)} is out of order")
+    return found + [one for child in element for one in against_ddi(child)]
+
+
+def test_the_ddi_codebook_keeps_to_the_schema(pack):
+    frame = pd.DataFrame({"g": ["x", "y"] * 3, "n": [-8.0, 2.5] * 3, "m": [-0.5, np.nan] * 3})
+    codes = {"n": [-8], "m": [-0.5]}
+    book = codebook([frame, frame], ["n", "m"], codes=codes)
+    made = ElementTree.fromstring(ddi_codebook([frame, frame], book, ["a.csv", "b.sav"], codes, "riskweighted 0"))
+    for root in (ElementTree.parse(pack / "codebook.xml").getroot(), made):
+        assert not against_ddi(root)
+        known = {one.get("ID") for one in root.iter() if one.get("ID")}
+        assert len(known) == sum("ID" in one.attrib for one in root.iter())  # of each ID one
+        assert all(set(one.get("files").split()) <= known for one in root.iter(f"{DDI}var"))
+    assert [one.get("UNITS") for one in made.iter(f"{DDI}item")] == ["INT", "REAL"]
+
+
+def test_what_the_schema_forbids_is_found(pack):
+    root = ElementTree.parse(pack / "codebook.xml").getroot()
+    first = root.find(f".//{DDI}var")
+    first.append(first[0])
+    del first.attrib["name"]
+    first.set("intrvl", "sometimes")
+    assert against_ddi(root) == ["var lacks name!", "var: intrvl is sometimes"]
+    first.attrib.update(name="x", intrvl="contin")
+    assert against_ddi(root)[0].endswith("is out of order")
 
 
 def test_names_and_values_stay_text_in_ddi():

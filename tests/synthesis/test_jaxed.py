@@ -96,5 +96,5 @@ def test_what_it_cannot_do_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(rw.InputError, match="Hierarchical has no density of one vector"):
         rw.fit(rw.load_synthesizer("hierarchical")("amount ~ age", groups=["group"]), data, engine="jax")
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(rw.InputError, match=r"needs JAX, which is not installed: pip install 'riskweighted\[jax\]'"):
+    with pytest.raises(rw.InputError, match=r"needs jax, which is not installed: pip install 'riskweighted\[jax\]'"):
         rw.fit(synthesizer("linear-regression", "amount"), data, engine="jax")

