@@ -9,6 +9,7 @@ from typing import Any, cast
 import pandas as pd
 
 from riskweighted.common.errors import InputError, SparseLevelWarning, listing
+from riskweighted.common.extras import optional
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import survey_weights
 from riskweighted.evaluation.survey import checked_design
@@ -27,6 +28,7 @@ from riskweighted.synthesis.design import Design
 from riskweighted.synthesis.layout import free_shapes
 from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
 from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.synthesis.sampling import JAX
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.utility.regressions import checked_analyses
@@ -96,6 +98,8 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     SparseLevelWarning
         If under some scheme the weights of a level of the predictors sum to less than 5.
     """
+    if study.sampling.engine == JAX:
+        optional("jax", f"engine = {JAX!r}")
     several = study.synthesizer.of_several
     made = study.make_chain() if several else study.make_synthesizer()
     world = make_world(confidential, study.evaluating_scenario())

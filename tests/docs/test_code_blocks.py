@@ -42,7 +42,6 @@ ELSEWHERE = {
     "docs/own-synthesizer.md": "tests/synthesis/test_own_synthesizer.py",
 }
 COMMANDS = typer.main.get_command(app)
-LATER = {"init", "check"}  # run where they exist
 SHORTER = {"demo": ["--dry-run"], "sweep": ["--workers", "1"]}  # added to these commands
 SAMPLING = {"draws": 100, "tune": 100, "chains": 2}  # of studies of `path = ...`, whose few records need no more
 LOOKED_AT = ("make", "pip", "python")  # commands that are not run: what they name must exist
@@ -197,8 +196,7 @@ def shortened(text: str, table: dict) -> str:
 def run_sh(block: Block, place: str, namespace: dict) -> None:
     for words in commands(block):
         if words[0] == "riskweighted":
-            if not (words[1] in LATER and words[1] not in COMMANDS.commands):
-                command(words[1:])
+            command(words[1:])
         else:
             assert words[0] in LOOKED_AT, f"{place}: {words[0]}"
             exists(words)
