@@ -192,7 +192,7 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
 
 def tell(text: str) -> None:
     """A line on stderr; on a terminal its words are kept whole."""
-    errors.print(text, soft_wrap=not (errors.is_terminal or "COLUMNS" in os.environ))
+    errors.print(text, soft_wrap=not errors.is_terminal)
 
 
 def say_pairs(pairs: "Mapping[str, str]") -> None:
