@@ -1,12 +1,13 @@
 """``riskweighted release``."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import reporter, say_table, show, show_json, split
+from riskweighted.commands.terminal import reporter, say_table, show, show_json, split, tell
 from riskweighted.common.errors import InputError
 
 
@@ -38,10 +39,11 @@ def release(
         from riskweighted.weights.names import split_schemes
 
         report = partial(render_report, confidential=confidential)
+        failing: Mapping[str, str] = {}
         if out is None:
             found = check_release(Path(str(check)), run, confidential=confidential, report=report)
         else:
-            found = release_run(
+            pack = release_run(
                 run,
                 out,
                 schemes=split_schemes(scheme),
@@ -51,7 +53,8 @@ def release(
                 report=report,
                 accept_uniques=accept_uniques,
                 demonstration=demonstration,
-            ).check
+            )
+            found, failing = pack.check, pack.failing
     rows = found.assign(scheme=found["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
     columns["expected by chance"] = rows["expected by chance"].max()
@@ -61,4 +64,6 @@ def release(
     if out is None:
         show(f"Nothing was found in {check}/: every file is what the run makes")
         return
+    for name, why in failing.items():
+        tell(f"warning: {name} FAILS: {why}; sign_off.md says so, and whoever signs decides")
     show(f"Released to {out}/  (sign_off.md there names what a person must still look at)")

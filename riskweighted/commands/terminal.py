@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +24,17 @@ if TYPE_CHECKING:
 _RULES, _FIRST = 3, 34  # what stands between two columns; the most that names of rows take of the width
 _NARROW, _FIRST_OF_NARROW = 80, 22  # below which width names of rows take less, so that columns stand side by side
 
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Whoever reads has read enough, which is no fault."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+
+
 errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-output = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+output = _Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 _for_people = output.is_terminal or "COLUMNS" in os.environ  # somebody said how wide a line is
 if not _for_people:
     output.width = 120

@@ -46,7 +46,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
-        raise InputError(f"cannot read {path.name!r}: valid formats are {listing(FORMATS)}")
+        what = "it is a folder; valid is a file of a format of" if path.is_dir() else "valid formats are"
+        raise InputError(f"cannot read {str(path)!r}: {what} {listing(FORMATS)}")
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     try:
@@ -55,7 +56,8 @@ def read_table(path: str | Path) -> pd.DataFrame:
         raise
     except Exception as error:  # a parser's own message may quote the data
         where = re.search(r"Expected \d+ fields in line \d+, saw \d+", str(error))
-        raise InputError(f"{path.name!r} cannot be read ({where[0] if where else type(error).__name__})") from None
+        why = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else where[0] if where else type(error).__name__
+        raise InputError(f"{path.name!r} cannot be read ({why})") from None
     if len(table) == 0:
         raise InputError(f"{path.name!r} has no records")
     require_plain_values(table, table.columns, repr(path.name))
@@ -68,6 +70,9 @@ def _read_csv(path: Path, names: Sequence[str] | None = None) -> pd.DataFrame:
         header = next(csv.reader(handle), [])
     if not header:
         raise InputError(f"{path.name!r} is empty: the first line must hold the column names")
+    other = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
+    if other is not None:
+        raise InputError(f"{path.name!r} has {other!r} between its columns; valid is a comma, with a point before decimals")
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")

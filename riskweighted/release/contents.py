@@ -14,15 +14,16 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
+from riskweighted.evaluation.verdicts import FAIL, overall
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
-from riskweighted.reports.verdicts import verdict_records
+from riskweighted.reports.verdicts import in_brief, verdict_records
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Contents", "Dataset", "dataset_files", "share_of_uniques", "write_pack"]
+__all__ = ["Contents", "Dataset", "dataset_files", "failing_schemes", "share_of_uniques", "write_pack"]
 
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
@@ -77,12 +78,18 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     unaltered = [str(name) for name in datasets[0] if name not in contents.variables]
     own = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
     source = file_hash(run.folder / "manifest.json")
-    facts |= _exposure(run) | {"unaltered": unaltered}
+    facts |= _exposure(run) | {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
     write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
     _write_manifest(contents, source, folder, hashes)
+
+
+def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
+    """The schemes that do not keep to the thresholds or whose model misfits, and why, as it may be said outside."""
+    view = outside(run.manifest["input"]["records"])
+    return {scheme: in_brief(run.verdicts, scheme, view, ()) for scheme in schemes if overall(run.verdicts, scheme) == FAIL}
 
 
 def share_of_uniques(run: FinishedRun) -> float:

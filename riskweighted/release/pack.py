@@ -15,7 +15,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
 from riskweighted.evaluation.summary import CONVERGED
-from riskweighted.release.contents import Contents, share_of_uniques, write_pack
+from riskweighted.release.contents import Contents, failing_schemes, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
 from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
@@ -35,10 +35,13 @@ class ReleasePack:
     check : DataFrame
         One row per dataset file and synthesized variable: rows that equal the confidential value, the number expected by chance, the
         most allowed. For the agency; it is not in the pack.
+    failing : mapping of str to str
+        The released schemes that do not keep to the thresholds of the study or whose model misfits, and why; so says the sign-off sheet.
     """
 
     folder: Path
     check: pd.DataFrame = field(repr=False)
+    failing: Mapping[str, str] = field(default_factory=dict)
 
 
 def release_run(
@@ -92,7 +95,7 @@ def release_run(
             refuse_copies(data, variable, finished.study.unaltered(data))
         secrets = gather_secrets(finished, data, contents.schemes, report)
         write_pack(contents, working.result)
-        return ReleasePack(working.out, check_pack(working.result, secrets))
+        return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, contents.schemes))
 
 
 def check_release(

@@ -42,13 +42,18 @@ def fit_check_section(source: Source) -> Section:
 
 def _bounds(source: Source) -> list[str]:
     """Which public bounds hold the draws of a variable."""
-    bounds = source.run.study.synthesizer.settings.get("support")
-    if len(source.variables) > 1 or not source.is_numeric(source.variables[0]):
-        return []
-    if not isinstance(bounds, (list, tuple)):
-        return [f"No public bounds of {source.variables[0]} are stated: only the model limits how far its values reach."]
-    low, high = ("open" if end is None or np.isinf(end) else number(end) for end in bounds)
-    return [f"Draws of {source.variables[0]} lie within the public bounds that the study states, {low} to {high}."]
+    synthesizer, numeric = source.run.study.synthesizer, [name for name in source.variables if source.is_numeric(name)]
+    of_each = synthesizer.settings.get("variables", {}) if synthesizer.of_several else {numeric[0]: synthesizer.settings} if numeric else {}
+    stated = {name: of_each.get(name, {}).get("support") for name in numeric}
+    lines = []
+    for name, bounds in stated.items():
+        if isinstance(bounds, (list, tuple)):
+            low, high = ("open" if end is None or np.isinf(end) else number(end) for end in bounds)
+            lines.append(f"Draws of {name} lie within the public bounds that the study states, {low} to {high}.")
+    without = [name for name, bounds in stated.items() if not isinstance(bounds, (list, tuple))]
+    if without:
+        lines.append(f"No public bounds of {', '.join(without)} are stated: only the model limits how far such values reach.")
+    return lines
 
 
 def _table(source: Source, judged: list[str]) -> DataTable:

@@ -50,7 +50,7 @@ def rules(run: FinishedRun, statistic: Statistic) -> dict[str, str]:
 def scale(column: SummaryColumn, records: int, unit: str = "") -> str:
     """What the numbers of a column are counted in: between 0 and 1, of how many records, or the `unit` of its variable."""
     kind = column.measure.kind
-    if kind in _UNIT_INTERVAL:
+    if kind in _UNIT_INTERVAL and not column.measure.key.startswith("influence-"):  # of log densities, without a bound
         return "0 to 1"
     if kind == "count":
         return f"of {records} records"

@@ -1,5 +1,6 @@
 """Can the draws of a fit be relied on? R-hat and effective sample sizes of chains, k-hat and effective draws of the direct engine."""
 
+import math
 import warnings
 from collections.abc import Mapping
 
@@ -91,7 +92,8 @@ def _table(rows: Mapping[str, tuple[object, ...]]) -> pd.DataFrame:
 def failure(diagnostics: pd.DataFrame) -> str:
     """What the quantities that did not pass have, and which limit they miss."""
     failed = diagnostics[~diagnostics["converged"]]
-    size = f"bulk ESS down to {failed['ess_bulk'].min():.0f} (limit {ESS_LIMIT:.0f})"
+    least = failed["ess_bulk"].min()
+    size = f"bulk ESS down to {least if pd.isna(least) else math.floor(least):.0f} (limit {ESS_LIMIT:.0f})"
     if (failed["engine"] == DIRECT).all():
         return f"Pareto k-hat {failed['pareto_k'].max():.2f} (limit {K_LIMIT}), {size}"
     return f"R-hat up to {failed['r_hat'].max():.3f} (limit {R_HAT_LIMIT}), {size}, {failed['divergences'].max()} divergences"

@@ -1,5 +1,6 @@
 """Least squares on each dataset: one coefficient, its variance, degrees of freedom and interval."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,14 +60,22 @@ def _least_squares(columns: Distinct, response: np.ndarray) -> tuple[np.ndarray,
 def checked_regression(
     confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]
 ) -> Regression | None:
-    """The checked regression; an error names no level of the `hidden` sensitive variables."""
+    """The checked regression; an error names no level of a column, and of the `hidden` sensitive variables nothing."""
     if formula is None or coefficient is None:
         return None
+    name = response_name(formula)
+    missing = int(confidential[name].isna().sum()) if name in confidential else 0
+    if missing:
+        raise InputError(
+            f"evaluation.regression: {name!r} is missing in {missing} of {len(confidential)} records; valid is a list, "
+            "evaluation.regressions, whose regressions leave such records out"
+        )
     response_values(formula, confidential)
     spec = build_design(formula, confidential).spec
     names = [name for name in spec.column_names if name != "Intercept"]
     if coefficient not in names:
-        shown = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
+        seen = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
+        shown = list(dict.fromkeys(re.sub(r"\[(T\.)?[^\]]*\]", r"[\1level]", name) for name in seen))
         raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
     return Regression(formula, response_name(formula), spec, coefficient)
 

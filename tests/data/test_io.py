@@ -175,3 +175,23 @@ def test_a_file_of_r_needs_its_reader_and_one_data_frame(tmp_path, monkeypatch):
             read_table(tmp_path / "x.rda")
     monkeypatch.setitem(sys.modules, "pyreadr", SimpleNamespace(read_r=lambda path: {None: frame}))
     assert read_table(tmp_path / "x.rda")["a"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"sex;income\nm;1\n", "has ';' between its columns; valid is a comma"),
+        (b"sex\tincome\nm\t1\n", "between its columns; valid is a comma"),
+        ("sex,name\nm,J\xf8rgen\n".encode("latin-1"), "it is not in UTF-8"),
+    ],
+)
+def test_files_as_offices_save_them_are_told_what_is_wrong(tmp_path, content, told):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(InputError, match=told) as caught:
+        read_table(tmp_path / "x.csv")
+    assert "rgen" not in str(caught.value)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(InputError, match="it is a folder"):
+        read_table(tmp_path)

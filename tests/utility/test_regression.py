@@ -36,3 +36,12 @@ def test_alike_records_count_as_they_stand(data, formula, change):
     assert value == pytest.approx(slow.params[place], rel=1e-9)
     assert variance == pytest.approx(slow.bse[place] ** 2, rel=1e-9)
     assert df == slow.df_resid
+
+
+def test_an_error_names_no_level_and_says_what_takes_missing_values():
+    data = pd.DataFrame({"income": [1.0, 2.0, 4.0, 3.0], "name": ["ann", "bob", "cem", "dan"], "age": [1.0, 3.0, 2.0, 5.0]})
+    with pytest.raises(InputError, match=r"it has 'C\(name\)\[T\.level\]'$"):
+        checked_regression(data, "income ~ C(name)", "x", ["income"])
+    data.loc[0, "income"] = np.nan
+    with pytest.raises(InputError, match="'income' is missing in 1 of 4 records; valid is a list, evaluation.regressions"):
+        checked_regression(data, "income ~ age", "age", ["income"])
