@@ -83,6 +83,7 @@ def test_the_guard_finds_nothing_in_what_is_committed(tracked):
         ("a.md", b"text", "end of line"),
         ("a.py", b"<<<<<<< HEAD\n", "conflict"),
     ],
+    ids=["csv", "sav", "confidential", "large", "blanks", "no end", "conflict"],
 )
 def test_the_guard_refuses(name, content, what, tmp_path):
     file = tmp_path / name
