@@ -18,6 +18,7 @@ from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
 __all__ = ["ComponentVector", "MixtureRows", "Offering", "log_normalised", "mixture_rows", "offering", "separate_modes"]
 
+_UNHEARD_OF = 300.0  # of the logarithm of a scale: beyond it its square is no number
 _SAME = 0.05  # of every part of a vector: no further apart are two ends of one search
 
 
@@ -166,6 +167,8 @@ class ComponentVector:
     def common_prior(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
         """Log density of the priors of these parts, up to a constant; its derivatives go into `gradient` (d,)."""
         height, at = 0.0, self.places
+        if any(abs(vector[at[name].start]) > _UNHEARD_OF for name in ("log_tau", "log_total") if name in at):
+            return -math.inf  # a search that steps there is to turn back
         if "log_tau" in at:
             log_tau = float(vector[at["log_tau"].start])
             far = vector[at["deviation"]] * math.exp(-log_tau)

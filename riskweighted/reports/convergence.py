@@ -37,7 +37,7 @@ def convergence_section(source: Source) -> Section:
         }
         for scheme, fit in table.groupby("label", sort=False)
     ]
-    overview = pd.DataFrame(rows)
+    overview = _without_empty(pd.DataFrame(rows))
     if table["approximation"].notna().any():
         off = table.groupby("label", sort=False)["approximation"].max()
         overview.insert(len(overview.columns) - 1, "Means off by at most (sd)", [_decimals(value, 2) for value in off])
@@ -55,6 +55,11 @@ def _diagnostics(source: Source) -> pd.DataFrame:
     """The table of diagnostics; a file holds its verdicts as text."""
     table = source.run.tables["convergence"]
     return table.assign(converged=table["converged"].astype(str) == "True")
+
+
+def _without_empty(cells: pd.DataFrame) -> pd.DataFrame:
+    """Without the columns that say nothing of any row, such as k-hat where all fits have chains."""
+    return cells.loc[:, [not (cells[name] == MISSING).all() for name in cells]]
 
 
 def _decimals(value: float, count: int) -> str:
@@ -79,6 +84,7 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
         }
     )
     worst = fit.loc[fit["r_hat"].idxmax()] if fit["r_hat"].notna().any() else fit.iloc[0]
+    cells = _without_empty(cells)
     reached = f"Largest R-hat {number(worst['r_hat'])}, of {worst['quantity']}"
     if fit["r_hat"].isna().all():
         reached = f"Drawn without chains, Pareto k-hat {_decimals(fit['pareto_k'].max(), 2)}"

@@ -189,7 +189,7 @@ class View:
         if rule is Disclosure.COUNT:
             return self.count(figure)
         if rule in _DECIMALS:
-            return f"{figure:.{_DECIMALS[rule]}f}"
+            return _fixed(figure, _DECIMALS[rule])
         digits = self._digits(statistic)
         return _to_digits(figure, digits) if digits else WITHHELD
 
@@ -208,7 +208,7 @@ class View:
             return beyond if rule is Disclosure.SHARE else WITHHELD
         if rule is Disclosure.SHARED_DIGITS:
             return number(value, digits) if digits else WITHHELD
-        return f"{value:.{_DECIMALS[rule]}f}" if rule in _DECIMALS else number(value, _SIGNIFICANT[rule])
+        return _fixed(value, _DECIMALS[rule]) if rule in _DECIMALS else number(value, _SIGNIFICANT[rule])
 
     def few(self, statistic: Statistic) -> bool:
         """Whether it may be computed from fewer records than the minimum count."""
@@ -245,6 +245,11 @@ class View:
 
 
 INTERNAL = View(True, 1, 0, {})  # where no report is made: numbers as they are
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """With so many decimals; a small negative number is 0, not -0."""
+    return f"{round(float(value), decimals) + 0.0:.{decimals}f}"
 
 
 def outside(records: int, minimum_count: int = 10) -> View:

@@ -162,12 +162,13 @@ def map_section(source: Source) -> Section:
 
 
 def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
-    view, exact, utility = source.view, main_table(source.run), column.name
+    view, exact = source.view, main_table(source.run)
+    utility = f"overlap of intervals, {in_words(column.statistic)}" if column.overlap else in_words(column.statistic)
     few = not view.internal and view.few(Statistic("expected-isolated-risk"))
     isolated = SummaryColumn(Statistic("expected-mean-risk" if few else "expected-isolated-risk"))
     risk, higher = isolated.name, column.overlap
     digits = 3 if higher else 4
-    shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[utility].round(2 if higher and not view.internal else digits)})
+    shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[column.name].round(2 if higher and not view.internal else digits)})
     points = shown.drop(index=CONFIDENTIAL).dropna()
     front = pareto_front(points[risk].to_numpy(), points[utility].to_numpy() * (-1 if higher else 1))
     cells = pd.DataFrame(

@@ -73,4 +73,7 @@ def symbol_of(statistic: Statistic) -> str:
 
 
 def capital(text: str) -> str:
+    """Begun with a capital letter, unless with a symbol such as p_eff."""
+    if "_" in text.split(" ", 1)[0]:
+        return text
     return text[:1].upper() + text[1:]

@@ -127,6 +127,15 @@ def test_blocks_of_columns_give_the_product_and_its_transpose(most):
     assert sorted(np.concatenate(blocks.columns).tolist()) == list(range(8))
 
 
+@pytest.mark.parametrize("name", ["log_tau", "log_total"])
+@pytest.mark.parametrize("far", [-800.0, 800.0])
+def test_a_scale_that_no_number_holds_has_no_density(confidential, name, far):
+    blueprint = built(confidential, "rent ~ group", {"components": 2, "concentration": "gamma"})[2]
+    vector = np.zeros(blueprint.layout.size)
+    vector[blueprint.layout.places[name]] = far
+    assert not np.isfinite(blueprint.density(np.ones(N))(vector)[0])  # and not an OverflowError, so that a search turns back
+
+
 def test_components_may_swap_their_labels(confidential):
     _, _, blueprint = built(confidential, "rent ~ group", {"components": 3, "gating": True})
     layout, density = blueprint.layout, blueprint.density(np.ones(N))

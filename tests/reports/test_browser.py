@@ -149,6 +149,12 @@ def test_the_answer_stands_on_the_first_screen(opened, kind):
         assert text in page.locator("section.answer").inner_text()
 
 
+@pytest.mark.parametrize(("width", "abreast"), [(1440, True), (390, False)])
+def test_small_figures_stand_side_by_side_where_there_is_room(opened, width, abreast):
+    tops = opened("releasable", width).evaluate("['density', 'ecdf'].map(k => document.getElementById(k).getBoundingClientRect().top)")
+    assert (abs(tops[0] - tops[1]) < 1) == abreast
+
+
 def test_figures_are_dark_on_a_dark_page_and_light_in_print(opened):
     """What is ink and what is paper: the spine of an axis and its ground."""
     colours = "[...document.querySelectorAll('#violins svg [id$=patch_1] path, #violins svg [id$=patch_3] path')].map(e => {"
@@ -244,6 +250,7 @@ def test_no_figure_is_cut_in_print(opened, kind, paper):
         assert rule == "avoid"
         assert max(right, image_right) <= width + 1
     assert page.locator(".tip:visible, .toggle:visible, nav:visible").count() == 0
+    assert page.evaluate("[...document.querySelectorAll('.answer > p')].map(e => getComputedStyle(e).breakAfter)") == ["auto"] * 3
     banner = page.locator(".banner")
     assert banner.count() == (0 if kind == "releasable" else 1)
     if kind != "releasable":

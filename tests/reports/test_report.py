@@ -20,6 +20,7 @@ from riskweighted.evaluation.measures import MEASURES, Disclosure
 from riskweighted.evaluation.tables import Statistic, as_table, distinct, measured
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
+from riskweighted.reports.blocks import make_table
 from riskweighted.reports.disclosure import View, number, quantile_digits
 from riskweighted.reports.render import make_report, render_report
 from riskweighted.reports.wording import capital, in_words
@@ -342,3 +343,12 @@ def test_figures_are_saved_on_request(run, tmp_path):
     assert {path.suffix for path in written} == {".svg", ".pdf", ".png"}
     assert {path.stem for path in written} == {figure.key for figure in made.figures}
     assert made.save_figures(tmp_path / "figures") == written
+
+
+def test_columns_of_numbers_stand_to_the_right_whatever_is_said_about_them():
+    cells = pd.DataFrame({"of": ["a", "b", "c"], "counts": ["about 170", "fewer than 10", "0.184 ± 0.001"], "words": ["yes", "NO", "n/a"]})
+    assert make_table("key", "caption", cells).numeric == (False, True, False)
+
+
+def test_no_number_is_minus_zero():
+    assert View(False, 10, 1000, {}).check("check-correlation", -0.001, 1000) == "0.00"
