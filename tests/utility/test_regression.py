@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 from formulaic import model_matrix
 
+from riskweighted.common.errors import InputError
 from riskweighted.utility.regression import checked_regression
 
 
@@ -43,5 +44,5 @@ def test_an_error_names_no_level_and_says_what_takes_missing_values():
     with pytest.raises(InputError, match=r"it has 'C\(name\)\[T\.level\]'$"):
         checked_regression(data, "income ~ C(name)", "x", ["income"])
     data.loc[0, "income"] = np.nan
-    with pytest.raises(InputError, match="'income' is missing in 1 of 4 records; valid is a list, evaluation.regressions"):
+    with pytest.raises(InputError, match=r"'income' is missing in 1 of 4 records; valid is a list, evaluation\.regressions"):
         checked_regression(data, "income ~ age", "age", ["income"])
