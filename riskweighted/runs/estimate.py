@@ -43,7 +43,7 @@ _ROWS = 10_000  # on which steps are tried
 _DRAWS, _WALK, _CHECKED, _CHECKED_OF_CHAIN = 20, 100, 100, 30  # tried; and what a run makes, of expected risk and of `check_fit`
 _LEAST = 0.05  # seconds that are timed
 # Counts of gradients, measured at 10^3 to 10^6 records
-_ROUND, _SCALED = 7, 20  # an iteration of chains in round coordinates, and in those that follow a scale (9 unweighted; 94 where weights bend it)
+_ROUND, _SCALED = 7, 20  # an iteration of chains in round coordinates, and in those that follow a scale (9 unweighted, up to 94 weighted)
 _SEARCH, _SEARCH_FROM_STARTS = 4.5, 18  # for each parameter, to find the mode; and to find it from several places
 _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
 _PROPOSALS, _TRIED = 2000, 20
