@@ -143,7 +143,7 @@ def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None
 def _head(source: Source, column: SummaryColumn) -> Head:
     limits = dict.fromkeys(bounds_of(one.limit) for one in _verdicts_on(source, column) if one.limit is not None)
     name = in_words(column.statistic, alone=len(source.variables) == 1)
-    name = f"overlap of intervals, {name}" if column.overlap else name
+    name = f"cost: overlap of intervals, {name}" if column.overlap else f"cost: {name}" if column.statistic.of_utility else name
     return Head(
         plain(capital(name)), "" if column.overlap else symbol_of(column.statistic), "; ".join(limits), source.glossary.summary(column)
     )

@@ -47,7 +47,7 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
     rows, section = answer_of(render_report(run, internal=internal))
     assert [row[0] for row in rows[1:]] == [*run.schemes, "confidential data, as a yardstick"]
     head = " ".join(rows[0])
-    for words in ("Expected risk, mean over all", "Largest distance of distribution functions U_m", "at most 0.001", "at most 0.9"):
+    for words in ("Expected risk, mean over all", "Cost: largest distance of distribution functions U_m", "at most 0.001", "at most 0.9"):
         assert words in head
     summary = run.tables["summary"].set_index("label")
     place = next(place for place, cell in enumerate(rows[0]) if "mean over all" in cell)
