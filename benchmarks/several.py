@@ -100,10 +100,10 @@ class Steps:
 def command(folder: str) -> None:
     """`riskweighted run` in this process, telling its steps."""
     os.chdir(folder)
-    from riskweighted.common import progress
+    from riskweighted.commands import run
 
     steps = Steps()
-    progress.reporter_for = lambda console: steps  # type: ignore[assignment]
+    run.reporter = lambda: steps  # type: ignore[assignment]
     from riskweighted.commands.main import main
 
     sys.argv = ["riskweighted", "run", "study.toml", "--out", "out", "--cores", "1"]

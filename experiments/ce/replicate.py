@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from riskweighted import load_study, run_study
+from riskweighted.commands.terminal import reporter
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
-from riskweighted.common.progress import reporter_for
 from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.io import write_table
 from riskweighted.evaluation.ce_facts import ce_facts
@@ -55,7 +54,7 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
         write_table(load_ce_pumd(pumd), out / "ce_pumd.parquet")
         study = dataclasses.replace(study, data=DataSettings(path=(out / "ce_pumd.parquet").absolute()))
     if not (out / "run").exists():
-        run_study(study, out / "run", cores=cores, reporter=reporter_for(Console(stderr=True)))
+        run_study(study, out / "run", cores=cores, reporter=reporter())
     run = load_run(out / "run")
     if dataclasses.replace(run.study, data=study.data, seed=run.streams.seed) != study or run.study.data.embedded != study.data.embedded:
         raise InputError(f"{str(out / 'run')!r} is a run of other settings; remove it or choose another --out")

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from riskweighted import Scenario, Sweep, compile_model, evaluate, load_sweep, sweep
+from riskweighted.commands.terminal import reporter
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.progress import reporter_for
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_density, plot_intervals
 from riskweighted.runs.study import Study
@@ -48,9 +48,7 @@ def run_sweeps(out: Path, repetitions: int, *, workers: int | None = None) -> pd
             _refuse_other_inputs(plan, out / name)
             rows = pd.read_parquet(out / name / "results.parquet")
         else:
-            from rich.console import Console
-
-            done = sweep(plan, out / name, workers=workers, reporter=reporter_for(Console(stderr=True)))
+            done = sweep(plan, out / name, workers=workers, reporter=reporter())
             if len(done.failures):
                 raise InputError(f"{len(done.failures)} cells of {name!r} failed: {done.folder}/failures.csv says where and why")
             rows = done.results

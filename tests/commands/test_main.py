@@ -154,7 +154,7 @@ def test_dry_run_says_what_would_happen_and_writes_nothing(folder):
         ('known = ["group"]', 'known = ["nope"]', ["'nope'", "'id', 'group', 'income'"]),
         ('synthetic = "income"', 'synthetic = "id"', ["'income'", "'id'", "same variable"]),
         ("income ~ group", "income ~ nope", ["'nope'"]),
-        ('coefficient = "group[T.b]"', 'coefficient = "x"', ["'x'", "'group[T.b]'"]),
+        ('coefficient = "group[T.b]"', 'coefficient = "x"', ["'x'", "'group[T.level]'"]),
         ('formula = "income ~ group"', 'formula = "group ~ income"', ["'group'"]),
     ],
 )

@@ -47,7 +47,7 @@ def test_wrong_files(tmp_path):
         ("nope.csv", "no file"),
         ("x.xlsx", "valid formats are"),
         ("x.parquet", "cannot be read"),
-        ("latin.csv", "UnicodeDecode"),
+        ("latin.csv", "it is not in UTF-8"),
     ]:
         with pytest.raises(InputError, match=message) as caught:
             read_table(tmp_path / name)
