@@ -12,11 +12,11 @@ from scipy.special import digamma, gammaln
 
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.laplace import Scaled, mode_of
+from riskweighted.synthesis.laplace import Offering, Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
-__all__ = ["ComponentVector", "MixtureRows", "Offering", "log_normalised", "mixture_rows", "offering", "separate_modes"]
+__all__ = ["ComponentVector", "MixtureRows", "log_normalised", "mixture_rows", "offering", "separate_modes"]
 
 _UNHEARD_OF = 300.0  # of the logarithm of a scale: beyond it its square is no number
 _SAME = 0.05  # of every part of a vector: no further apart are two ends of one search
@@ -218,18 +218,6 @@ def log_normalised(log_shares: np.ndarray) -> np.ndarray:
     numbers, top = log_shares.__array_namespace__(), log_shares.max(axis=0)
     normalised: np.ndarray = log_shares - (top + numbers.log(numbers.exp(log_shares - top).sum(axis=0)))
     return normalised
-
-
-@dataclass(frozen=True, eq=False)
-class Offering:
-    """A density with places where chains begin, or a rough one; see `Blueprint.density`."""
-
-    density: Density
-    starts: Callable[[], np.ndarray] | None
-    rough: Callable[[], Density] | None
-
-    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        return self.density(vector)
 
 
 def offering(

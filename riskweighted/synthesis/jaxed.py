@@ -6,7 +6,6 @@ those of any other density.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,24 +16,11 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.synthesis.agreement import log_posterior_graph
 from riskweighted.synthesis.contract import Blueprint, Density, Synthesizer
-from riskweighted.synthesis.laplace import Independent, Scaled
+from riskweighted.synthesis.laplace import Independent, Offering, Scaled
 from riskweighted.synthesis.layout import layout_of
 from riskweighted.synthesis.sampling import AUTO, JAX, NUTS
 
 __all__ = ["check_jax", "jax_density"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Computed:
-    """A log density that JAX computes, with what the one that it stands for offers of where chains begin (`Blueprint.density`)."""
-
-    density: Density
-    starts: Callable[[], np.ndarray] | None
-    rough: Callable[[], Density] | None
-
-    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """The log density and its gradient (d,)."""
-        return self.density(vector)
 
 
 def check_jax(synthesizer: Synthesizer, blueprint: Blueprint | None, guaranteed: bool) -> None:
@@ -69,7 +55,7 @@ def _offered(given: Density, density: Density) -> Density:
     starts, rough = getattr(given, "starts", None), getattr(given, "rough", None)
     if isinstance(given, Scaled):
         return Scaled(density, given.log_scale, given.scaled, given.unit, starts, rough)
-    return _Computed(density, starts, rough)
+    return Offering(density, starts, rough)
 
 
 def _part(density: Density, place: slice, size: int) -> Density:

@@ -19,6 +19,7 @@ __all__ = [
     "Coordinates",
     "Following",
     "Independent",
+    "Offering",
     "Scaled",
     "begun_at_modes",
     "curvature_at",
@@ -51,6 +52,19 @@ class Independent:
         ends = np.cumsum([size for size, _ in self.parts])
         found = [part(vector[end - size : end]) for (size, part), end in zip(self.parts, ends, strict=True)]
         return sum(height for height, _ in found), np.concatenate([gradient for _, gradient in found])
+
+
+@dataclass(frozen=True, eq=False)
+class Offering:
+    """A log density with places where chains begin, or a rough one; see `Blueprint.density`. Called like any other."""
+
+    density: Density
+    starts: Callable[[], np.ndarray] | None
+    rough: Callable[[], Density] | None
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """The log density and its gradient (d,)."""
+        return self.density(vector)
 
 
 @dataclass(frozen=True, eq=False)
