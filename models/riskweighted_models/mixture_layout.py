@@ -197,19 +197,29 @@ class ComponentVector:
             slopes += vector[self.places["deviation"]].reshape(slopes.shape)
         return slopes
 
+    def apart(self, vector: np.ndarray) -> np.ndarray:
+        """The vector with what each component has for itself in ``by_component``: here the same."""
+        return vector
+
+    def together(self, vector: np.ndarray) -> np.ndarray:
+        """The inverse of `apart`."""
+        return vector
+
     def relabelled(self, vector: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The same mixture with its components in another order (K,)."""
-        found, at = vector.copy(), self.places
+        vector, at = self.apart(vector), self.places
+        found = vector.copy()
         log_weight = self.log_weight(vector[None])[0][order]
         found[at["log_odds"]] = log_weight[:-1] - log_weight[-1]
         for name in self.by_component:
             if name in at:
                 found[at[name]] = vector[at[name]].reshape(self.components, -1)[order].ravel()
-        return found
+        return self.together(found)
 
     def features(self, vector: np.ndarray) -> np.ndarray:
         """By what components are told apart: the first two parts that they have each, and their log weights, (K, 3)."""
-        first, second = (vector[self.places[name]] for name in self.by_component[:2])
+        own = self.apart(vector)
+        first, second = (own[self.places[name]] for name in self.by_component[:2])
         return np.column_stack([first, second, self.log_weight(vector[None])[0]])
 
 
@@ -255,7 +265,7 @@ def separate_modes(
     Of a thinned density they are near enough for chains, and far enough apart to tell on them. `sound` is asked of the parts of a vector.
     """
     modes = [mode_of(density, layout.size, begin) for begin in beginnings]
-    kept = [mode for mode in modes if sound({name: mode[place] for name, place in layout.places.items()})] or modes
+    kept = [mode for mode in modes if sound({name: layout.apart(mode)[place] for name, place in layout.places.items()})] or modes
     ordered = sorted(kept, key=lambda mode: -density(mode)[0])
     found = [ordered[0]]
     for mode in ordered[1:]:

@@ -1,4 +1,9 @@
-"""The posterior of a mixture of normal regressions as a function of one vector: what is sampled of `NormalMixture`."""
+"""The posterior of a mixture of normal regressions as a function of one vector: what is sampled of `NormalMixture`.
+
+Where components are all but interchangeable, as under weights that leave few records much, the data still say what all of them come to. So
+the vector holds the mean, the slopes and the variance of the whole, and of the components how far they are from each other: a change of
+their weights then moves nothing that is known well. The change of coordinates has Jacobian 1.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +25,8 @@ _STARTS = ((0.8, 0.6, 0.6), (0.0, 0.4, 1.2), (0.5, 1.1, 0.4))  # how far apart c
 
 @dataclass(frozen=True, eq=False)
 class MixtureLayout(ComponentVector):
-    """The vector: between the parts that every mixture has centres, log sds and common slopes, after them gates.
+    """The vector: between the parts that every mixture has centres and log sds, each as K - 1 distances from the last component's and
+    that of the whole, and slopes of the whole; after them gates. `apart` gives it component by component.
 
     ``gating``: whether there are gates; predictive moments are means over the records of ``rows``.
     """
@@ -41,10 +47,10 @@ class MixtureLayout(ComponentVector):
 
     def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        at = self.places
-        found = {"centre": vectors[:, at["centre"]], "sigma": vectors.__array_namespace__().exp(vectors[:, at["log_sigma"]])}
+        at, own = self.places, self._of_components(vectors)
+        found = {"centre": own["centre"], "sigma": vectors.__array_namespace__().exp(own["log_sigma"])}
         if "slope" in at:
-            found["slope"] = vectors[:, at["slope"]]
+            found["slope"] = own["slope"]
         found |= self.common_parameters(vectors)
         if "gate" in at:
             found["gate"] = vectors[:, at["gate"]].reshape(-1, self.components, self.predictors)
@@ -63,11 +69,71 @@ class MixtureLayout(ComponentVector):
         for name in ("slope", "gate"):
             if name in at:
                 found[at[name]] = np.ravel(theta[name])
-        return found
+        return self.together(found)
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         """See `Layout`."""
-        found: np.ndarray = vectors[:, self.places["log_sigma"]].sum(axis=1) + self.common_log_jacobian(vectors)
+        found: np.ndarray = self._of_components(vectors)["log_sigma"].sum(axis=1) + self.common_log_jacobian(vectors)
+        return found
+
+    def apart(self, vector: np.ndarray) -> np.ndarray:
+        """See `ComponentVector`: with the centre and the log sd of every component, and the slopes that all deviate from."""
+        found = vector.copy()
+        for name, values in self._of_components(vector[None]).items():
+            found[self.places[name]] = values[0]
+        return found
+
+    def together(self, vector: np.ndarray) -> np.ndarray:
+        """See `ComponentVector`."""
+        found, at, weight = vector.copy(), self.places, np.exp(self.log_weight(vector[None])[0])
+        centre, log_sigma = vector[at["centre"]], vector[at["log_sigma"]]
+        found[at["centre"]] = np.append(centre[:-1] - centre[-1], weight @ centre)
+        found[at["log_sigma"]] = np.append(log_sigma[:-1] - log_sigma[-1], 0.5 * np.log(weight @ np.exp(2 * log_sigma)))
+        if "deviation" in at:
+            found[at["slope"]] = vector[at["slope"]] + weight @ vector[at["deviation"]].reshape(self.components, -1)
+        return found
+
+    def pulled(self, vector: np.ndarray, weight: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Derivatives (d,) in the vector, whose weights are given, of those in what it is `apart`."""
+        found, at = gradient.copy(), self.places
+        centre, log_sigma = at["centre"], at["log_sigma"]
+        last, last_sd = centre.stop - 1, log_sigma.stop - 1
+        variance = weight.copy()
+        variance[:-1] *= np.exp(2 * vector[log_sigma][:-1])
+        variance /= variance.sum()
+        of_mean, of_scale = gradient[centre].sum(), gradient[log_sigma].sum()
+        by_share = -0.5 * of_scale * variance  # derivatives in the weights, times the weights
+        by_share[:-1] -= weight[:-1] * vector[centre][:-1] * of_mean
+        found[centre] -= weight * of_mean
+        found[log_sigma] -= variance * of_scale
+        found[last], found[last_sd] = of_mean, of_scale
+        if "deviation" in at:
+            of_slope = gradient[at["slope"]]
+            by_share -= weight * (vector[at["deviation"]].reshape(self.components, -1) @ of_slope)
+            found[at["deviation"]] -= (weight[:, None] * of_slope).ravel()
+        if "log_odds" in at:
+            found[at["log_odds"]] += (by_share - weight * by_share.sum())[:-1]
+        return found
+
+    def _of_components(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """Centres and log sds (S, K) of the components, and the slopes (S, p) that theirs deviate from, at vectors (S, d)."""
+        numbers, at = vectors.__array_namespace__(), self.places
+        weight = numbers.exp(self.log_weight(vectors))
+        far, wider = (
+            numbers.concatenate([vectors[:, at[name]][:, :-1], numbers.zeros((len(vectors), 1))], axis=1)
+            for name in ("centre", "log_sigma")
+        )
+        found = {
+            "centre": far + vectors[:, at["centre"]][:, -1:] - (weight * far).sum(axis=1)[:, None],
+            "log_sigma": wider
+            + vectors[:, at["log_sigma"]][:, -1:]
+            - 0.5 * numbers.log((weight * numbers.exp(2 * wider)).sum(axis=1))[:, None],
+        }
+        if "slope" in at:
+            found["slope"] = vectors[:, at["slope"]]
+        if "deviation" in at:
+            deviation = vectors[:, at["deviation"]].reshape(len(vectors), self.components, -1)
+            found["slope"] = found["slope"] - (weight[:, :, None] * deviation).sum(axis=1)
         return found
 
     def _moments(self, theta: Draw) -> tuple[float, float]:
@@ -91,8 +157,12 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
     fixed = (rows.z[used], weight[used], rows.cell[used])
     any_used, m = bool(used.any()), len(rows.columns)
 
-    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        log_weight = layout.log_weight(vector[None])
+    def density(sampled: np.ndarray) -> tuple[float, np.ndarray]:
+        log_weight = layout.log_weight(sampled[None])
+        height, gradient = of_components(layout.apart(sampled), log_weight)
+        return height, layout.pulled(sampled, np.exp(log_weight[0]), gradient)
+
+    def of_components(vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
         height, gradient = prior(vector, log_weight[0])
         if not any_used:
             return height, gradient
@@ -158,4 +228,4 @@ def _beginnings(layout: MixtureLayout) -> np.ndarray:
         vector[at["log_sigma"]] = np.linspace(np.log(first), np.log(last), layout.components)
         if "log_tau" in at:
             vector[at["log_tau"]] = np.log(layout.slope_spread)
-    return begun
+    return np.array([layout.together(vector) for vector in begun])
