@@ -28,7 +28,10 @@ class NormalParts(NamedTuple):
 
     def log_density(self, z: np.ndarray) -> np.ndarray:
         """log p(z_i) without bounds, (n,)."""
-        return log_densities(self.which, self.mean, self.sd, self.log_share, z)
+        known = np.isfinite(z)
+        found = log_densities(self.which, self.mean, self.sd, self.log_share, np.where(known, z, 0.0))
+        found[~known] = np.where(np.isnan(z[~known]), np.nan, -np.inf)
+        return np.asarray(found)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= z_i <= upper), (n,)."""
@@ -96,7 +99,17 @@ def log_normal_mass(lower: np.ndarray | float, upper: np.ndarray | float, mean: 
 
 
 def draw_truncated(lower: float, upper: float, mean: np.ndarray, sd: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:
-    """One draw each from N(mean, sd) within the bounds, by the inverse of the distribution function; far out in logarithms."""
+    """One draw each, (n,), from N(mean, sd) within the bounds: where one without bounds lies outside, by `_inverse_draw`."""
+    sd = np.broadcast_to(sd, mean.shape)
+    drawn: np.ndarray = rng.normal(mean, sd)
+    outside = np.flatnonzero((drawn < lower) | (drawn > upper))
+    if len(outside):
+        drawn[outside] = _inverse_draw(lower, upper, mean[outside], sd[outside], rng)
+    return drawn
+
+
+def _inverse_draw(lower: float, upper: float, mean: np.ndarray, sd: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """`draw_truncated` by the inverse of the distribution function; far out in logarithms."""
     low, high, flipped = _near_side(lower, upper, mean, sd)
     share = rng.uniform(np.finfo(float).tiny, 1.0, mean.shape)  # neither 0 nor 1
     mass = normal_mass(low, high, np.zeros(()), 1.0)

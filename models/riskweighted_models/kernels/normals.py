@@ -5,10 +5,12 @@ import math
 import numpy as np
 
 from riskweighted.common.jit import kernel
+from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, log_above
 
 __all__ = ["log_densities", "masses_between", "pick"]
 
 _ROOT_HALF, _LOG_ROOT = math.sqrt(0.5), 0.5 * math.log(2 * math.pi)
+_NEVER = -1e300  # log density where no number is left of the density
 
 
 @kernel
@@ -45,25 +47,37 @@ def masses_between(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: n
     return found
 
 
-@kernel
+@fast_kernel
 def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """log p(z_i), (n,); arguments as in `masses_between`."""
+    """log p(z_i) of finite z, (n,); arguments as in `masses_between`."""
     n, components, shared = len(which), mean.shape[1], len(log_share) == 1
-    found, unit, each = np.empty(n), 1 / sd, np.empty(components)
-    for i in range(n):
-        row = which[i]
-        largest = -np.inf
+    found, unit = np.empty(n), 1 / sd
+    level = np.log(unit) - _LOG_ROOT
+    bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
+    power, whole, each = bits.view(np.float64), whole_bits.view(np.float64), np.zeros((components, BLOCK))
+    top, total, part = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    for start in range(0, n, BLOCK):
+        held = min(BLOCK, n - start)
         for k in range(components):
-            standard = (z[i] - mean[row, k]) * unit[k]
-            each[k] = (log_share[0, k] if shared else log_share[row, k]) + math.log(unit[k]) - 0.5 * standard * standard
-            largest = max(largest, each[k])
-        if not math.isfinite(largest):
-            found[i] = z[i] if math.isnan(z[i]) else -np.inf
-            continue
-        total = 0.0
+            for i in range(held):
+                row = which[start + i]
+                standard = (z[start + i] - mean[row, k]) * unit[k]
+                each[k, i] = (log_share[0, k] if shared else log_share[row, k]) + level[k] - 0.5 * standard * standard
+        for i in range(BLOCK):
+            top[i] = max(each[0, i], _NEVER)
+            total[i] = 0.0
+        for k in range(1, components):
+            for i in range(BLOCK):
+                top[i] = max(top[i], each[k, i])
         for k in range(components):
-            total += math.exp(each[k] - largest)
-        found[i] = largest + math.log(total) - _LOG_ROOT
+            for i in range(BLOCK):
+                each[k, i] -= top[i]
+            exp_below(each[k], bits, power, part)
+            for i in range(BLOCK):
+                total[i] += part[i]
+        log_above(total, bits, power, whole_bits, whole, part)
+        for i in range(held):
+            found[start + i] = top[i] + part[i]
     return found
 
 
