@@ -147,7 +147,9 @@ def expected_risk(
     blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
     count, masses, n = sum(map(len, blocks)), _masses(fit, world, precision), len(world.confidential)
     in_pattern = world.patterns.in_pattern
-    protected = (in_pattern == 1) & (world.scenario.singletons == "protect")
+    one_record = 1 / in_pattern  # as a share of its pattern
+    if world.scenario.singletons == "protect":
+        one_record[in_pattern == 1] = 0.0  # whose IR is 1 wherever its value is drawn
     found, share, own = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
     rng = np.random.default_rng(random_seed)
     for place, block in enumerate(blocks):
@@ -155,7 +157,7 @@ def expected_risk(
             theta: Any = fit.draw(chain, draw)
             frame = fit.released(theta, rng, precision)  # type: ignore[arg-type]
             neighbours = world.find(frame)
-            outside = np.where(protected, 1.0, 1 - (1 + neighbours.within - neighbours.own_inside) / in_pattern)
+            outside = 1 - (1 + neighbours.within - neighbours.own_inside) * one_record
             mass = masses(theta, rng, frame)
             found[place] += mass * outside
             share += outside
