@@ -1,7 +1,7 @@
 """A study of three schemes from the data file to the report and the release: `python benchmarks/million.py [MODEL] [RECORDS ...]`.
 
 The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation). The
-two commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of progress
+three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of progress
 that the run prints, step by step. About ten minutes for 10^6 records of the mixture.
 """
 
@@ -28,7 +28,7 @@ formula = "income ~ {predictors}"
 [weights]
 schemes = ["unweighted", "marginal", "pairwise"]
 [sampling]
-draws = 150
+draws = 300
 tune = 100
 chains = 2
 [release]
@@ -78,7 +78,8 @@ def main(model: str, sizes: list[int]) -> None:
             study = write_study(folder, model, records)
             print(f"{records:,} records")
             run("run", ["run", study.name, "--out", "out"], folder)
-            run("release", ["release", "out", "--scheme", "marginal", "--out", "pack"], folder)
+            run("report", ["report", "out"], folder)
+            run("release", ["release", "out", "--scheme", "marginal", "--format", "parquet", "--out", "pack"], folder)
 
 
 if __name__ == "__main__":
