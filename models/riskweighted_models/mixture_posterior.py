@@ -14,11 +14,13 @@ import numpy as np
 
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted_models.kernels.mixtures import mixture_sum
+from riskweighted_models.kernels.wholes import pull_back, take_apart
 from riskweighted_models.mixture import slopes_of, weights_of
 from riskweighted_models.mixture_layout import ComponentVector, log_normalised, offering
 
 __all__ = ["MixtureLayout", "mixture_density"]
 
+_NONE = slice(0)
 _NARROWEST = 0.02  # sd of a component; below it the search ran into a single heaped value
 _STARTS = ((0.8, 0.6, 0.6), (0.0, 0.4, 1.2), (0.5, 1.1, 0.4))  # how far apart centres stand, and the first and the last sd
 
@@ -93,27 +95,11 @@ class MixtureLayout(ComponentVector):
             found[at["slope"]] = vector[at["slope"]] + weight @ vector[at["deviation"]].reshape(self.components, -1)
         return found
 
-    def pulled(self, vector: np.ndarray, weight: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Derivatives (d,) in the vector, whose weights are given, of those in what it is `apart`."""
-        found, at = gradient.copy(), self.places
-        centre, log_sigma = at["centre"], at["log_sigma"]
-        last, last_sd = centre.stop - 1, log_sigma.stop - 1
-        variance = weight.copy()
-        variance[:-1] *= np.exp(2 * vector[log_sigma][:-1])
-        variance /= variance.sum()
-        of_mean, of_scale = gradient[centre].sum(), gradient[log_sigma].sum()
-        by_share = -0.5 * of_scale * variance  # derivatives in the weights, times the weights
-        by_share[:-1] -= weight[:-1] * vector[centre][:-1] * of_mean
-        found[centre] -= weight * of_mean
-        found[log_sigma] -= variance * of_scale
-        found[last], found[last_sd] = of_mean, of_scale
-        if "deviation" in at:
-            of_slope = gradient[at["slope"]]
-            by_share -= weight * (vector[at["deviation"]].reshape(self.components, -1) @ of_slope)
-            found[at["deviation"]] -= (weight[:, None] * of_slope).ravel()
-        if "log_odds" in at:
-            found[at["log_odds"]] += (by_share - weight * by_share.sum())[:-1]
-        return found
+    def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Views of log odds, centres, log sds, slopes and deviations (K, p), for `take_apart`; empty what the vector lacks."""
+        names = ("log_odds", "centre", "log_sigma", "slope", "deviation")
+        odds, centre, log_sigma, slope, deviation = (vector[self.places.get(name, _NONE)] for name in names)
+        return odds, centre, log_sigma, slope, deviation.reshape(self.components, -1 if len(deviation) else 0)
 
     def _of_components(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """Centres and log sds (S, K) of the components, and the slopes (S, p) that theirs deviate from, at vectors (S, d)."""
@@ -158,19 +144,21 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
     any_used, m = bool(used.any()), len(rows.columns)
 
     def density(sampled: np.ndarray) -> tuple[float, np.ndarray]:
-        log_weight = layout.log_weight(sampled[None])
-        height, gradient = of_components(layout.apart(sampled), log_weight)
-        return height, layout.pulled(sampled, np.exp(log_weight[0]), gradient)
+        vector = sampled.copy()
+        log_weight = take_apart(*layout.parts(vector))
+        height, gradient = of_components(vector, log_weight)
+        pull_back(log_weight, layout.parts(sampled), layout.parts(gradient))
+        return height, gradient
 
     def of_components(vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
-        height, gradient = prior(vector, log_weight[0])
+        height, gradient = prior(vector, log_weight)
         if not any_used:
             return height, gradient
         mean = np.empty((k, m))
         mean[:] = vector[at["centre"]][:, None]
         if p:
             mean += rows.blocks.linear(layout.slopes(vector, vector[at["slope"]]))
-        log_share = log_weight.T.copy()
+        log_share = log_weight[:, None]
         if "gate" in at:
             log_share = log_normalised(log_share + rows.blocks.linear(vector[at["gate"]].reshape(k, p)))
         value, by_mean, by_log_sd, by_share = mixture_sum(*fixed, mean, np.exp(vector[at["log_sigma"]]), log_share)
