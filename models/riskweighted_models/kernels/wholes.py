@@ -1,7 +1,7 @@
 """A normal mixture from what all of it comes to, and how far its components are from the last one, to its components, and derivatives back.
 
-Arguments are parts of one vector: ``log_odds`` (K - 1,), ``centre`` (K,), ``log_sigma`` (K,), ``slope`` (p,), ``deviation`` (K, p), of which
-any but the second and the third may be empty.
+Arguments are parts of one vector: ``log_odds`` (K - 1,), ``centre`` (K,), ``log_sigma`` (K,), ``slope`` (p,), ``deviation`` (K, p). Any but
+the second and the third may be empty.
 """
 
 import math
