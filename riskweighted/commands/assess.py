@@ -74,12 +74,22 @@ def assess(
             from riskweighted.data.io import read_table
             from riskweighted.evaluation.assess import assess as run_assessment
 
+        table = read_table(confidential)
         scenario = scenario_of(
-            known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical), codes=codes_of(codes)
+            table,
+            known,
+            synthesized,
+            radius,
+            absolute,
+            boundary,
+            min_radius,
+            allow_wide,
+            categorical=split(categorical),
+            codes=codes_of(codes),
         )
         with reporter().step("measuring") as advance:
             result = run_assessment(
-                read_table(confidential),
+                table,
                 {name: [read_table(path) for path in paths] for name, paths in given.items()},
                 scenario,
                 holdout=None if holdout is None else read_table(holdout),

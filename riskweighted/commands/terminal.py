@@ -131,11 +131,21 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the 
 
 
 def scenario_of(
-    known: str, synthesized: str, radius: float, absolute: bool, boundary: str, min_radius: float, allow_wide: bool, **others: Any
+    data: "pd.DataFrame",
+    known: str,
+    synthesized: str,
+    radius: float,
+    absolute: bool,
+    boundary: str,
+    min_radius: float,
+    allow_wide: bool,
+    **others: Any,
 ) -> "Scenario":
-    """The scenario that the options of a command describe; `Scenario` checks them."""
+    """The scenario that the options of a command describe, of columns that the data has; `Scenario` checks the rest."""
+    from riskweighted.common.frames import require_columns
     from riskweighted.intruder.scenario import Scenario
 
+    require_columns(data, (*split(known), *split(synthesized)), "confidential data")
     return Scenario(
         known=split(known),
         synthetic=split(synthesized),

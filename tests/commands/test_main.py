@@ -199,6 +199,7 @@ def test_weights_writes_a_file_and_prints_no_record(folder):
         (("--boundary", "ajar"), "'closed', 'open'"),
         (("--known", "group,group"), "more than once"),
         (("--out", "w.xlsx"), "must end in"),
+        (("--synthesized", "incom", "--codes", "income=-8"), "no column 'incom'; it has 'income'"),
     ],
 )
 def test_weights_refuses(folder, arguments, named):
