@@ -41,20 +41,22 @@ def print_plan(study: "Study", out: Path | None) -> None:
     with reporter().step("checking the study and trying its steps"):
         plan = plan_study(named, began=0)
     place, needs = out or Path(), plan.estimate
-    show_json(
-        "check",
-        **{name: value for name, value in vars(plan).items() if name != "estimate"},
-        candidates=candidates or None,
-        estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(place)},
-        results=out,
-    )
+    short = shortages(needs.memory, needs.disk, place)
+    refused = any(one.certain for one in short)
+    if not refused:  # else the error is the one object
+        show_json(
+            "check",
+            **{name: value for name, value in vars(plan).items() if name != "estimate"},
+            candidates=candidates or None,
+            estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(place)},
+            results=out,
+        )
     say_pairs(_lines(study, named, candidates, plan, out))
     for scheme, shift in plan.shift.items():
         if plan.models and scheme != UNWEIGHTED:
             _print_shift(scheme, shift)
     show("Nothing was written: this was a dry run.")
-    short = shortages(needs.memory, needs.disk, place)
-    if any(one.certain for one in short):
+    if refused:
         raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
     if short:
         tell(f"warning: the run may not fit; {'; '.join(map(str, short))}")

@@ -113,8 +113,8 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_n
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
         tell(
-            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; here they count as missing: leave them empty in the "
-            "file, or give them a number as a code, or `check` and `run` refuse the file"
+            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; here they count as missing: leave them empty in "
+            "the file, or give them a number as a code, or `check` and `run` refuse the file"
         )
     if refusal:
         tell(f"warning: as written the study will not run yet: {refusal}")
