@@ -12,6 +12,7 @@ import warnings
 import pytest
 from command_line import LOG_LINE, riskweighted, without_log
 from finished_run import confidential_data, finished_run
+from study_text import study_text
 from typer.testing import CliRunner
 
 from riskweighted.commands.examples import EXAMPLES
@@ -20,28 +21,7 @@ from riskweighted.commands.registering import EXIT_CODES
 from riskweighted.common.errors import InputError
 
 COMMANDS = [command.__name__ for commands in PANELS.values() for command in commands]
-STUDY = """
-seed = 3
-reproducible = true
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[weights]
-schemes = ["unweighted", "pairwise"]
-[sampling]
-draws = 400
-tune = 200
-[release]
-L = 3
-[evaluation]
-resamples = 50
-"""
+STUDY = study_text('[weights]\nschemes = ["unweighted", "pairwise"]', "[evaluation]\nresamples = 50", reproducible=True)
 
 
 @pytest.fixture
