@@ -94,9 +94,9 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         told, code = f"interrupted; {_KEPT}, and the same command goes on from there", 130
     except Exception as error:
-        if debug and not isinstance(error, (InputError, TyperException, OSError, ModuleNotFoundError)):
-            raise
         told, code = _told(error)
+        if debug and code == 1:
+            raise
     if told:  # empty where the help was shown instead
         tell(told if code == 130 else f"error: {told}")
     if told and "--json" in arguments:
@@ -113,8 +113,9 @@ def _told(error: Exception) -> tuple[str, int]:
         name = f" {str(error.filename)!r}" if error.filename else ""
         full = f"; {_KEPT}: make room, and the same command goes on from there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return f"cannot read or write{name}: {error.strerror or type(error).__name__}{full}", 2
-    if isinstance(error, ModuleNotFoundError) and (absent := missing(error, "this command")):
-        return absent, 2
+    absent = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
+    if absent:
+        return str(absent), 2
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}:{place.lineno}"
     return f"{type(error).__name__} in {where}; its text is withheld since it may quote data (--debug shows it)", 1

@@ -139,9 +139,10 @@ def test_a_disk_that_was_full_costs_no_finished_fit(tmp_path, confidential, samp
     def full_disk(*results):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+    with monkeypatch.context() as patched:
         patched.setattr("riskweighted.runs.run.write_results", full_disk)
-        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+        with pytest.raises(OSError, match="No space left"):
+            run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     found = samplings["calls"]
     run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert samplings["calls"] == found >= 2
