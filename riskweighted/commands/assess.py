@@ -11,7 +11,6 @@ from riskweighted.commands.terminal import (
     codes_of,
     loading,
     manner,
-    number,
     print_table,
     reporter,
     say,
@@ -74,12 +73,22 @@ def assess(
             from riskweighted.data.io import read_table
             from riskweighted.evaluation.assess import assess as run_assessment
 
+        table = read_table(confidential)
         scenario = scenario_of(
-            known, synthesized, radius, absolute, boundary, min_radius, allow_wide, categorical=split(categorical), codes=codes_of(codes)
+            table,
+            known,
+            synthesized,
+            radius,
+            absolute,
+            boundary,
+            min_radius,
+            allow_wide,
+            categorical=split(categorical),
+            codes=codes_of(codes),
         )
         with reporter().step("measuring") as advance:
             result = run_assessment(
-                read_table(confidential),
+                table,
                 {name: [read_table(path) for path in paths] for name, paths in given.items()},
                 scenario,
                 holdout=None if holdout is None else read_table(holdout),
@@ -164,14 +173,18 @@ def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> 
     """A row a measure, a column a label; the interval of the first tool where it is the only one."""
     import pandas as pd
 
-    from riskweighted.evaluation.tables import statistics_of
+    from riskweighted.evaluation.tables import distinct, rows_of
+    from riskweighted.reports.disclosure import INTERNAL
 
-    named = table.assign(name=[statistic.name for statistic in statistics_of(table)])
-    names = named["name"].unique()
-    wide = named.pivot(index="name", columns="label", values="value").reindex(index=names, columns=table["label"].unique())
-    wide.insert(0, "higher is", named.drop_duplicates("name").set_index("name")["higher_is"])
+    labels, rows = list(table["label"].unique()), {}
+    for statistic in distinct(table):
+        own = rows_of(table, statistic).set_index("label")
+        ends = own[["lower", "upper"]].reindex(tools[:1]).to_numpy(dtype=float).ravel()
+        *values, low, high = INTERNAL.row(statistic, [*own["value"].reindex(labels), *ends], missing="-")
+        rows[statistic.name] = {"higher is": own["higher_is"].iloc[0], **dict(zip(labels, values, strict=True))}
+        rows[statistic.name]["95 % interval"] = "-" if low == "-" else f"{low} to {high}"
+    wide = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure")
+    interval = wide.pop("95 % interval")
     if len(tools) == 1:
-        own = named[named["label"] == tools[0]].set_index("name")
-        interval = [f"{number(low)} to {number(high)}" if pd.notna(low) else "-" for low, high in own[["lower", "upper"]].to_numpy()]
-        wide.insert(2, "95 % interval", pd.Series(interval, own.index))
-    print_table(wide.rename_axis(index="measure"), title)
+        wide.insert(2, interval.name, interval)
+    print_table(wide, title)

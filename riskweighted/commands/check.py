@@ -8,6 +8,7 @@ import typer
 
 from riskweighted.commands.terminal import Seed, loading, reporter, say_pairs, say_table, show, show_json, tell
 from riskweighted.common.errors import InputError
+from riskweighted.common.numbers import exactly, together
 from riskweighted.common.progress import duration
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -41,20 +42,22 @@ def print_plan(study: "Study", out: Path | None) -> None:
     with reporter().step("checking the study and trying its steps"):
         plan = plan_study(named, began=0)
     place, needs = out or Path(), plan.estimate
-    show_json(
-        "check",
-        **{name: value for name, value in vars(plan).items() if name != "estimate"},
-        candidates=candidates or None,
-        estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(place)},
-        results=out,
-    )
+    short = shortages(needs.memory, needs.disk, place)
+    refused = any(one.certain for one in short)
+    if not refused:  # else the error is the one object
+        show_json(
+            "check",
+            **{name: value for name, value in vars(plan).items() if name != "estimate"},
+            candidates=candidates or None,
+            estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(place)},
+            results=out,
+        )
     say_pairs(_lines(study, named, candidates, plan, out))
     for scheme, shift in plan.shift.items():
         if plan.models and scheme != UNWEIGHTED:
             _print_shift(scheme, shift)
     show("Nothing was written: this was a dry run.")
-    short = shortages(needs.memory, needs.disk, place)
-    if any(one.certain for one in short):
+    if refused:
         raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
     if short:
         tell(f"warning: the run may not fit; {'; '.join(map(str, short))}")
@@ -70,7 +73,7 @@ def _lines(study: "Study", named: "Study", candidates: str, plan: "Plan", out: P
         **({"models": candidates} if candidates else {}),
         "records": f"{plan.records:,}",
         "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
-        "predictor columns": f"{plan.predictors}",
+        "predictor columns": f"{plan.predictors:,}",
         "schemes": ", ".join(_scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes),
         **(_models(plan) if plan.models else _margins(plan)),
         **({"survey weights": _survey_line(study, plan.survey)} if study.weights.survey else {}),
@@ -114,12 +117,12 @@ def _time_line(needs: "Estimate") -> str:
 
 def _target_line(study: "Study") -> str:
     asked = study.weights.tuning
-    return f"{asked.target} at most {asked.at_most:g}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
+    return f"{asked.target} at most {exactly(asked.at_most)}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
 
 
 def _survey_line(study: "Study", ranges: dict[str, tuple[float, float]]) -> str:
     """Which column, where it acts, and the least and the largest power of a record's likelihood."""
-    shown = "; ".join(f"{scheme} {least:.3g} to {most:.3g}" for scheme, (least, most) in ranges.items())
+    shown = "; ".join(f"{scheme} {' to '.join(together(*ends))}" for scheme, ends in ranges.items())
     return f"{study.weights.survey}, sum n, times alpha in the likelihood: {shown}"
 
 

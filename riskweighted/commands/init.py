@@ -42,11 +42,14 @@ def init(
         from riskweighted.common.atomic import whole_file
         from riskweighted.data.io import read_table
         from riskweighted.runs.columns import look_at
+        from riskweighted.runs.roles import amounts_with_text
         from riskweighted.runs.starting import carries_values, starting_text
         from riskweighted.runs.suggestion import suggest
     with reporter().step("reading the file"):
         table = read_table(data)
     with reporter().step("looking at its columns"):
+        mended = amounts_with_text(table, synthesize or ())
+        table = table.assign(**{name: numbers for name, (numbers, _) in mended.items()})
         columns = look_at(table)
         first = suggest(table, columns, tuple(synthesize or ()))
     with reporter().step("checking the study that comes of it"):
@@ -54,7 +57,7 @@ def init(
     private = carries_values(suggestion)
     with whole_file(out, private=private, replace=force) as unfinished:
         unfinished.write_text(starting_text(suggestion, data, out.absolute().parent), encoding="utf-8", newline="\n")
-        _show(suggestion, refusal, out, private)
+        _show(suggestion, refusal, out, private, {name: cells for name, (_, cells) in mended.items()})
     show(f"Written to {out}{' (confidential: it holds codes or units found in the data)' if private else ''}")
     say(f"Edit it, then: riskweighted check {shlex.quote(str(out))}")
 
@@ -91,11 +94,11 @@ def _first_that_runs(first: "Suggestion", table: "pd.DataFrame", data: Path) -> 
     return first, refusal
 
 
-def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool) -> None:
-    """What was found and what is suggested."""
+def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool, no_numbers: dict[str, int]) -> None:
+    """What was found and what is suggested; `no_numbers`: cells by column that hold none where the others do."""
     import pandas as pd
 
-    show_json("init", **_as_json(suggestion), refused=refusal or None, confidential=private, results=out)
+    show_json("init", **_as_json(suggestion), no_numbers=no_numbers, refused=refusal or None, confidential=private, results=out)
     rows = {
         column.name: (column.type.removesuffix(" number").removesuffix(" value"), f"{column.distinct:,}", _gaps(column), _remarks(column))
         for column in suggestion.columns
@@ -107,6 +110,12 @@ def _show(suggestion: "Suggestion", refusal: str, out: Path, private: bool) -> N
     say(f"Known to an intruder: {_names(suggestion.known)}{f' ({suggestion.crowd})' if suggestion.known else ''}.")
     models = ", ".join(f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model)
     say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
+    for name, cells in no_numbers.items():
+        told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
+        tell(
+            f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; here they count as missing: leave them empty in "
+            "the file, or give them a number as a code, or `check` and `run` refuse the file"
+        )
     if refusal:
         tell(f"warning: as written the study will not run yet: {refusal}")
 

@@ -1,5 +1,6 @@
-"""The command line. Every error is one line on stderr with exit code 2."""
+"""The command line. Every error is one line on stderr with exit code 2, under --json one object on stdout as well."""
 
+import errno
 import sys
 import traceback
 import warnings
@@ -14,6 +15,7 @@ from riskweighted import __version__
 from riskweighted.commands.accountant import accountant
 from riskweighted.commands.assess import assess
 from riskweighted.commands.check import check
+from riskweighted.commands.examples import EXAMPLES
 from riskweighted.commands.init import init
 from riskweighted.commands.registering import HELP_NAMES, register
 from riskweighted.commands.reidentify import reidentify
@@ -23,7 +25,7 @@ from riskweighted.commands.run import demo, run
 from riskweighted.commands.summary import summary
 from riskweighted.commands.sweep import sweep
 from riskweighted.commands.synthesizers import synthesizers
-from riskweighted.commands.terminal import output, tell
+from riskweighted.commands.terminal import in_manner, output, show_json, tell
 from riskweighted.commands.tune import tune
 from riskweighted.commands.weights import weights
 from riskweighted.common.errors import InputError, RiskWeightedWarning
@@ -44,6 +46,8 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Release": (release,),
     "What is installed": (synthesizers,),
 }
+
+_KEPT = "fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, confidential)"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,30 +91,31 @@ def main() -> None:
         if code == 130:  # typer's own answer to Ctrl-C
             raise KeyboardInterrupt
         sys.exit(code)
-    except (InputError, TyperException) as error:
-        text = error.format_message() if isinstance(error, TyperException) else str(error)
-        if text:  # empty where the help was shown instead
-            tell("error: " + " ".join(text.split()))
-        sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
-        tell(
-            "interrupted; fits and cells that a run or a sweep had finished are kept beside the output folder (.partial, "
-            "confidential), and the same command goes on from there"
-        )
-        sys.exit(130)
-    except OSError as error:
-        name = f" {str(error.filename)!r}" if error.filename else ""
-        tell(f"error: cannot read or write{name}: {error.strerror or type(error).__name__}")
-        sys.exit(2)
+        told, code = f"interrupted; {_KEPT}, and the same command goes on from there", 130
     except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and (absent := missing(error, "this command")):
-            tell(f"error: {absent}")
-            sys.exit(2)
-        if debug:
+        told, code = _told(error)
+        if debug and code == 1:
             raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        tell(
-            f"error: {type(error).__name__} in {Path(place.filename).name}:{place.lineno}; "
-            "its text is withheld since it may quote data (--debug shows it)"
-        )
-        sys.exit(1)
+    if told:  # empty where the help was shown instead
+        tell(told if code == 130 else f"error: {told}")
+    if told and "--json" in arguments:
+        with in_manner(json=True):
+            show_json(next((name for name in arguments if name in EXAMPLES), "riskweighted"), error=told, exit_code=code)
+    sys.exit(code)
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """What is said of an error, on one line, and the exit code."""
+    if isinstance(error, (InputError, TyperException)):
+        return " ".join((error.format_message() if isinstance(error, TyperException) else str(error)).split()), 2
+    if isinstance(error, OSError):
+        name = f" {str(error.filename)!r}" if error.filename else ""
+        full = f"; {_KEPT}: make room, and the same command goes on from there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return f"cannot read or write{name}: {error.strerror or type(error).__name__}{full}", 2
+    absent = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
+    if absent:
+        return str(absent), 2
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return f"{type(error).__name__} in {where}; its text is withheld since it may quote data (--debug shows it)", 1

@@ -29,7 +29,13 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="A line as each step begins, goes on and ends.", rich_help_panel=_PANEL, show_default=False)
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="One JSON object on stdout, and nothing else there.", rich_help_panel=_PANEL, show_default=False)
+    bool,
+    typer.Option(
+        "--json",
+        help="One JSON object on stdout, and nothing else there; of an error its message and exit code.",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
 ]
 _SHARED = {"quiet": Quiet, "verbose": Verbose, "json": Json}
 

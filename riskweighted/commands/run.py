@@ -14,7 +14,6 @@ from riskweighted.commands.terminal import (
     Out,
     Seed,
     loading,
-    number,
     reporter,
     say,
     say_table,
@@ -23,6 +22,7 @@ from riskweighted.commands.terminal import (
     tell,
 )
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.numbers import together
 from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:
@@ -173,14 +173,18 @@ def _print_summary(finished: "Run", increase: float) -> None:
 
 def _with_errors(finished: "Run") -> "pd.DataFrame":
     """The main table as text, a value before its Monte Carlo error where it has one."""
+    from riskweighted.evaluation.summary import FIT_COLUMNS
     from riskweighted.evaluation.tables import by_label
+    from riskweighted.reports.disclosure import INTERNAL
 
-    shown = finished.summary.map(number)
-    for column in finished.evaluation.columns():
-        if column.statistic.of_utility or column.overlap:
-            continue
-        for label, error in by_label(finished.evaluation.risk, column.statistic, "error").dropna().items():
-            shown.loc[label, column.name] += f" ± {error:.1g}" if column.measure.kind != "count" else f" ± {error:.0f}"
+    shown = finished.summary.astype(object)
+    for column in (*FIT_COLUMNS, *finished.evaluation.columns()):
+        values, risk = finished.summary[column.name], finished.evaluation.risk
+        if column.overlap:
+            shown[column.name] = INTERNAL.overlaps(values, missing="-")
+        else:
+            errors = by_label(risk, column.statistic, "error").reindex(values.index)
+            shown[column.name] = INTERNAL.row(column.statistic, values, errors, missing="-")
     return shown
 
 
@@ -201,9 +205,9 @@ def _verdict(finished: "Run") -> list[str]:
     if missed.empty:
         return [f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."]
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)
+    told = [together(row.confidential, row.synthetic) for row in worst.itertuples()]
     named = "; ".join(
-        f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {number(row.confidential)} in the data, "
-        f"{number(row.synthetic)} synthetic"
-        for row in worst.itertuples()
+        f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {own} in the data, {synthetic} synthetic"
+        for row, (own, synthetic) in zip(worst.itertuples(), told, strict=True)
     )
     return [f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."]

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.numbers import in_columns
 from riskweighted.common.progress import Advance, LogLines, Quiet, Reporter, TerminalBars
 from riskweighted.common.text import pieces, plain
 
@@ -131,11 +132,21 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the 
 
 
 def scenario_of(
-    known: str, synthesized: str, radius: float, absolute: bool, boundary: str, min_radius: float, allow_wide: bool, **others: Any
+    data: "pd.DataFrame",
+    known: str,
+    synthesized: str,
+    radius: float,
+    absolute: bool,
+    boundary: str,
+    min_radius: float,
+    allow_wide: bool,
+    **others: Any,
 ) -> "Scenario":
-    """The scenario that the options of a command describe; `Scenario` checks them."""
+    """The scenario that the options of a command describe, of columns that the data has; `Scenario` checks the rest."""
+    from riskweighted.common.frames import require_columns
     from riskweighted.intruder.scenario import Scenario
 
+    require_columns(data, (*split(known), *split(synthesized)), "confidential data")
     return Scenario(
         known=split(known),
         synthetic=split(synthesized),
@@ -179,12 +190,15 @@ def say_table(table: "pd.DataFrame", title: str) -> None:
 
 
 def print_table(table: "pd.DataFrame", title: str) -> None:
-    """A table, its columns in as many pieces as the width needs: no number and no name is cut."""
+    """A table, its columns in as many pieces as the width needs: no number and no name is cut.
+
+    The numbers of a column have the same decimals; rows of several kinds are given as text (`View.row`).
+    """
     from rich.table import Table
 
     if manner.json:
         return
-    cells = table.map(number)
+    cells = in_columns(table, missing="-")
     names = [str(name) for name in table.columns]
     widths = [max(len(name), *cells.iloc[:, place].str.len(), 1) + _RULES for place, name in enumerate(names)]
     names_end = _FIRST if output.width >= _NARROW else _FIRST_OF_NARROW
@@ -227,14 +241,3 @@ def print_pairs(pairs: "Mapping[str, str]") -> None:
         return
     for name, value in pairs.items():  # in a file a line each, to be searched
         output.print(f"{name:22} {value}")
-
-
-def number(value: object) -> str:
-    import pandas as pd
-
-    if isinstance(value, str):
-        return value
-    if value is None or pd.isna(value):
-        return "-"
-    number = float(value)  # type: ignore[arg-type]
-    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, number, reporter, say, say_table, show, show_json, tell
+from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, reporter, say, say_table, show, show_json, tell
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
+from riskweighted.common.numbers import exactly
 from riskweighted.common.progress import duration
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _print(tuning: "Tuning", began: float, out: Path | None) -> None:
     code = 0 if tuning.fit.converged else UNFIT
     show_json("tune", exit_code=code, target=tuning.target, at_most=tuning.at_most, why=tuning.why, families=tuning.families, results=out)
     say_table(
-        table.rename(columns={"loss_error": "error"}), f"{tuning.target} of at most {number(tuning.at_most)}: each family at the mode"
+        table.rename(columns={"loss_error": "error"}), f"{tuning.target} of at most {exactly(tuning.at_most)}: each family at the mode"
     )
     say(
         f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and its Monte Carlo error; "

@@ -56,12 +56,13 @@ def weights(
     from riskweighted.weights.match import match_weights
     from riskweighted.weights.names import parse_scheme
 
-    scenario = scenario_of(
-        known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons, codes=codes_of(codes)
-    )
     named = parse_scheme(scheme).text
     with whole_file(out, private=True, replace=force) as unfinished:
-        alpha = match_weights(read_table(data), scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster)
+        table = read_table(data)
+        scenario = scenario_of(
+            table, known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons, codes=codes_of(codes)
+        )
+        alpha = match_weights(table, scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster)
         if len(scenario.synthetic) == 1:
             alpha = alpha.set_axis(["alpha"], axis=1)
         write_table(alpha.rename_axis("row"), unfinished, index=True, private=True)

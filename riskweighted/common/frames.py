@@ -1,6 +1,7 @@
 """Checks of data: the columns of a frame, the values of a column, one weight per record. No message shows a value."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ __all__ = [
     "require_plain_values",
     "require_target",
 ]
+
+_NEAR = 0.75  # of a misspelling
 
 
 def kind_of_values(column: pd.Series) -> str:
@@ -44,11 +47,18 @@ def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None
         raise InputError(f"{what} has no records")
     unknown = [name for name in names if name not in data.columns]
     if unknown:
-        raise InputError(f"{what} has no column {listing(unknown)}; it has {listing(data.columns)}")
+        raise InputError(f"{what} has no column {listing(unknown)}; it has {listing(_nearest_first(unknown, data.columns))}")
     require_plain_values(data, names, what)
     twice = [name for name in names if (data.columns == name).sum() > 1]
     if twice:
         raise InputError(f"{what} has column {listing(twice)} more than once: column names must be unique")
+
+
+def _nearest_first(unknown: Iterable[str], columns: Iterable[Hashable]) -> list[str]:
+    """The names of columns, first those that an unknown name may be a misspelling of: a list is cut."""
+    names = list(map(str, columns))
+    near = [name for one in unknown for name in get_close_matches(str(one), names, cutoff=_NEAR)]
+    return list(dict.fromkeys([*near, *names]))
 
 
 def require_plain_values(data: pd.DataFrame, names: Iterable[Hashable], what: str) -> None:

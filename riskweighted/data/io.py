@@ -21,7 +21,16 @@ from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.data.formats import FORMATS, WRITABLE
 
-__all__ = ["DatasetWriter", "read_datasets", "read_label", "read_table", "require_reader", "write_aggregates", "write_table"]
+__all__ = [
+    "DatasetWriter",
+    "as_numbers",
+    "read_datasets",
+    "read_label",
+    "read_table",
+    "require_reader",
+    "write_aggregates",
+    "write_table",
+]
 
 _LABEL = "label"  # key of a parquet file's metadata
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
@@ -101,6 +110,18 @@ def _stays_text(column: pd.Series) -> bool:
     entries = pd.Series(column.unique())
     entries = entries[~entries.isin(_MISSING)]
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
+
+
+def as_numbers(column: pd.Series) -> tuple[pd.Series, int] | None:
+    """A text column as numbers, missing where a cell holds none, and how many such cells there are; None where it cannot be one.
+
+    What says that a number is missing in a csv file is no such cell. Codes with leading zeros are no numbers.
+    """
+    texts = column.where(~column.isin(_MISSING))
+    if texts.map(lambda cell: isinstance(cell, str) or pd.isna(cell)).all() and not texts.str.match(r"[+-]?0\d").any():
+        numbers = pd.to_numeric(texts, errors="coerce")
+        return numbers, int(texts.notna().sum() - numbers.notna().sum())
+    return None
 
 
 def require_reader(ending: str) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from riskweighted.common.numbers import together
 from riskweighted.evaluation.evaluate import Evaluation
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 
@@ -28,7 +29,8 @@ def told(result: Evaluation, baseline: str) -> list[str]:
     if baseline not in lipschitz or not schemes:
         return []
     mean, error = by_label(result.risk, _MEAN), by_label(result.risk, _MEAN, "error")
-    values = ", ".join(f"{label} {mean[label]:.4f} ± {error[label]:.1g}" for label in (baseline, *schemes))
+    told = {label: together(mean[label], error[label]) for label in (baseline, *schemes)}
+    values = ", ".join(f"{label} {' ± '.join(numbers)}" for label, numbers in told.items())
     moved = np.ptp([mean[label] for label in (baseline, *schemes)])
     verdict = "Weights do not change average identification risk" if moved < _SAME else "Weights changed average identification risk"
     return [f"{verdict} (expected mean risk: {values}).", *(_of_scheme(result, label, baseline) for label in schemes)]
@@ -39,7 +41,7 @@ def _of_scheme(result: Evaluation, label: str, baseline: str) -> str:
     before, after = isolated[baseline], isolated[label]
     share = after / before if before > 0 else np.nan
     off = share * np.hypot(error[label] / after, error[baseline] / before) if after > 0 else 0.0
-    text = f"{label}: isolated records' expected risk {_change(share, off)} ({after:.4f} ± {error[label]:.1g})"
+    text = f"{label}: isolated records' expected risk {_change(share, off)} ({' ± '.join(together(after, error[label]))})"
     return f"{text}; {'; '.join([*_costs(result, label, baseline), *_influence(result, label, baseline)])}."
 
 
@@ -55,7 +57,7 @@ def _costs(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
         for one in own:
             if one.key in ("ecdf-maximum", "total-variation"):
                 values = by_label(result.utility, one)
-                yield f"{one.name} {values[label]:.3f} for {values[baseline]:.3f}"
+                yield f"{one.name} {' for '.join(together(values[label], values[baseline]))}"
 
 
 def _influence(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
@@ -63,7 +65,7 @@ def _influence(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
     if values[label] > 0:
         ratio = values[baseline] / values[label]
         compared = f"{ratio:.1f} times less" if ratio > 1.05 else f"{1 / ratio:.1f} times more" if ratio < 1 / 1.05 else "as before"
-        yield f"influence of any one record {compared} (Delta {values[label]:.3g} for {values[baseline]:.3g})"
+        yield f"influence of any one record {compared} (Delta {' for '.join(together(values[label], values[baseline]))})"
 
 
 def _change(share: float, error: float | None = None) -> str:

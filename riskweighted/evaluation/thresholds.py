@@ -10,7 +10,7 @@ from typing import Any
 from riskweighted.common.checks import check_path, check_text, is_number, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_table, read_toml
-from riskweighted.evaluation.measures import MEASURES, Measure
+from riskweighted.evaluation.measures import MEASURES, OF_UTILITY, Measure
 from riskweighted.evaluation.tables import Statistic
 
 __all__ = ["EXAMPLE", "JUDGED", "Limit", "Thresholds"]
@@ -80,6 +80,11 @@ class Limit:
         """As it stands in a file."""
         return self.key if self.which is None else f"{self.key}({self.which})"
 
+    @property
+    def of_cost(self) -> bool:
+        """Whether it limits what a release costs in utility; a check of a fit finds gross faults only."""
+        return self.key in OF_UTILITY
+
     def takes(self, statistic: Statistic) -> bool:
         """Whether it limits this statistic."""
         if statistic.unregistered is not None or statistic.key != self.key:
@@ -140,6 +145,11 @@ class Thresholds:
 
     def __bool__(self) -> bool:
         return bool(self.limits)
+
+    @property
+    def limit_cost(self) -> bool:
+        """Whether any of them limits what a release costs in utility."""
+        return any(limit.of_cost for limit in self.limits)
 
     @classmethod
     def from_table(cls, table: object, place: str) -> "Thresholds":

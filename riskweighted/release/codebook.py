@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.numbers import exactly
 from riskweighted.common.text import escape_markdown, for_spreadsheet
 from riskweighted.intruder.statuses import MISSING, find_statuses, status_name
 
@@ -94,13 +95,17 @@ def _middle(column: pd.Series, codes: Sequence[float]) -> str:
     low, high = np.quantile(found.amounts, [0.05, 0.95]) if found.is_amount.any() else (np.nan, np.nan)
     held = [status_name(status, codes) for status in found.present if status != MISSING]
     special = f"; special codes, no amounts: {', '.join(held)}" if held else ""
-    return f"90 % of the synthetic {'amounts' if held else 'values'} lie between {low:.3g} and {high:.3g}{special}"
+    return f"90 % of the synthetic {'amounts' if held else 'values'} lie between {_three_digits(low)} and {_three_digits(high)}{special}"
+
+
+def _three_digits(value: float) -> str:
+    return exactly(float(f"{value:.3g}"))
 
 
 def _values(column: pd.Series) -> str:
     """The categories, or how many different values there are where these are measurements or names."""
     levels = listed_levels(column)
-    return f"{column.nunique()} different values" if levels is None else "; ".join(levels)
+    return f"{column.nunique():,} different values" if levels is None else "; ".join(levels)
 
 
 def listed_levels(column: pd.Series) -> list[str] | None:

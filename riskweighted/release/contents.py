@@ -12,6 +12,7 @@ import pandas as pd
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.numbers import exactly
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import FAIL, overall
@@ -55,7 +56,7 @@ class Contents:
             "variables": self.variables,
             "schemes": self.schemes,
             "count": self.run.study.release.L,
-            "records": self.run.manifest["input"]["records"],
+            "records": f"{self.run.manifest['input']['records']:,}",
             "demonstration": self.run.study.reproducible,
         }
 
@@ -162,7 +163,7 @@ def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]
         what=analysis.what,
         exact=analysis.exact,
         scheme=scheme,
-        published=[f"{value:.5g}" for value in analysis.published],
+        published=[exactly(float(f"{value:.5g}")) for value in analysis.published],
         percent=f"{100 * analysis.level:g}",
         codes=[(language, name, code) for language, (name, code) in codes.items()],
         missing=list(missing.items()),

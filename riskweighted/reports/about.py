@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 
 import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.numbers import exactly, together
 from riskweighted.common.survey import survey_weights
 from riskweighted.common.text import plain
+from riskweighted.evaluation.summary import SummaryColumn
+from riskweighted.evaluation.tables import by_label
 from riskweighted.reports.blocks import Column, DataTable, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.glossary import ball_rule
@@ -27,8 +29,8 @@ def about_section(source: Source) -> Section:
     known = ", ".join(scenario.known) or "nothing"
     unaltered = ", ".join(dict.fromkeys([*scenario.known, *study.release.columns])) or "no variable"
     paragraphs = [
-        f"{view.records} records. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each weighting "
-        f"scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
+        f"{view.records:,} records. {_replaced(source)} ({study.synthesizer.name}), {study.release.L} synthetic datasets for each "
+        f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave unaltered: {unaltered}; nothing else does.",
         f"The intruder is taken to know {known} of a record, and to look for its {', '.join(scenario.synthetic)}. {ball_rule(scenario)}",
         "A scheme with weights below 1 tells the model less about records that stand out. What it gains is lower risk of these "
         "records; what it costs is utility.",
@@ -66,7 +68,7 @@ def _replaced(source: Source) -> str:
     first, *others = source.variables
     if not others:
         return f"The variable {first} was replaced by draws from a model"
-    codes = ", ".join(f"{code:g} of {name}" for name in source.variables for code in source.codes(name))
+    codes = ", ".join(f"{exactly(code)} of {name}" for name in source.variables for code in source.codes(name))
     apart = f"Missing values and special codes ({codes}) are no amounts; they are drawn too, and shown apart. " if codes else ""
     return f"{apart}The variables {', '.join(source.variables)} were replaced by draws from models, one after the other"
 
@@ -81,7 +83,8 @@ def _survey(source: Source) -> list[str]:
         return [told]
     survey = survey_weights(source.confidential, column).to_numpy()
     products = {str(scheme): alpha.to_numpy(dtype=float) * survey for scheme, alpha in source.weights.items()}
-    ranges = "; ".join(f"{scheme} {product.min():.3g} to {product.max():.3g}" for scheme, product in products.items())
+    ends = {scheme: together(product.min(), product.max()) for scheme, product in products.items()}
+    ranges = "; ".join(f"{scheme} {least} to {most}" for scheme, (least, most) in ends.items())
     return [f"{told} Their products run from the least to the largest: {ranges}."]
 
 
@@ -91,7 +94,7 @@ def _chosen(source: Source) -> list[str]:
     if not tuning:
         return []
     return [
-        f"The scheme {tuning['scheme']} was sought so that its {tuning['target']} is at most {tuning['at_most']:g} (METHODS "
+        f"The scheme {tuning['scheme']} was sought so that its {tuning['target']} is at most {exactly(tuning['at_most'])} (METHODS "
         "section 11). The choice looked at the data: it lies outside any epsilon."
     ]
 
@@ -112,13 +115,21 @@ def main_section(source: Source) -> Section:
     terms: list[Term | None] = []
     symbols: list[str] = []
     for column, (title, _, _) in zip(main_columns(source.run), exact.rows, strict=True):
-        show = source.view.overlap if column.overlap else partial(source.view.show, column.statistic)
-        shown = [show(value) for value in values[column.name]]
+        shown = source.view.overlaps(values[column.name]) if column.overlap else _with_errors(source, column, values[column.name])
         symbols.append("" if column.overlap else symbol_of(column.statistic))
         rows.append((title.replace(f", {symbols[-1]}", "", 1) if symbols[-1] else title, *shown))  # the symbol stands small beside
         terms.append(source.glossary.summary(column))
     columns = (Column("Measure"), *map(Column, exact.columns))
     note = withheld_note(source.withheld.get("summary", 0))
     table = DataTable("main", exact.caption, columns, tuple(rows), tuple(terms), note, tuple(symbols))
-    text = "One column per way to synthesize; the confidential data itself stands first, as the yardstick."
+    text = (
+        "One column per way to synthesize; the confidential data itself stands first, as the yardstick. What stands behind the sign ± is "
+        "the Monte Carlo error."
+    )
     return Section("overview", "Main table", (text,), (table,))
+
+
+def _with_errors(source: Source, column: SummaryColumn, values: pd.Series) -> list[str]:
+    """Values by label with their Monte Carlo errors, where they have any."""
+    errors = by_label(source.run.tables["risk"], column.statistic, "error").reindex(values.index)
+    return source.view.row(column.statistic, values, errors)

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
-from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, overall
+from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict
 from riskweighted.reports.blocks import Term
-from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.source import Source
-from riskweighted.reports.verdicts import bounds_of, in_brief, not_to_be_trusted, shown_verdict
+from riskweighted.reports.verdicts import PASS_BUT_UTILITY, bounds_of, decimals_of, in_a_word, in_brief, not_to_be_trusted, shown_verdict
 from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["Answer", "find_answer"]
@@ -21,8 +21,8 @@ _RISK = ("expected-isolated-risk", "expected-mean-risk")
 _COST = ("ecdf-maximum", "two-way-mean", "total-variation")  # the first that a run has
 _OVERLAPS = ("coefficient", "mean")
 _MOST_COLUMNS = 6
-_STATES = {PASS: "pass", FAIL: "fail"}
-_PLAIN = {PASS: "Pass", FAIL: "FAIL", NOT_MEASURED: "Not measured", None: "No thresholds"}
+_STATES = {PASS: "pass", PASS_BUT_UTILITY: "open", FAIL: "fail"}
+_PLAIN = {PASS: "Pass", PASS_BUT_UTILITY: "Pass (utility not judged)", FAIL: "FAIL", NOT_MEASURED: "Not measured", None: "No thresholds"}
 
 
 class Head(NamedTuple):
@@ -36,7 +36,7 @@ class Head(NamedTuple):
 
 class Cell(NamedTuple):
     text: str
-    state: str  # "pass", "fail" or ""
+    state: str  # "pass", "fail", "open" (a cost that no threshold limits) or ""
 
 
 class Row(NamedTuple):
@@ -93,7 +93,7 @@ def _nearness(source: Source) -> str:
     if len(widths) != 1:
         return ""
     radius, kind = next(iter(widths))
-    return f", to within {100 * radius:g} %" if kind == "relative" else f", to within {radius:g}"
+    return f", to within {100 * radius:g} %" if kind == "relative" else f", to within {exactly(radius)}"
 
 
 def _alarms(source: Source) -> Iterator[str]:
@@ -144,32 +144,42 @@ def _head(source: Source, column: SummaryColumn) -> Head:
     limits = dict.fromkeys(bounds_of(one.limit) for one in _verdicts_on(source, column) if one.limit is not None)
     name = in_words(column.statistic, alone=len(source.variables) == 1)
     name = f"cost: overlap of intervals, {name}" if column.overlap else f"cost: {name}" if column.statistic.of_utility else name
-    return Head(
-        plain(capital(name)), "" if column.overlap else symbol_of(column.statistic), "; ".join(limits), source.glossary.summary(column)
-    )
+    told = "no threshold" if _without_limit(source, column) else "; ".join(limits)
+    return Head(plain(capital(name)), "" if column.overlap else symbol_of(column.statistic), told, source.glossary.summary(column))
 
 
-def _cell(source: Source, column: SummaryColumn, label: str) -> Cell:
+def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list[Cell]:
+    """A column: its numbers, and whether they keep to its limit."""
     statistic, view = column.statistic, source.view
     table = source.run.tables["utility" if statistic.of_utility else "risk"]
     if column.overlap:
-        value = by_label(table, statistic, "overlap").get(label)
-        text = MISSING if value is None else view.overlap(value)
+        texts = view.overlaps(by_label(table, statistic, "overlap").reindex(labels))
     else:
-        value, error = (by_label(table, statistic, name).get(label) for name in ("value", "error"))
-        text = MISSING if value is None else view.show(statistic, value) + view.error(statistic, error)
-    states = {shown_verdict(one, view) for one in _verdicts_on(source, column, label)}
-    state = "fail" if FAIL in states else "pass" if states == {PASS} else ""
-    return Cell(text, state)
+        values, errors = (by_label(table, statistic, name).reindex(labels) for name in ("value", "error"))
+        limits = [one.limit for one in _verdicts_on(source, column) if one.limit is not None]
+        texts = view.row(statistic, values, errors, least=max(map(decimals_of, limits), default=0))
+    return [Cell(text, _state(source, column, label)) for text, label in zip(texts, labels, strict=True)]
+
+
+def _state(source: Source, column: SummaryColumn, label: str) -> str:
+    states = {shown_verdict(one, source.view) for one in _verdicts_on(source, column, label)}
+    open_cost = _without_limit(source, column) and label != CONFIDENTIAL
+    return "fail" if FAIL in states else "pass" if states == {PASS} else "open" if open_cost else ""
+
+
+def _without_limit(source: Source, column: SummaryColumn) -> bool:
+    """Whether a column is a cost, and the thresholds limit no cost at all."""
+    thresholds = source.run.study.thresholds
+    return bool(thresholds) and not thresholds.limit_cost and (column.overlap or column.statistic.of_utility)
 
 
 def _rows(source: Source, columns: Sequence[SummaryColumn]) -> Iterator[Row]:
-    for label in [*source.labels, CONFIDENTIAL]:
-        cells = tuple(_cell(source, column, label) for column in columns)
+    labels = [*source.labels, CONFIDENTIAL]
+    for label, cells in zip(labels, zip(*(_cells(source, column, labels) for column in columns), strict=True), strict=True):
         if label == CONFIDENTIAL:
             yield Row("confidential data, as a yardstick", "", "", cells, "")
             continue
-        verdict = overall(source.verdicts, label)
+        verdict = in_a_word(source.verdicts, label)
         beside = [one for column in columns for one in _verdicts_on(source, column, label)]
         told = plain(capital(in_brief(source.verdicts, label, source.view, beside)))
         name = f"{label} (no model)" if label in source.run.study.baselines else label
@@ -211,4 +221,6 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
         if limit not in shown and limit in first
     ]
     told = f"{len(thresholds.limits)} thresholds, from {thresholds.source or 'the study'}."
+    if not thresholds.limit_cost:
+        told += " None of them is on utility, so passing says nothing of the cost: judge the numbers marked ! yourself."
     return f"{told} Beside those above: {'; '.join(others)}." if others else told

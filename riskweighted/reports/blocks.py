@@ -14,7 +14,7 @@ from riskweighted.reports.svg import inline_svg
 __all__ = ["Column", "DataTable", "Figure", "Group", "Section", "Term", "make_table"]
 
 _NOTHING = "n/a"
-_NUMBER = re.compile(r"(about |(all but )?fewer than |more than )?-?\d[\d.]*(e[-+]\d+)?( ± [\d.]+)?|n/a")
+_NUMBER = re.compile(r"(about |(all but )?fewer than |more than )?[<>]?-?\d[\d.,]*( ± <?[\d.,]+)?|n/a")
 
 
 @dataclass(frozen=True)

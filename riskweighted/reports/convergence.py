@@ -2,9 +2,10 @@
 
 import pandas as pd
 
+from riskweighted.common.numbers import in_column
 from riskweighted.plots.convergence import plot_convergence
 from riskweighted.reports.blocks import DataTable, Figure, Section, make_table
-from riskweighted.reports.disclosure import MISSING, number
+from riskweighted.reports.disclosure import MISSING
 from riskweighted.reports.source import Source
 
 __all__ = ["convergence_section"]
@@ -29,8 +30,8 @@ def convergence_section(source: Source) -> Section:
             "Engine": ", ".join(dict.fromkeys(fit["engine"])),
             "Quantities": len(fit),
             "Largest R-hat": _decimals(fit["r_hat"].max(), 3),
-            "Least bulk ESS": f"{fit['ess_bulk'].min():.0f}",
-            "Least tail ESS": f"{fit['ess_tail'].min():.0f}",
+            "Least bulk ESS": f"{fit['ess_bulk'].min():,.0f}",
+            "Least tail ESS": f"{fit['ess_tail'].min():,.0f}",
             "Divergences": int(fit["divergences"].max()),
             "Pareto k-hat": _decimals(fit["pareto_k"].max(), 2),
             "Converged": "yes" if fit["converged"].all() else "NO",
@@ -76,8 +77,8 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
         {
             "Quantity": fit["quantity"],
             "R-hat": [_decimals(value, 4) for value in fit["r_hat"]],
-            "Bulk ESS": [f"{value:.0f}" for value in fit["ess_bulk"]],
-            "Tail ESS": [f"{value:.0f}" for value in fit["ess_tail"]],
+            "Bulk ESS": in_column(fit["ess_bulk"], 0),
+            "Tail ESS": in_column(fit["ess_tail"], 0),
             "Divergences": fit["divergences"],
             "Pareto k-hat": [_decimals(value, 2) for value in fit["pareto_k"]],
             "Passed": ["yes" if passed else "NO" for passed in fit["converged"]],
@@ -85,12 +86,12 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
     )
     worst = fit.loc[fit["r_hat"].idxmax()] if fit["r_hat"].notna().any() else fit.iloc[0]
     cells = _without_empty(cells)
-    reached = f"Largest R-hat {number(worst['r_hat'])}, of {worst['quantity']}"
+    reached = f"Largest R-hat {_decimals(worst['r_hat'], 3)}, of {worst['quantity']}"
     if fit["r_hat"].isna().all():
         reached = f"Drawn without chains, Pareto k-hat {_decimals(fit['pareto_k'].max(), 2)}"
     alternative = (
         f"Rank plots by chain for the fit {scheme}: {len(fit)} quantities, {int(fit['converged'].sum())} passed. "
-        f"{reached}; least bulk ESS {fit['ess_bulk'].min():.0f}."
+        f"{reached}; least bulk ESS {fit['ess_bulk'].min():,.0f}."
     )
     key = f"card-{place}"
     shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))

@@ -9,7 +9,8 @@ no rule there, is counted and left out, and so are extremes (the largest risk, t
 - overlaps and quantiles of risk have 2 decimals, since intervals could be computed back from finer ones.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ import pandas as pd
 
 from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
+from riskweighted.common.numbers import SHARE, by_digits, in_column
 from riskweighted.evaluation.measures import MEASURES, Disclosure, Kind
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
@@ -27,6 +29,7 @@ __all__ = ["INTERNAL", "MISSING", "WITHHELD", "View", "check_single", "number", 
 MISSING = "n/a"
 WITHHELD = "not shown"
 _DIGITS, _HALF = 5, 0.5
+_PLAIN = re.compile(r"-?\d+(\.\d*)?(e[-+]\d+)?")
 _UNIT: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance")  # measures between 0 and 1
 _SIGNIFICANT = {Disclosure.THREE_DIGITS: 3, Disclosure.FIVE_DIGITS: _DIGITS}
 _DECIMALS = {Disclosure.SHARE: 2, Disclosure.TWO_DECIMALS: 2, Disclosure.THREE_DECIMALS: 3}
@@ -158,8 +161,12 @@ class View:
         """What the figures take as `minimum_count`."""
         return None if self.internal else self.minimum_count
 
+    def counted(self, value: float) -> str:
+        """A number of records, for people."""
+        return _grouped(self.count(value))
+
     def count(self, value: float) -> str:
-        """A number of records."""
+        """The same, for a machine."""
         m, n = self.minimum_count, self.records
         if self.internal:
             return number(value, 9)
@@ -170,7 +177,7 @@ class View:
         return f"more than {n - m}" if value > n - m else f"about {m * round(value / m)}"
 
     def show(self, statistic: Statistic, value: object) -> str:
-        """A value of a statistic, or an end of its interval."""
+        """A value of a statistic, or an end of its interval, for a machine: `row` is for people."""
         if self.internal:
             whole = statistic.measure.kind == "count" and isinstance(value, float) and value.is_integer()
             if statistic.measure.kind == "estimate" and statistic.variable in self.decimals and not isinstance(value, str):
@@ -192,6 +199,53 @@ class View:
             return _fixed(figure, _DECIMALS[rule])
         digits = self._digits(statistic)
         return _to_digits(figure, digits) if digits else WITHHELD
+
+    def row(
+        self, statistic: Statistic, values: Iterable[object], errors: Iterable[float] = (), *, least: int = 0, missing: str = MISSING
+    ) -> list[str]:
+        """The same of values side by side, for people: with the decimals of the row, and behind each its Monte Carlo error.
+
+        `least`: how many decimals there are at least inside the agency.
+        """
+        given = list(values)
+        shown, places = self._evened(statistic, given, [self.show(statistic, value) for value in given], self._digits(statistic), least)
+        behind = [in_column([error], places)[0] if self.internal and error > 0 else self.error(statistic, error) for error in errors]
+        behind = [f" ± {text}" if text and self.internal else text for text in behind]
+        texts = [missing if text == MISSING else text for text in shown]
+        return [text + error for text, error in zip(texts, behind or [""] * len(texts), strict=True)]
+
+    def checks(self, statistic: Statistic, values: Sequence[float], records: Sequence[int], digits: int | None = None) -> list[str]:
+        """What `check` says of values side by side, for people; each tells of so many records."""
+        pairs = zip(values, records, strict=True)
+        texts = [MISSING if pd.isna(value) else self.check(statistic.key, value, count, digits) for value, count in pairs]
+        return self._evened(statistic, values, texts, digits or 0)[0]
+
+    def _evened(
+        self, statistic: Statistic, values: Sequence[object], texts: Sequence[str], digits: int, least: int = 0
+    ) -> tuple[list[str], int]:
+        """Texts of `show` or `check`, those that are numbers with the same decimals, and how many these are; outside no more is told."""
+        seen = [_PLAIN.fullmatch(text) is not None for text in texts]
+        numbers = [float(value if self.internal else text) for value, text, ok in zip(values, texts, seen, strict=True) if ok]  # type: ignore[arg-type]
+        places = max(self._places(statistic, numbers, digits), least if self.internal else 0)
+        evened = in_column(numbers, places)
+        if not self.internal and places:  # whether it is zero is not told
+            evened = [f"<{10.0**-places:.{places}f}" if number == 0 else text for text, number in zip(evened, numbers, strict=True)]
+        left = iter(evened)
+        return [next(left) if ok else _grouped(text) for text, ok in zip(texts, seen, strict=True)], places
+
+    def _places(self, statistic: Statistic, numbers: Sequence[float], digits: int) -> int:
+        """The decimals of a row; outside none that the rule of the measure does not allow."""
+        measure = statistic.measure
+        if not self.internal and measure.disclosure in _DECIMALS:
+            return _DECIMALS[measure.disclosure]
+        if measure.kind == "overlap":
+            return 2
+        if measure.kind == "count":
+            return min(1, by_digits(numbers, 3))
+        places = by_digits(numbers) if self.internal or not digits else by_digits(numbers, digits)
+        if measure.kind not in ("estimate", "coefficient") or statistic.variable is None:
+            return min(SHARE, places)
+        return max(places, self.decimals.get(statistic.variable, 0)) if self.internal and measure.kind == "estimate" else places
 
     def check(self, check: str, value: float, records: int, digits: int | None = None) -> str:
         """A confidential statistic of a check of a fit, which tells of so many records; `digits`: how many of a quantile may be seen.
@@ -223,10 +277,9 @@ class View:
             return f" ± {np.ceil(1000 * error) / 1000:.3f}" if coarse else ""
         return f" ± {unit(max(error, 1e-4), 1)}" if statistic.measure.kind in _UNIT else f" ± {number(error, 2)}"
 
-    def overlap(self, value: float) -> str:
-        if self.internal:
-            return MISSING if pd.isna(value) else f"{value:.2f}"
-        return self.show(Statistic(MEASURES["overlap"].key), value)
+    def overlaps(self, values: Iterable[float], *, missing: str = MISSING) -> list[str]:
+        """Overlaps side by side, for people."""
+        return self.row(Statistic(MEASURES["overlap"].key), values, missing=missing)
 
     def utility(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table of utility with the digits that may be seen, for figures; what is not shown is left out."""
@@ -245,6 +298,11 @@ class View:
 
 
 INTERNAL = View(True, 1, 0, {})  # where no report is made: numbers as they are
+
+
+def _grouped(text: str) -> str:
+    """Words with a count, its thousands apart."""
+    return re.sub(r"\d{4,}", lambda found: f"{int(found[0]):,}", text)
 
 
 def _fixed(value: float, decimals: int) -> str:

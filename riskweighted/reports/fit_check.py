@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.digits import shared_digits
+from riskweighted.common.numbers import SHARE, exactly, in_column
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_check import COST, FITS, MISFITS, MODEL, fit_verdict
 from riskweighted.evaluation.measures import MEASURES, Disclosure
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section
-from riskweighted.reports.disclosure import MISSING, number
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import quantiles_figure
 from riskweighted.reports.wording import capital, in_words, symbol_of
@@ -48,7 +48,7 @@ def _bounds(source: Source) -> list[str]:
     lines = []
     for name, bounds in stated.items():
         if isinstance(bounds, (list, tuple)):
-            low, high = ("open" if end is None or np.isinf(end) else number(end) for end in bounds)
+            low, high = ("open" if end is None or np.isinf(end) else exactly(end) for end in bounds)
             lines.append(f"Draws of {name} lie within the public bounds that the study states, {low} to {high}.")
     without = [name for name, bounds in stated.items() if not isinstance(bounds, (list, tuple))]
     if without:
@@ -92,15 +92,14 @@ def _cells(source: Source, statistic: Statistic, own: pd.DataFrame, labels: list
     if statistic.key == "check-quantile" and not view.internal:
         name = statistic.variable or source.variables[0]
         digits = shared_digits(float(first["confidential"]), source.amounts(name), view.minimum_count)
-    shown = view.check(statistic.key, float(first["confidential"]), int(first["records"]), digits)
-    synthetic = [own["synthetic"].get(label, np.nan) for label in labels]
+    values = [float(first["confidential"]), *(float(own["synthetic"].get(label, np.nan)) for label in labels)]
     whole = int(first["records"]) if MEASURES[statistic.key].disclosure is not Disclosure.SHARE else view.records
-    return [shown, *(MISSING if pd.isna(value) else view.check(statistic.key, float(value), whole, digits) for value in synthetic)]
+    return view.checks(statistic, values, [int(first["records"]), *[whole] * len(labels)], digits)
 
 
 def _judgement(source: Source, own: pd.DataFrame, judged: list[str]) -> list[str]:
     """Effect, threshold and verdict of the judged fit, the first of them; inside the agency the numbers too."""
     label = judged[0] if judged else own.index[0]
     row = own.loc[label] if label in own.index else own.iloc[0]
-    numbers = [number(row["effect"], 3), number(row["threshold"], 3)] if source.view.internal else []
+    numbers = in_column([row["effect"], row["threshold"]], SHARE) if source.view.internal else []
     return [*numbers, str(row["verdict"])]

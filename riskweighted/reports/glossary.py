@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.measures import MEASURES, OF_MECHANISM
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
@@ -100,13 +101,13 @@ _WIDTH = {"relative": "times the absolute confidential value", "absolute": "in t
 def ball_rule(scenario: Scenario) -> str:
     """How close is close, in a sentence."""
     numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
-    widths = {name: f"{scenario.radius_of(name):g} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
+    widths = {name: f"{exactly(scenario.radius_of(name))} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
     width = (
         ", ".join(f"{text} for {name}" for name, text in widths.items()) if len(set(widths.values())) > 1 else next(iter(widths.values()))
     )
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
-    codes = ", ".join(f"{code:g} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
+    codes = ", ".join(f"{exactly(code)} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
     special = f" A missing value is near a missing one only, and a special code ({codes}) near the same code only." if codes else ""
     return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.numbers import SHARE, in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
@@ -10,7 +11,7 @@ from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table
-from riskweighted.reports.disclosure import View, number, withheld_note
+from riskweighted.reports.disclosure import View, withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.wording import capital, in_words, main_columns, main_table, symbol_of
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -35,28 +36,31 @@ def risk_section(source: Source) -> Section:
         "A record is at risk when its synthetic value stays near its confidential one while few records that look the same "
         "to the intruder do. Identification risk runs from 0 to 1; higher is riskier. Expected risk is that of the mechanism, over all "
         "datasets that it could give; the figures show it. What is measured on the datasets at hand is called so: its maximum and its "
-        "counts of records are mostly chance, and stand beside the counts that chance makes likely."
+        "counts of records are mostly chance, and stand beside the counts that chance makes likely. The main table is not repeated."
     )
     return Section("risk", "Risk", (text,), tuple(blocks))
 
 
 def _measures(source: Source) -> DataTable:
-    """A row per measure of the risk table, a column per label."""
-    table, view = source.run.tables["risk"], source.view
-    statistics = [one for one in distinct(table) if one.variable is None]  # those of one variable stand in a section of their own
+    """A row per measure of the risk table that the main table does not have, a column per label."""
+    table, view, before = source.run.tables["risk"], source.view, {column.statistic for column in main_columns(source.run)}
+    # those of one variable stand in a section of their own
+    statistics = [one for one in distinct(table) if one.variable is None and one not in before]
     labels = [CONFIDENTIAL, *source.labels]
     rows = tuple((plain(capital(in_words(statistic))), *_cells_of(table, statistic, labels, view)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
     symbols = tuple(symbol_of(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
     note = withheld_note(source.withheld.get("risk", 0))
-    return DataTable("risk-measures", "Risk of the records, by label", columns, rows, terms, note, symbols).without_repeats()
+    return DataTable(
+        "risk-measures", "Further measures of the risk of the records, by label", columns, rows, terms, note, symbols
+    ).without_repeats()
 
 
 def _cells_of(table: pd.DataFrame, statistic: Statistic, labels: list[str], view: View) -> list[str]:
     """A statistic by label, inside the agency with its Monte Carlo error."""
     values, errors = (by_label(table, statistic, column).reindex(labels) for column in ("value", "error"))
-    return [view.show(statistic, value) + view.error(statistic, error) for value, error in zip(values, errors, strict=True)]
+    return view.row(statistic, values, errors)
 
 
 def _violins(source: Source) -> Figure:
@@ -64,11 +68,11 @@ def _violins(source: Source) -> Figure:
     rows = []
     for label, risk in records.items():
         histogram = merged_histogram(risk, view.binned or 1, limits=_UNIT).table()
-        rows += [{"Label": label, "From": number(a), "Below": number(b), "Records": f"{c:.0f}"} for a, b, c in histogram.to_numpy()]
-    cells = pd.DataFrame(rows)
+        rows += [{"Label": label, "From": a, "Below": b, "Records": c} for a, b, c in histogram.to_numpy()]
+    cells = in_columns(pd.DataFrame(rows))
     means = ", ".join(f"{label} {risk.mean():.2f}" for label, risk in records.items())
     alternative = (
-        f"Distribution of the expected identification risk of {len(records)} records, one shape per label, on a scale from 0 to 1; "
+        f"Distribution of the expected identification risk of {len(records):,} records, one shape per label, on a scale from 0 to 1; "
         f"higher is riskier. Mean risk: {means}."
     )
     note = "The last bin of a label includes 1."
@@ -89,9 +93,9 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
     over = int((records[label] > settings.threshold).sum())
     alternative = (
         f"Expected identification risk under {label} against {baseline}, with the lines y = x, a rise of {settings.increase:g} and the "
-        f"threshold {settings.threshold:g}. Of {len(records)} records, the risk of {view.count(flagged)} rose by {settings.increase:g} or "
-        f"more, and that of {view.count(over)} is over {settings.threshold:g}. Mean risk {records[baseline].mean():.2f} under {baseline}, "
-        f"{records[label].mean():.2f} under {label}."
+        f"threshold {settings.threshold:g}. Of {len(records):,} records, the risk of {view.counted(flagged)} rose by "
+        f"{settings.increase:g} or more, and that of {view.counted(over)} is over {settings.threshold:g}. Mean risk "
+        f"{records[baseline].mean():.2f} under {baseline}, {records[label].mean():.2f} under {label}."
     )
     key = f"whack-{place}"
     table = _cells(source, key, label) if view.binned else _rises(source, key, label, rise)
@@ -104,8 +108,8 @@ def _cells(source: Source, key: str, label: str) -> DataTable:
     x, y = source.records[str(source.baseline)], source.records[label]
     scatter = binned_scatter(x, y, source.view.minimum_count, x_limits=_UNIT, y_limits=_UNIT)
     names = [f"{source.baseline} from", f"{source.baseline} below", f"{label} from", f"{label} below", "Records"]
-    cells = pd.DataFrame([[number(value) for value in row] for row in scatter.table().to_numpy()], columns=names)
-    hidden = f"{scatter.hidden} records are in cells that are not shown, each of which may hold fewer than {source.view.minimum_count}."
+    cells = in_columns(pd.DataFrame(scatter.table().to_numpy(), columns=names))
+    hidden = f"{scatter.hidden:,} records are in cells that are not shown, each of which may hold fewer than {source.view.minimum_count}."
     note = hidden if scatter.hidden else "All records are in the cells shown."
     return make_table(
         f"{key}-cells", f"Records by risk under {source.baseline} and {label}", cells, source.glossary.columns(cells, _TERMS), note
@@ -121,7 +125,7 @@ def _rises(source: Source, key: str, label: str, rise: pd.Series) -> DataTable:
         label: source.records.loc[top.index, label],
     }
     cells = pd.DataFrame({**columns, "Rise": top}, index=None)
-    shown = cells.map(number) if len(cells) else cells
+    shown = in_columns(cells, SHARE)
     shown["Row"] = [str(row) for row in top.index]
     terms = source.glossary.columns(shown, {**_TERMS, str(source.baseline): "risk", label: "risk"})
     return make_table(f"{key}-rises", f"The {len(top)} records of largest rise under {label}", shown, terms)
@@ -140,11 +144,9 @@ def _riskiest(source: Source) -> DataTable:
                 if source.baseline is None or label not in source.run.schemes
                 else records.loc[row, label] - records.loc[row, source.baseline]
             )
-            cells = {"Label": label, "Row": str(row), "Risk": number(records.loc[row, label])}
-            rows.append(
-                {**cells, "Confidential risk": number(records.loc[row, CONFIDENTIAL]), "Rise": number(rise), heading: number(weight)}
-            )
-    table = pd.DataFrame(rows)
+            cells = {"Label": label, "Row": str(row), "Risk": records.loc[row, label]}
+            rows.append({**cells, "Confidential risk": records.loc[row, CONFIDENTIAL], "Rise": rise, heading: weight})
+    table = in_columns(pd.DataFrame(rows), SHARE)
     terms = source.glossary.columns(table, {**_TERMS, "Confidential risk": "risk"})
     return make_table(
         "riskiest", f"The {_RISKIEST} riskiest records of each label", table, terms, "Row: number of the record in the data, from 0."
@@ -171,16 +173,17 @@ def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
     shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[column.name].round(2 if higher and not view.internal else digits)})
     points = shown.drop(index=CONFIDENTIAL).dropna()
     front = pareto_front(points[risk].to_numpy(), points[utility].to_numpy() * (-1 if higher else 1))
+    measured = exact.loc[points.index]
     cells = pd.DataFrame(
         {
             "Label": points.index,
-            _RISK_AXIS: [f"{value:.3f}" for value in points[risk]],
-            utility: [number(value) for value in points[utility]],
+            _RISK_AXIS: view.row(isolated.statistic, measured[risk]),
+            utility: view.overlaps(measured[column.name]) if higher else view.row(column.statistic, measured[column.name]),
             "On the front": np.where(front, "yes", "no"),
         }
     )
     better: Better = "higher" if higher else "lower"
-    listed = "; ".join(f"{label}: risk {row.iloc[0]:.3f}, utility {number(row.iloc[1])}" for label, row in points.iterrows())
+    listed = "; ".join(f"{row['Label']}: risk {row[_RISK_AXIS]}, utility {row[utility]}" for _, row in cells.iterrows())
     alternative = f"Map of labels by {risk} (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
     terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(isolated), utility: source.glossary.summary(column)}

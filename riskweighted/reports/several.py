@@ -1,4 +1,4 @@
-"""Several synthesized variables: their tables, the file as a whole, and the risk of each where it is looked for alone."""
+"""Several synthesized variables: their tables, and the risk of each where it is looked for alone; the main table has the whole file."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,11 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, di
 from riskweighted.plots.tables import plot_two_way
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table
 from riskweighted.reports.source import Source
-from riskweighted.reports.wording import capital, in_words, symbol_of
+from riskweighted.reports.wording import capital
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["has_several", "several_section"]
 
-_FILE = ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")
 _OWN = ("own-mean-risk", "own-isolated-risk")
 _ANOTHER = "another variable"  # in the one definition for all pairs
 _FARTHEST = 3  # pairs named in words
@@ -31,32 +30,17 @@ def several_section(source: Source) -> Section:
         "S_pMSE of 1 to 2 is chance, more is a difference. Numbers are cut into fifths. The risk of one variable is that of an "
         "intruder who looks for it alone; the section on risk has that of all together."
     )
-    blocks = (_file(source), _one_way(source), _two_way(source), _own_risk(source))
+    blocks = (_one_way(source), _two_way(source), _own_risk(source))
     return Section("several", "Several variables", (text,), blocks)
 
 
 def _labelled(source: Source, table: str, statistic: Statistic, labels: list[str]) -> list[str]:
     """The values of a statistic as they may be shown, by label."""
-    return [source.view.show(statistic, value) for value in by_label(source.run.tables[table], statistic).reindex(labels)]
+    return source.view.row(statistic, by_label(source.run.tables[table], statistic).reindex(labels))
 
 
 def _columns(heading: str, labels: list[str]) -> tuple[Column, ...]:
     return (Column(heading), *(Column(plain(label)) for label in labels))
-
-
-def _file(source: Source) -> DataTable:
-    """Figures of the whole file, a row each."""
-    statistics = [Statistic(key) for key in _FILE if Statistic(key) in distinct(source.run.tables["utility"])]
-    rows = tuple((capital(in_words(one)), *_labelled(source, "utility", one, source.labels)) for one in statistics)
-    terms = tuple(source.glossary.utility(one) for one in statistics)
-    return DataTable(
-        "file",
-        "All variables, by label",
-        _columns("Measure", source.labels),
-        rows,
-        terms,
-        symbols=tuple(symbol_of(one) for one in statistics),
-    )
 
 
 def _one_way(source: Source) -> DataTable:
@@ -98,5 +82,5 @@ def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:
     utility = source.run.tables["utility"]
     values = {one: by_label(utility, one).get(label, np.nan) for one in pairs}
     farthest = sorted((one for one, value in values.items() if not np.isnan(value)), key=lambda one: -values[one])[:_FARTHEST]
-    listed = ", ".join(f"{one.variable} with {one.term} {source.view.show(one, values[one])}" for one in farthest)
+    listed = ", ".join(f"{one.variable} with {one.term} {source.view.row(one, [values[one]])[0]}" for one in farthest)
     return f"S_pMSE of the table of every pair of variables under {label}, darker where it is larger. The largest: {listed}."

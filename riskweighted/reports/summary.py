@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, pieces, plain
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.reports.disclosure import number as shown_number
+from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.wording import capital, define, define_confidential, in_words, main_columns, main_table, rules, scale, symbol_of
 from riskweighted.runs.finished import FinishedRun, load_run
 
@@ -75,10 +74,11 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
         title = capital(f"overlap, {column.statistic.name}" if column.overlap else in_words(column.statistic))
         symbol = "" if column.overlap else symbol_of(column.statistic)
         title = f"{title}, {symbol}" if symbol else title
-        cells = tuple(_cell(value) for value in values[column.name])
-        rows.append((plain(f"{title} ({unit})" if unit else title), cells, plain(_definition(finished, column))))
+        show = INTERNAL.overlaps if column.overlap else partial(INTERNAL.row, column.statistic)
+        cells = show(values[column.name], missing="-")
+        rows.append((plain(f"{title} ({unit})" if unit else title), tuple(map(plain, cells)), plain(_definition(finished, column))))
     variable = ", ".join(finished.study.variables)
-    caption = f"Disclosure risk and utility of synthetic {variable}, {records} records, {finished.study.release.L} datasets per scheme"
+    caption = f"Disclosure risk and utility of synthetic {variable}, {records:,} records, {finished.study.release.L} datasets per scheme"
     return SummaryTable(plain(caption), tuple(plain(str(label)) for label in values.index), tuple(rows))
 
 
@@ -96,15 +96,6 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
     direction = statistic.measure.direction
     which = [f"higher is {direction}"] if direction != "neither" else []
     return "; ".join([define(run, statistic), *([f"confidential data: {own}"] if own else []), *which])
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return plain(value)
-    if pd.isna(value):
-        return "-"
-    number = float(value)  # type: ignore[arg-type]
-    return shown_number(number)
 
 
 def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = True) -> "Group":

@@ -1,18 +1,17 @@
 """What the synthetic data is still good for: intervals, distributions, and whom the weights protect."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
-from riskweighted.evaluation.measures import OF_SEVERAL
-from riskweighted.evaluation.tables import Statistic, by_label, distinct, rows_of, statistics_of
+from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
 from riskweighted.plots.utility import plot_intervals
-from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, make_table
-from riskweighted.reports.disclosure import withheld_note
+from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
+from riskweighted.reports.disclosure import View, withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import drawn, variable_blocks
-from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["utility_section"]
 
@@ -20,23 +19,25 @@ _COEFFICIENTS = ("regression-coefficient", "survey-regression-coefficient")
 _OVERLAPS = ("regression-overlap", "survey-regression-overlap")
 _OF_REGRESSIONS = (*_COEFFICIENTS, *_OVERLAPS)
 _SHARES = ("level-share", "missing-share", "survey-level-share", "survey-missing-share")  # a row a level: a table, no figures
-_MEAN_COLUMNS = ["Regression", "Label", "Mean overlap"]
 _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interval", "Overlap": "overlap"}
 
 
 def utility_section(source: Source) -> Section:
-    """Distances, regressions, then variable by variable: estimates with intervals, and distributions."""
+    """Regressions, then variable by variable: estimates with intervals, and distributions. Distances stand in the main table."""
     table = source.run.tables["utility"]
     estimated = [one for one in distinct(table[table["lower"].notna()]) if one.key not in (*_OF_REGRESSIONS, *_SHARES)]
     figures = {one: _intervals(source, place, one) for place, one in enumerate(estimated, 1)}
-    blocks: list[DataTable | Figure | Group] = [_distances(source), *_regressions(source)]
+    blocks: list[DataTable | Figure | Group] = [*_regressions(source)]
     blocks += [figure for one, figure in figures.items() if one.variable not in source.variables]
     for place, variable in enumerate(source.variables, 1):
         own = [figure for one, figure in figures.items() if one.variable == variable]
         parts = (*own, *_share_intervals(source, place, variable), *variable_blocks(source, place, variable))
         blocks += parts if len(source.variables) == 1 else (Group(f"variable-{place}", plain(variable), parts),)
-    text = "How near the synthetic data comes to what the confidential data would have told."
-    return Section("utility", "Utility", (text,), tuple(blocks))
+    text = (
+        "How near the synthetic data comes to what the confidential data would have told; distances and overlaps stand in the main table."
+    )
+    withheld = withheld_note(source.withheld.get("utility", 0))
+    return Section("utility", "Utility", (text, withheld) if withheld else (text,), tuple(blocks))
 
 
 def _share_intervals(source: Source, place: int, variable: str) -> list[DataTable]:
@@ -47,54 +48,30 @@ def _share_intervals(source: Source, place: int, variable: str) -> list[DataTabl
         return []
     statistics, view = statistics_of(rows), source.view
     columns = {"Share": [one.label for one in statistics], "Label": rows["label"].tolist()}
-    for heading, name in (("Estimate", "value"), ("Lower", "lower"), ("Upper", "upper")):
-        columns[heading] = [view.show(one, value) for one, value in zip(statistics, rows[name], strict=True)]
-    cells = pd.DataFrame({**columns, "Overlap": [view.overlap(value) for value in rows["overlap"]], "Rule": rows["rule"].tolist()})
+    columns |= _with_ends(view, rows)
+    cells = pd.DataFrame({**columns, "Overlap": view.overlaps(rows["overlap"]), "Rule": rows["rule"].tolist()})
     key = "shares" if place == 1 else f"shares-{place}"
     return [make_table(key, f"Shares of records, {variable}", cells, source.glossary.columns(cells, _MEASURE_TERMS))]
 
 
-def _distances(source: Source) -> DataTable:
-    """Measures without interval, a row per variable and measure, a column per label."""
-    table = source.run.tables["utility"]
-    rows = table[table["lower"].isna() & ~table["key"].isin((*_OF_REGRESSIONS, *OF_SEVERAL))]
-    statistics = distinct(rows)
-    cells = []
-    for one in statistics:
-        values = by_label(rows, one).reindex(source.labels)
-        cells.append((plain(capital(in_words(one))), *(source.view.show(one, value) for value in values)))
-    terms, symbols = tuple(source.glossary.utility(one) for one in statistics), tuple(symbol_of(one) for one in statistics)
-    columns = (Column("Measure"), *(Column(plain(label)) for label in source.labels))
-    note = withheld_note(source.withheld.get("utility", 0))
-    return DataTable("distances", "Distance of distributions, by label", columns, tuple(cells), terms, note, symbols)
-
-
 def _regressions(source: Source) -> list[DataTable]:
-    """The mean overlap of each regression, then all their coefficients with intervals; nothing without a list of regressions."""
-    view, table, shown = source.view, source.run.tables["utility"], []
-    means = table[table["key"].isin(_OVERLAPS)]
-    if len(means):
-        found = list(zip(statistics_of(means), means["label"], means["value"], strict=True))
-        cells = pd.DataFrame([(one.label, label, view.show(one, value)) for one, label, value in found], columns=_MEAN_COLUMNS)
-        shown.append(make_table("regressions", "Regressions: mean overlap of the intervals of their coefficients", cells))
+    """All coefficients with their intervals; nothing without a list of regressions."""
+    view, table = source.view, source.run.tables["utility"]
     rows = table[table["key"].isin(_COEFFICIENTS)]
-    if len(rows):
-        columns = {"Coefficient": [one.label for one in statistics_of(rows)], "Label": rows["label"].tolist()}
-        for heading, name in (("Estimate", "value"), ("Lower", "lower"), ("Upper", "upper")):
-            columns[heading] = [view.show(one, value) for one, value in zip(statistics_of(rows), rows[name], strict=True)]
-        cells = pd.DataFrame({**columns, "Overlap": [view.overlap(value) for value in rows["overlap"]], "Rule": rows["rule"].tolist()})
-        terms = source.glossary.columns(cells, _MEASURE_TERMS)
-        shown.append(make_table("coefficients", "Regressions: coefficients", cells, terms))
-    return shown
+    if rows.empty:
+        return []
+    columns = {"Coefficient": [one.label for one in statistics_of(rows)], "Label": rows["label"].tolist()}
+    columns |= _with_ends(view, rows)
+    cells = pd.DataFrame({**columns, "Overlap": view.overlaps(rows["overlap"]), "Rule": rows["rule"].tolist()})
+    terms = source.glossary.columns(cells, _MEASURE_TERMS)
+    return [make_table("coefficients", "Regressions: coefficients", cells, terms)]
 
 
 def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
     view, utility = source.view, source.run.tables["utility"]
     rows = rows_of(utility, statistic)
-    ends = {"Estimate": "value", "Lower": "lower", "Upper": "upper"}
-    estimates = {heading: [view.show(statistic, value) for value in rows[name]] for heading, name in ends.items()}
     cells = pd.DataFrame(
-        {"Label": rows["label"], **estimates, "Overlap": [view.overlap(value) for value in rows["overlap"]], "Rule": rows["rule"]}
+        {"Label": rows["label"], **_with_ends(view, rows), "Overlap": view.overlaps(rows["overlap"]), "Rule": rows["rule"]}
     )
     key, name = f"interval-{place}", plain(statistic.name)
     terms = source.glossary.columns(cells, _MEASURE_TERMS)
@@ -109,6 +86,17 @@ def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
         return plot_intervals(rows_of(coarse, statistic), statistic.label)
 
     return drawn(key, f"Intervals: {name}", draw, alternative, (table,), (source.glossary.utility(statistic),))
+
+
+def _with_ends(view: View, rows: pd.DataFrame) -> dict[str, list[str]]:
+    """Estimates and the ends of their intervals, all of one statistic with the same decimals."""
+    statistics, names = statistics_of(rows), ["value", "lower", "upper"]
+    shown = pd.DataFrame("", rows.index, names)
+    for one in dict.fromkeys(statistics):
+        own = [other == one for other in statistics]
+        texts = view.row(one, rows.loc[own, names].to_numpy().ravel())
+        shown.loc[own, names] = np.array(texts, dtype=object).reshape(-1, len(names))
+    return dict(zip(("Estimate", "Lower", "Upper"), (shown[name].tolist() for name in names), strict=True))
 
 
 def _weighted_note(source: Source, statistic: Statistic) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.numbers import SHARE, by_digits, in_column
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
@@ -20,13 +21,9 @@ from riskweighted.plots.quantiles import plot_quantiles, shown_quantiles
 from riskweighted.plots.utility import plot_density, plot_ecdf
 from riskweighted.plots.weights import plot_weights
 from riskweighted.reports.blocks import DataTable, Figure, Term, make_table
-from riskweighted.reports.disclosure import number
 from riskweighted.reports.source import Source
 
 __all__ = ["drawn", "quantiles_figure", "variable_blocks"]
-
-
-_QUANTILE_DIGITS = 4
 
 
 def variable_blocks(source: Source, place: int, variable: str) -> list[DataTable | Figure]:
@@ -111,7 +108,7 @@ class _Shown:
         return not view.internal and 0 < others < view.minimum_count
 
     def _counts(self, counts: Sequence[int] | np.ndarray) -> list[str]:
-        return [self.source.view.count(count) if self.coarse else str(int(count)) for count in counts]
+        return [self.source.view.counted(count) if self.coarse else f"{int(count):,}" for count in counts]
 
     @cached_property
     def histogram(self) -> Histogram | None:
@@ -122,7 +119,7 @@ class _Shown:
             return None
 
     def _bounds(self, histogram: Histogram) -> dict[str, list[str]]:
-        edges = ["open" if np.isinf(edge) else number(edge) for edge in histogram.edges]
+        edges = in_column(["open" if np.isinf(edge) else edge for edge in histogram.edges])
         return {"From": edges[:-1], "Below": edges[1:], "Records": self._counts(histogram.counts)}
 
     @cached_property
@@ -140,8 +137,7 @@ class _Shown:
         """Shares by bin, or up to the upper edge of each."""
         if self.histogram is None:
             return ()
-        digits = 2 if self.coarse else 4
-        columns = {name: [f"{share:.{digits}f}" for share in (np.cumsum(one) if cumulative else one)] for name, one in self.shares.items()}
+        columns = {name: in_column(np.cumsum(one) if cumulative else one, 2 if self.coarse else SHARE) for name, one in self.shares.items()}
         cells = pd.DataFrame({**self._bounds(self.histogram), **columns})
         terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(self.shares, "bin-share")})
         what = "below the upper edge" if cumulative else "in the bin"
@@ -150,16 +146,17 @@ class _Shown:
     def _listed(self, statistic: Statistic) -> str:
         """A statistic by label, in words."""
         values = by_label(self.source.run.tables["utility"], statistic)
-        return ", ".join(f"{label} {self.source.view.show(statistic, value)}" for label, value in values.items())
+        return ", ".join(map(" ".join, zip(map(str, values.index), self.source.view.row(statistic, values), strict=True)))
 
     def quantiles(self) -> Figure:
         """Synthetic against confidential quantiles, on a logarithmic scale."""
         key, view, own = self._key("quantiles"), self.source.view, self.own[self.variable].to_numpy(dtype=float)
         shown = {q: float(np.quantile(own, q)) for q in QUANTILES} if view.internal else shown_quantiles(own, view.minimum_count)
-        columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": [number(value, 5) for value in shown.values()]}
+        places = by_digits(shown.values())
+        columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": in_column(shown.values(), places)}
         for scheme, frames in self.synthetic.items():
             values = np.mean([np.quantile(frame[self.variable], list(shown)) for frame in frames if len(frame)], axis=0) if shown else []
-            columns[scheme] = [number(value, _QUANTILE_DIGITS) for value in values]
+            columns[scheme] = in_column(values, places)
         table = make_table(f"{key}-table", f"Quantiles of {self.variable}", pd.DataFrame(columns))
         ends = "; ".join(f"{scheme} {cells[-1]}" for scheme, cells in columns.items() if scheme != "Quantile" and cells)
         alternative = f"Quantiles of {self.variable} in the synthetic data against those of the confidential data. At the last one: {ends}."
@@ -222,8 +219,8 @@ class _Shown:
         found = {CONFIDENTIAL: level_shares(values, names)}
         for label, frames in schemes.items():
             found[label] = np.mean([level_shares(frame[self.variable], names) for frame in frames], axis=0)
-        counts = {"Level": [plain(name) for name in shown], "Records": [str(int((own == name).sum())) for name in shown]}
-        cells = pd.DataFrame({**counts, **{label: [f"{share:.4f}" for share in one] for label, one in found.items()}})
+        counts = {"Level": [plain(name) for name in shown], "Records": [f"{int((own == name).sum()):,}" for name in shown]}
+        cells = pd.DataFrame({**counts, **{label: in_column(one, SHARE) for label, one in found.items()}})
         means = {label: [f"{alpha[own == name].mean():.2f}" for name in shown] for label, alpha in self._alpha.items()}
         weights = pd.DataFrame({**counts, **means})
         terms = self.source.glossary.columns(weights, dict.fromkeys(means, "weight"))

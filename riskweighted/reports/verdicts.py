@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from riskweighted.common.numbers import exactly, in_column
 from riskweighted.evaluation.measures import Disclosure
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.evaluation.thresholds import Limit, Thresholds
@@ -9,15 +10,32 @@ from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, 
 from riskweighted.reports.disclosure import WITHHELD, View, number
 from riskweighted.reports.wording import in_words
 
-__all__ = ["bounds_of", "in_brief", "not_to_be_trusted", "reasons", "sentences", "shown_verdict", "verdict_records"]
+__all__ = [
+    "PASS_BUT_UTILITY",
+    "bounds_of",
+    "decimals_of",
+    "in_a_word",
+    "in_brief",
+    "not_to_be_trusted",
+    "reasons",
+    "sentences",
+    "shown_verdict",
+    "verdict_records",
+]
 
-_MEASURED = "not measured"
+PASS_BUT_UTILITY = "pass (utility not judged)"
 
 
 def bounds_of(limit: Limit) -> str:
     """A limit in words: "at most 0.05"."""
     ends = (("at least", limit.at_least), ("at most", limit.at_most))
-    return ", ".join(f"{words} {number(value)}" for words, value in ends if value is not None)
+    return ", ".join(f"{words} {exactly(value)}" for words, value in ends if value is not None)
+
+
+def decimals_of(limit: Limit) -> int:
+    """How many decimals tell whether a value keeps to a limit."""
+    ends = [exactly(value) for value in (limit.at_least, limit.at_most) if value is not None]
+    return max(len(text.partition(".")[2]) for text in ends)
 
 
 def shown_verdict(one: Verdict, view: View) -> str:
@@ -43,6 +61,13 @@ def _told(one: Verdict, view: View) -> bool:
 
 def shown_value(one: Verdict, view: View) -> str:
     """The value that was judged; of the checks of a fit the effect, inside the agency only."""
+    if one.statistic.key.startswith("check-"):
+        return in_column([one.value])[0] if view.internal else WITHHELD
+    return view.row(one.statistic, [one.value], [one.error], least=0 if one.limit is None else decimals_of(one.limit))[0]
+
+
+def _for_machines(one: Verdict, view: View) -> str:
+    """The same in a file that a machine reads."""
     if one.statistic.key.startswith("check-"):
         return number(one.value, 3) if view.internal else WITHHELD
     return view.show(one.statistic, one.value) + view.error(one.statistic, one.error)
@@ -81,10 +106,26 @@ def _failed(verdicts: Sequence[Verdict], label: str, view: View) -> tuple[list[V
     """The limits that a scheme does not keep, how many of them are not shown, and that it keeps to all."""
     own = [one for one in verdicts if one.label == label]
     failed, limits = [one for one in own if one.verdict != PASS], sum(one.limit is not None for one in own)
+    which = f"all {limits} thresholds" if limits > 1 else "the threshold"
+    unlimited = "" if limits_cost(own) else f", {'none of them' if limits > 1 else 'which is not'} on utility"
     shown = [one for one in failed if shown_verdict(one, view) != WITHHELD]
     hidden = len(failed) - len(shown)
-    kept = f"keeps to all {limits} thresholds" if limits > 1 else "keeps to the threshold"
-    return shown, [f"{hidden} more, of what is not shown outside"] if hidden else [], [kept] if limits and not failed else []
+    return (
+        shown,
+        [f"{hidden} more, of what is not shown outside"] if hidden else [],
+        [f"keeps to {which}{unlimited}"] if limits and not failed else [],
+    )
+
+
+def limits_cost(verdicts: Sequence[Verdict]) -> bool:
+    """Whether any verdict is on what a release costs in utility."""
+    return any(one.limit is not None and one.limit.of_cost for one in verdicts)
+
+
+def in_a_word(verdicts: Sequence[Verdict], label: str) -> str | None:
+    """The verdict of a scheme: without a threshold on utility it says so; None where there is nothing to judge."""
+    verdict = overall(verdicts, label)
+    return verdict if verdict != PASS or limits_cost([one for one in verdicts if one.label == label]) else PASS_BUT_UTILITY
 
 
 def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
@@ -119,9 +160,9 @@ def sentences(verdicts: Sequence[Verdict], thresholds: Thresholds, view: View) -
     else:
         yield f"Thresholds: {len(thresholds.limits)}, from {thresholds.source or 'the study'}."
     for label in dict.fromkeys(one.label for one in verdicts):
-        verdict = overall(verdicts, label)
+        verdict = in_a_word(verdicts, label)
         if verdict is not None:
-            yield f"{label}: {verdict if verdict != PASS else 'pass'}: {'; '.join(reasons(verdicts, label, view))}."
+            yield f"{label}: {verdict}: {'; '.join(reasons(verdicts, label, view))}."
 
 
 def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: View) -> list[dict[str, object]]:
@@ -137,7 +178,7 @@ def verdict_records(verdicts: Sequence[Verdict], labels: Sequence[str], view: Vi
                     for name, value in one.statistic._asdict().items()
                     if name in ("variable", "parameter", "term") and value is not None
                 },
-                **({} if one.limit is None else one.limit.to_table() | {"value": shown_value(one, view)}),
+                **({} if one.limit is None else one.limit.to_table() | {"value": _for_machines(one, view)}),
                 "verdict": shown_verdict(one, view),
             }
             for one in own

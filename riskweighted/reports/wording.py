@@ -53,7 +53,7 @@ def scale(column: SummaryColumn, records: int, unit: str = "") -> str:
     if kind in _UNIT_INTERVAL and not column.measure.key.startswith("influence-"):  # of log densities, without a bound
         return "0 to 1"
     if kind == "count":
-        return f"of {records} records"
+        return f"of {records:,} records"
     return unit if kind == "estimate" else ""  # the unit of a coefficient depends on its predictor
 
 

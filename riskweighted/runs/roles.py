@@ -9,11 +9,13 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.groups import group_codes
+from riskweighted.data.io import as_numbers
+from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells
 from riskweighted.risk.copies import determines, find_copies, order_alike
 from riskweighted.runs.columns import AMOUNT, LEVELS, YEAR, Column, skewness
 
-__all__ = ["gives_away", "known_of", "likely_target", "patterns_of", "predictors_of"]
+__all__ = ["amounts_with_text", "gives_away", "known_of", "likely_target", "patterns_of", "predictors_of"]
 
 _SENSITIVE = (
     "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
@@ -29,6 +31,7 @@ _MOST_ALONE = 0.005  # of the records, by what is known
 _PER_PATTERN = 20  # records, on average
 _MOST_COLUMNS, _RECORDS_PER_COLUMN = 40, 20  # of the model matrix
 _MOST_MISSING = 0.5  # of a predictor
+_FEW_CELLS = 0.1  # of a column of numbers, that hold none
 _GROUPS = 10
 _TWINS = 0.999  # rank correlation of two predictors
 
@@ -56,6 +59,17 @@ def _by_name_or_skewness(column: Column) -> tuple[int, float]:
     """Smaller is likelier to be sensitive; of equal names the first in the file."""
     hint = _hint(_SENSITIVE, column.name)
     return hint, -skewness(column.amounts) if hint == len(_SENSITIVE.split("|")) else 0.0
+
+
+def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, tuple[pd.Series, int]]:
+    """Text columns that a few cells keep from being numbers, if they are `named` or called like what is sensitive: as numbers, with the
+    count of these cells."""
+    likely = [name for name in map(str, data.columns) if name in named or _hint(_SENSITIVE, name) < len(_SENSITIVE.split("|"))]
+    found = {}
+    for name in likely:
+        if disguise_of(data[name]) == "numbers" and (read := as_numbers(data[name])) is not None and 0 < read[1] <= _FEW_CELLS * len(data):
+            found[name] = read
+    return found
 
 
 def gives_away(data: pd.DataFrame, name: str, targets: Sequence[str]) -> str:

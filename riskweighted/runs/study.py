@@ -25,6 +25,7 @@ from riskweighted.common.checks import (
     real_path,
 )
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import (
     APART,
     as_table,
@@ -84,6 +85,10 @@ class DataSettings:
         if self.path is not None:
             object.__setattr__(self, "path", check_path(self.path, "path"))
         check_text(self.embedded, "embedded", optional=True)
+
+    def within(self, folder: Path | None) -> "DataSettings":
+        """A relative path from `folder` on."""
+        return self if self.path is None or folder is None else DataSettings(path=real_path(folder / self.path))
 
     def read(self) -> pd.DataFrame:
         """The data."""
@@ -523,9 +528,23 @@ def _holds_table(value: Any) -> bool:
 
 def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
     """A checked study from settings as they stand in a study file, its synthesizer's settings too; paths are relative to `folder`."""
-    study = read_study(settings, folder)
-    check_models(study)
+    try:
+        study = read_study(settings, folder)
+        check_models(study)
+    except InputError:
+        _refuse_absent(settings, folder)
+        raise
     return study
+
+
+def _refuse_absent(settings: Mapping[str, Any], folder: Path | None) -> None:
+    """Of settings that are refused: where a synthetic variable is no column of the data, say that instead."""
+    try:
+        data = from_table(DataSettings, settings["data"], "data").within(folder).read()
+        synthetic = check_names(settings["scenario"]["synthetic"], "synthetic")
+    except (InputError, LookupError, TypeError):
+        return  # which is another fault
+    require_columns(data, synthetic, "confidential data")
 
 
 def check_models(study: Study) -> None:
@@ -538,10 +557,7 @@ def check_models(study: Study) -> None:
 def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:
     """The same without building a synthesizer: enough to read a finished run, and quick."""
     study = from_table(Study, settings)
-    study = dataclasses.replace(study, thresholds=study.thresholds.with_policy(folder))
-    if study.data.path is None or folder is None:
-        return study
-    return dataclasses.replace(study, data=DataSettings(path=real_path(folder / study.data.path)))
+    return dataclasses.replace(study, thresholds=study.thresholds.with_policy(folder), data=study.data.within(folder))
 
 
 def load_study(path: str | Path) -> Study:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.numbers import exactly, together
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.scan import Point, Scan
@@ -33,9 +34,9 @@ def meets(target: Measured, at_most: float) -> bool:
 
 def unreachable(settings: TuningSettings, scans: list[Scan], scale: float) -> str:
     """What can be reached along each family."""
-    ends = [tuple(f"{scale * value:.3g}" for value in scan.reach()) for scan in scans]
+    ends = [together(*(scale * value for value in scan.reach())) for scan in scans]
     told = "; ".join(f"along {scan.path.family!r} from about {low} to {high}" for scan, (low, high) in zip(scans, ends, strict=True))
-    return f"target {settings.target!r} cannot be brought to at most {settings.at_most:g}: it goes {told}"
+    return f"target {settings.target!r} cannot be brought to at most {exactly(settings.at_most)}: it goes {told}"
 
 
 def families_table(
@@ -69,7 +70,7 @@ def _result(scan: Scan, point: Point | None, chosen: str | None, settings: Tunin
     if chosen is None:
         return "not needed: the unweighted synthesizer meets the target"
     if point is None:
-        return f"does not reach {settings.at_most:g}"
+        return f"does not reach {exactly(settings.at_most)}"
     turn = "" if scan.rise is None else f"; rises again at {scan.path.setting} = {scan.rise:g}, so the cheapest setting that meets it"
     if scan.path.family == chosen:
         return f"chosen{turn}"
@@ -118,19 +119,21 @@ def frontier_table(
 def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, loss: Loss) -> str:
     """What was chosen and why."""
     label = TARGETS[settings.target].label
-    measured = f"{label} {best.target.value:.3g} (Monte Carlo error {best.target.error:.1g}), {loss.label} {best.loss.value:.3g}"
+    value, error = together(best.target.value, best.target.error)
+    measured = f"{label} {value} (Monte Carlo error {error}), {loss.label} {together(best.loss.value)[0]}"
     if best.scheme == UNWEIGHTED:
         return f"The unweighted synthesizer meets the target as it is: {measured}."
     chosen = families["result"].str.startswith("chosen")
     (own,) = families[chosen].itertuples()
-    told = [
-        f"{row.family} {row.result}" + (f" ({row.loss:.3g})" if np.isfinite(row.loss) else "") for row in families[~chosen].itertuples()
-    ]
+    others = families[~chosen]
+    least, *losses = together(own.loss, *others["loss"])
+    named = [f"{row.family} {row.result}" for row in others.itertuples()]
+    told = [f"{name} ({cost})" if np.isfinite(loss) else name for name, cost, loss in zip(named, losses, others["loss"], strict=True)]
     sentences = [
-        f"{best.scheme}: of the settings that bring the {label} to at most {settings.at_most:g} the one of least {loss.label} at the mode "
-        f"({own.loss:.3g}){', where ' if told else ''}{', '.join(told)}.",
+        f"{best.scheme}: of the settings that bring the {label} to at most {exactly(settings.at_most)} the one of least {loss.label} at "
+        f"the mode ({least}){', where ' if told else ''}{', '.join(told)}.",
         "" if own.monotone else f"Along {own.family} the target {own.result.partition('; ')[2]} was taken.",
         f"Measured on its fit: {measured}.",
-        "" if meets(best.target, settings.at_most) else f"That exceeds {settings.at_most:g} by more than its error.",
+        "" if meets(best.target, settings.at_most) else f"That exceeds {exactly(settings.at_most)} by more than its error.",
     ]
     return " ".join(sentence for sentence in sentences if sentence)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,40 @@ def test_from_a_file_to_a_study_that_is_checked(folder, width):
     checked = riskweighted("check", "study.toml", cwd=folder)
     assert checked.returncode == 0, checked.stderr
     assert "known patterns         6" in checked.stdout
+
+
+@pytest.mark.parametrize(("word", "cells"), [("n/a", 1), ("quokka", 20), ("-", 2)])
+def test_a_few_words_in_a_column_of_numbers_are_counted_and_the_column_is_taken(folder, monkeypatch, word, cells):
+    monkeypatch.chdir(folder)
+    table = HOUSEHOLDS.assign(income=HOUSEHOLDS["income"].astype(object), assets_total=np.arange(N) ** 2)
+    table.loc[: cells - 1, "income"] = word
+    table.loc[N - 1, "income"] = "NA"  # is missing in any column of numbers
+    table.to_csv("households.csv", index=False)
+    done = command("households.csv")
+    assert done.exit_code == 0, done.exception
+    told = {1: "1 cell that is no number", 2: "2 cells that are no numbers", 20: "20 cells that are no numbers"}[cells]
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("warning: 'income' has"))
+    assert f"has {told}, of 300;" in line
+    assert "leave them empty in the file" in line
+    assert "Synthesized: income (guessed" in done.stdout
+    assert word == "-" or word not in done.stdout + done.stderr
+    assert json.loads(command("households.csv", "--force", "--json").stdout)["no_numbers"] == {"income": cells}
+    study = Path("study.toml").read_text()
+    table["income"] = pd.to_numeric(table["income"], errors="coerce")
+    table.to_csv("households.csv", index=False)
+    command("households.csv", "--force")
+    assert Path("study.toml").read_text() == study  # that of the mended file, to which it leads
+
+
+def test_a_column_of_mostly_words_stays_text(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    table = HOUSEHOLDS.assign(income=HOUSEHOLDS["income"].astype(object))
+    table.loc[: N // 5, "income"] = "n/a"
+    table.to_csv("households.csv", index=False)
+    done = command("households.csv", "--json")
+    found = json.loads(done.stdout)
+    assert found["no_numbers"] == {}
+    assert "income" not in found["synthesize"]
 
 
 def test_what_is_written_is_not_overwritten(folder, monkeypatch):

@@ -12,32 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import riskweighted, without_log
+from study_text import study_text
 
 SECRET = "98765.4321"
-STUDY = """
-seed = 3
-reproducible = true
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[sampling]
-draws = 400
-tune = 200
-[release]
-L = 3
-[evaluation]
-regression = "income ~ group"
-coefficient = "group[T.b]"
-resamples = 50
-[top_coding]
-quantile = 0.9
-"""
+STUDY = study_text(
+    '[evaluation]\nregression = "income ~ group"\ncoefficient = "group[T.b]"\nresamples = 50',
+    "[top_coding]\nquantile = 0.9",
+    reproducible=True,
+)
 
 
 @pytest.fixture
@@ -199,6 +181,7 @@ def test_weights_writes_a_file_and_prints_no_record(folder):
         (("--boundary", "ajar"), "'closed', 'open'"),
         (("--known", "group,group"), "more than once"),
         (("--out", "w.xlsx"), "must end in"),
+        (("--synthesized", "incom", "--codes", "income=-8"), "no column 'incom'; it has 'income'"),
     ],
 )
 def test_weights_refuses(folder, arguments, named):

@@ -1,45 +1,27 @@
 """What all commands have in common: help, examples, exit codes, how much they say, JSON, lines of a log."""
 
+import errno
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import warnings
 
 import pytest
 from command_line import LOG_LINE, riskweighted, without_log
 from finished_run import confidential_data, finished_run
+from study_text import study_text
 from typer.testing import CliRunner
 
 from riskweighted.commands.examples import EXAMPLES
-from riskweighted.commands.main import PANELS, app
+from riskweighted.commands.main import PANELS, app, main
 from riskweighted.commands.registering import EXIT_CODES
 from riskweighted.common.errors import InputError
 
 COMMANDS = [command.__name__ for commands in PANELS.values() for command in commands]
-STUDY = """
-seed = 3
-reproducible = true
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[weights]
-schemes = ["unweighted", "pairwise"]
-[sampling]
-draws = 400
-tune = 200
-[release]
-L = 3
-[evaluation]
-resamples = 50
-"""
+STUDY = study_text('[weights]\nschemes = ["unweighted", "pairwise"]', "[evaluation]\nresamples = 50", reproducible=True)
 
 
 @pytest.fixture
@@ -88,6 +70,50 @@ def test_quiet_and_verbose_exclude_each_other():
     done = command("synthesizers", "-q", "-v")
     assert isinstance(done.exception, InputError)
     assert "choose one" in str(done.exception)
+
+
+def ended(monkeypatch, capsys, *arguments):
+    """The whole command line in this process: exit code, stdout, stderr."""
+    monkeypatch.setattr(sys, "argv", ["riskweighted", *arguments])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # which `main` replaces
+    with pytest.raises(SystemExit) as left:
+        main()
+    return left.value.code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "nope"])
+def test_an_error_is_an_object_too_where_one_is_asked_for(monkeypatch, capsys, name):
+    code, shown, told = ended(monkeypatch, capsys, name, "-q", "-v", "--json")
+    assert code == 2
+    assert told.startswith("error: ")
+    assert json.loads(shown) == {
+        "command": name if name in COMMANDS else "riskweighted",
+        "error": told.removeprefix("error: ").removesuffix("\n"),
+        "exit_code": 2,
+    }
+    assert ended(monkeypatch, capsys, name, "-q", "-v") == (2, "", told)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "says"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; fits and cells"),
+        (ZeroDivisionError("98765"), 1, "its text is withheld"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device; fits and cells that a run or a sweep had finished"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), 2, "make room, and the same command goes on from there"),
+        (PermissionError(errno.EACCES, "Permission denied", "x.csv"), 2, "cannot read or write 'x.csv': Permission denied"),
+    ],
+)
+def test_what_is_said_of_faults_and_of_a_full_disk(monkeypatch, capsys, raised, code, says):
+    def stop(*arguments, **options):
+        raise raised
+
+    monkeypatch.setattr("riskweighted.commands.main.app", stop)
+    found, shown, told = ended(monkeypatch, capsys, "run", "study.toml", "--out", "x", "--json")
+    assert found == json.loads(shown)["exit_code"] == code
+    assert says in told
+    assert says in json.loads(shown)["error"]
+    assert "98765" not in shown + told
 
 
 def test_a_manner_ends_with_its_command():
@@ -215,7 +241,9 @@ def test_json_of_weights_and_of_an_assessment(folder):
     assert found["results"] is None
     assert {"label", "key", "value", "definition"} <= set(found["measures"][0])
     wrong = riskweighted("assess", "data.csv", "none.csv", *options, "--json", cwd=folder)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.returncode == 2
+    assert json.loads(wrong.stdout) == {"command": "assess", "error": "there is no file 'none.csv'", "exit_code": 2}
+    assert wrong.stderr.endswith("error: there is no file 'none.csv'\n")
 
 
 def test_an_error_is_the_last_line_and_the_only_one_without_a_stamp(folder):

@@ -4,29 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import riskweighted, without_log
+from study_text import study_text
 
 from riskweighted.runs.study import load_study
 
-STUDY = """
-seed = 3
-reproducible = true
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[weights]
-scale = 0.9
-[sampling]
-draws = 400
-tune = 300
-[release]
-L = 3
-"""
+STUDY = study_text("[weights]\nscale = 0.9", tune=300, reproducible=True)
 
 
 @pytest.fixture

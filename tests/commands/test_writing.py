@@ -11,19 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import riskweighted, without_log
+from study_text import study_text
 
 from riskweighted.common.folders import opened
 
-STUDY = """
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-"""
+STUDY = study_text()
 SWEEP = 'study = "study.toml"\n[grid]\n"release.L" = [2]\n'
 REIDENTIFY = '[files]\npuf = "data.csv"\neif = "data.csv"\niuf = "data.csv"\n[linking]\nincome = "numeric"\n'
 ASSESS = ("assess", "data.csv", "data.csv", "--known", "group", "--synthesized", "income")
@@ -122,7 +114,7 @@ def test_a_file_in_a_place_that_cannot_be_written_is_refused_before_any_work(fol
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_no_lock(folder):
-    (folder / "study.toml").write_text(STUDY + "[sampling]\ndraws = 1000000\n")
+    (folder / "study.toml").write_text(STUDY.replace("draws = 400", "draws = 1000000"))
     command = [sys.executable, "-m", "riskweighted", "run", "study.toml", "--out", "out"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

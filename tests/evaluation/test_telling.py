@@ -6,6 +6,7 @@ import pytest
 from handmade import given_fit
 
 import riskweighted as rw
+from riskweighted.common.numbers import in_column
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.evaluation.telling import told
 
@@ -26,14 +27,16 @@ def test_every_number_is_the_run_s(result):
     first, second = told(result, "unweighted")
     mean = by_label(result.risk, Statistic("expected-mean-risk"))
     assert first.startswith("Weights do not change average identification risk")
-    assert all(f"{label} {mean[label]:.4f} ± " in first for label in ("unweighted", "lower"))
+    assert all(f"{label} {mean[label]:.3f} ± " in first for label in ("unweighted", "lower"))
     isolated = by_label(result.risk, Statistic("expected-isolated-risk"))
     change = 100 * abs(isolated["lower"] / isolated["unweighted"] - 1)
     which = "lower" if isolated["lower"] < isolated["unweighted"] else "higher"
     assert f"lower: isolated records' expected risk {change:.0f} ± " in second
-    assert f" % {which} ({isolated['lower']:.4f} ± " in second
+    assert f" % {which} ({isolated['lower']:.3f} ± " in second
     delta = by_label(result.risk, Statistic("influence-lipschitz"))
-    assert f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta {delta['lower']:.3g} for {delta['unweighted']:.3g})" in second
+    assert (
+        f"{delta['unweighted'] / delta['lower']:.1f} times less (Delta {' for '.join(in_column(delta[['lower', 'unweighted']]))})" in second
+    )
     distance = by_label(result.utility, Statistic("ecdf-maximum", "jobs"))
     assert f"U_m of jobs {distance['lower']:.3f} for {distance['unweighted']:.3f}" in second
     assert "0.9 quantile of jobs" in second

@@ -23,32 +23,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-STUDY = """
-seed = 3
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-radius = 0.2
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[weights]
-schemes = ["unweighted", "pairwise"]
-[sampling]
-draws = 40
-tune = 40
-[release]
-L = 3
-[evaluation]
-regression = "income ~ group"
-coefficient = "group[T.b]"
-resamples = 50
-[top_coding]
-quantile = 0.9
-"""
+from tests.tools.study_text import study_text
+
+STUDY = study_text(
+    '[weights]\nschemes = ["unweighted", "pairwise"]',
+    '[evaluation]\nregression = "income ~ group"\ncoefficient = "group[T.b]"\nresamples = 50',
+    "[top_coding]\nquantile = 0.9",
+    draws=40,
+    tune=40,
+).replace('synthetic = "income"', 'synthetic = "income"\nradius = 0.2')
 CHAIN = """
 seed = 3
 [data]

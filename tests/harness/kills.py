@@ -21,27 +21,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-STUDY = """
-seed = 3
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[weights]
-schemes = ["unweighted", "pairwise"]
-[sampling]
-draws = 400
-tune = 200
-[release]
-L = 3
-[evaluation]
-resamples = 50
-"""
+from tests.tools.study_text import study_text
+
+STUDY = study_text('[weights]\nschemes = ["unweighted", "pairwise"]', "[evaluation]\nresamples = 50")
 FILES = {
     "study.toml": STUDY,
     "sweep.toml": 'study = "study.toml"\n[grid]\n"release.L" = [3, 2]\n',

@@ -55,11 +55,43 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
         assert row[1] == "FAIL"
         value = float(re.search(r"\d\.\d+", row[place])[0])
         assert value == pytest.approx(summary.loc[row[0], "expected mean risk"], abs=6e-4)
-        assert " ± 0.0" in row[place]
+        assert re.search(r" ± <?0\.00", row[place])
         assert "over the limit: expected risk, mean over all" in row[-1].lower()
     assert "All 2 fits converged" in section
     assert ("Largest expected risk" in section) == internal  # the risk of one record
     assert "alarm" not in section
+
+
+@pytest.mark.parametrize(
+    ("limits", "verdict", "why", "state"),
+    [
+        ({"expected-mean-risk": 0.9}, "Pass (utility not judged)", "Keeps to the threshold, which is not on utility", "open"),
+        (
+            {"expected-mean-risk": 0.9, "check-quantile": 9},
+            "Pass (utility not judged)",
+            "Keeps to all 2 thresholds, none of them on utility",
+            "open",
+        ),
+        ({"expected-mean-risk": 0.9, "overlap": 0}, "Pass", "Keeps to all 2 thresholds", "pass"),
+        ({"ecdf-maximum": 0.9}, "Pass", "Keeps to the threshold", "pass"),
+        ({"expected-mean-risk": 0.001}, "FAIL", "Over the limit: expected risk, mean over all", "fail"),
+    ],
+)
+def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(run, limits, verdict, why, state):
+    judged = dataclasses.replace(run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "thresholds": limits}})
+    for internal in (False, True):
+        rows, section = answer_of(render_report(judged, internal=internal))
+        for row in rows[1:-1]:
+            assert (row[1], row[-1]) == (verdict, why)
+        assert f'class="verdict {state}"' in section
+        unlimited = not {"overlap", "ecdf-maximum"} & set(limits)
+        assert ("no threshold" in " ".join(rows[0])) == unlimited == ("passing says nothing of the cost" in section)
+        costs = [row[place] for place, head in enumerate(rows[0]) if head.startswith("Cost") for row in rows[1:]]
+        assert len(costs) == 6
+        assert sum(cell.startswith("! ") for cell in costs) == (4 if unlimited else 0)  # not that of the confidential data
+    (line,) = (line for line in sentences(judged.verdicts, judged.study.thresholds, INTERNAL) if line.startswith("pairwise"))
+    assert line.lower().startswith(f"pairwise: {verdict.lower()}: ")
+    assert {one["verdict"] for one in verdict_records(judged.verdicts, judged.schemes, INTERNAL)} == {FAIL if state == "fail" else PASS}
 
 
 def test_without_thresholds_it_says_so():

@@ -36,12 +36,12 @@ def test_the_table_of_a_run_is_the_summary_turned():
     assert table.columns == ("confidential", "unweighted", "pairwise")
     assert len(table.rows) == own.shape[1]
     cells = {title: row for title, row, _ in table.rows}
-    assert cells["Mean risk in these datasets (0 to 1)"] == tuple(f"{value:.4g}" for value in own["mean risk"])
+    assert cells["Mean risk in these datasets (0 to 1)"] == tuple(f"{value:.3f}" for value in own["mean risk"])
     assert cells["Converged"] == ("-", "yes", "yes")
     assert cells["Records at risk over 0.5 in these datasets (of 120 records)"] == tuple(
         f"{value:.0f}" for value in own["records over 0.5"]
     )
-    assert cells["Mean of income (1,000 $)"] == tuple(f"{value:.4g}" for value in own["mean of income"])
+    assert cells["Mean of income (1,000 $)"] == tuple(f"{value:,.0f}" for value in own["mean of income"])
     definitions = {title: definition for title, _, definition in table.rows}
     assert definitions["Mean risk in these datasets (0 to 1)"].startswith(
         "mean over records of IR in these L datasets, S003 eq. 1 averaged over them; confidential data: mean over"

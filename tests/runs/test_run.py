@@ -134,6 +134,21 @@ def test_a_full_disk_leaves_nothing(tmp_path, confidential, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
+def test_a_disk_that_was_full_costs_no_finished_fit(tmp_path, confidential, samplings, monkeypatch):
+    def full_disk(*results):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("riskweighted.runs.run.write_results", full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+    found = samplings["calls"]
+    run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
+    assert samplings["calls"] == found >= 2
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
 def test_a_place_that_leads_nowhere_is_refused_before_any_fit(tmp_path, confidential, samplings):
     (tmp_path / "out").symlink_to(tmp_path / "nowhere" / "out")
     with pytest.raises(InputError, match="leads nowhere"):

@@ -77,6 +77,18 @@ def test_wrong_settings_are_one_line(tmp_path, old, new, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("beside", ["[scenario.codes]\nincome = -8", "[scenario.radius]\nincome = 0.2", 'categorical = ["income"]'])
+def test_a_misspelt_variable_is_named_rather_than_what_stands_beside_it(tmp_path, beside):
+    columns = [*(f"q{place}" for place in range(20)), "income", "group"]
+    (tmp_path / "data.csv").write_text(f"{','.join(columns)}\n{','.join(['1'] * len(columns))}\n")
+    text = GOOD.replace('synthetic = "income"\nradius = 0.3', f'synthetic = "incom"\n{beside}')
+    with pytest.raises(InputError, match=r"^confidential data has no column 'incom'; it has 'income', 'q0'"):
+        load(tmp_path, text)
+    (tmp_path / "data.csv").unlink()
+    with pytest.raises(InputError, match="names 'income'; valid are the synthetic variables 'incom'"):
+        load(tmp_path, text)
+
+
 def test_absent_file(tmp_path):
     with pytest.raises(InputError, match="no study file"):
         load_study(tmp_path / "nope.toml")

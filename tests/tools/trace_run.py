@@ -22,6 +22,8 @@ from types import CodeType, FrameType, ModuleType
 import numpy as np
 import pandas as pd
 
+from tests.tools.study_text import study_text
+
 FUNCTIONS = (
     "make_world",
     "known_patterns",
@@ -35,29 +37,10 @@ FUNCTIONS = (
 )
 PREPARE, BUILT, FILES = "Synthesizer.prepare", "synthesizers built", "files entered"
 
-STUDY = """
-seed = 3
-[data]
-path = "data.csv"
-[scenario]
-known = ["group"]
-synthetic = "income"
-[synthesizer]
-name = "linear-regression"
-formula = "income ~ group"
-transform = "log"
-[weights]
-schemes = ["unweighted", "pairwise"]
-[sampling]
-draws = 400
-tune = 200
-[release]
-L = 3
-[evaluation]
-regression = "income ~ group + C(size)"
-coefficient = "C(size)[T.2]"
-resamples = 50
-"""
+STUDY = study_text(
+    '[weights]\nschemes = ["unweighted", "pairwise"]',
+    '[evaluation]\nregression = "income ~ group + C(size)"\ncoefficient = "C(size)[T.2]"\nresamples = 50',
+)
 
 
 @dataclass

@@ -106,7 +106,7 @@ def test_the_result_says_what_was_done(isolated, counts, unweighted):
     assert isolated.reached <= 0.015 + isolated.error
     assert abs(isolated.reached - 0.015) < 0.001
     assert isolated.scheme in isolated.why
-    assert f"{isolated.reached:.3g}" in isolated.why
+    assert f"{isolated.reached:.3f}" in isolated.why
     risk = rw.expected_identification_risk(isolated.fit, SCENARIO, draws=400, random_seed=9)["risk"]
     kept = isolated_records(rw.identification_risk(counts, scenario=SCENARIO).to_numpy())
     assert risk[kept].mean() == pytest.approx(isolated.reached, abs=5 * isolated.error)

@@ -6,9 +6,17 @@
 
   // Sorting: numbers by size, other cells after them as text; a second press turns the order.
   const cellText = (row, place) => row.cells[place].querySelector("bdi").textContent;
-  const asNumber = (text) => (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : NaN);
+  const asNumber = (text) => {
+    const plain = text.replaceAll(",", "");
+    return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+  };
+  // "0.067 ± <0.001" stands where 0.067 does, "<0.001" below 0.001.
+  const asSize = (text) => {
+    const value = text.split(" ± ")[0];
+    return value.startsWith("<") ? asNumber(value.slice(1)) / 2 : asNumber(value);
+  };
   const compare = (one, other) => {
-    const [x, y] = [asNumber(one), asNumber(other)];
+    const [x, y] = [asSize(one), asSize(other)];
     if (!Number.isNaN(x) && !Number.isNaN(y)) return x - y;
     if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
     return one.localeCompare(other);
@@ -28,7 +36,8 @@
 
   // CSV of a table; a text that a spreadsheet would take for a formula gets an apostrophe.
   const csvCell = (text) => {
-    const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(asNumber(text)) ? `'${text}` : text;
+    if (!Number.isNaN(asNumber(text))) return text.replaceAll(",", "");
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   const download = (button) => {

@@ -1,0 +1,71 @@
+"""Numbers as people read them, the one rule of every table, page and sentence. What machines read holds them in full.
+
+Numbers of a column have the same decimals: as many as give the largest one 4 digits, and 3 at most but where a unit asks for more. What is
+not zero and would look like it is "<0.001". Thousands are apart, and there is no power of ten.
+"""
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SHARE", "by_digits", "exactly", "in_column", "in_columns", "together"]
+
+SHARE = 3  # decimals of a share, a probability, a distance
+_DIGITS = 4
+
+
+def in_column(values: Iterable[object], decimals: int | None = None, *, missing: str = "n/a") -> list[str]:
+    """Numbers that stand beside each other; texts stay as they are."""
+    given = list(values)
+    numbers = [_as_float(value) for value in given]
+    places = min(SHARE, by_digits(numbers)) if decimals is None else decimals
+    return [value if isinstance(value, str) else _fixed(number, places, missing) for value, number in zip(given, numbers, strict=True)]
+
+
+def in_columns(cells: "pd.DataFrame", decimals: int | None = None, *, missing: str = "n/a") -> "pd.DataFrame":
+    """The same of every column of a table."""
+    shown = cells.astype(object)
+    for place in range(cells.shape[1]):
+        shown.isetitem(place, in_column(cells.iloc[:, place], decimals, missing=missing))
+    return shown
+
+
+def together(*values: object) -> list[str]:
+    """Numbers that one sentence compares."""
+    return in_column(values)
+
+
+def exactly(value: float) -> str:
+    """A setting, an edge, a code: all its digits."""
+    if not math.isfinite(value):
+        return str(value)
+    whole, point, rest = np.format_float_positional(abs(value), trim="-").partition(".")
+    return f"{'-' if value < 0 else ''}{int(whole):,}{point}{rest}"
+
+
+def by_digits(numbers: Iterable[float], digits: int = _DIGITS) -> int:
+    """The decimals that give the largest number so many digits; none where all are whole."""
+    finite = [abs(number) for number in numbers if math.isfinite(number)]
+    if all(number.is_integer() for number in finite):
+        return 0
+    return max(0, digits - 1 - math.floor(math.log10(max(finite))))
+
+
+def _as_float(value: object) -> float:
+    if value is None or isinstance(value, str) or not isinstance(value, Real):
+        return math.nan
+    return float(value)
+
+
+def _fixed(number: float, decimals: int, missing: str) -> str:
+    if math.isnan(number):
+        return missing
+    if number and not round(number, decimals):
+        return f"<{10.0**-decimals:.{decimals}f}" if number > 0 else f">-{10.0**-decimals:.{decimals}f}"
+    return f"{round(number, decimals) + 0.0:,.{decimals}f}"
