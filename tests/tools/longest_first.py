@@ -3,7 +3,7 @@
 import pytest
 
 LONGEST = (  # seconds of one core, about, where all caches are empty
-    "statistical/test_calibration.py",  # 300
+    "statistical/test_calibration.py",  # 400
     "docs/test_code_blocks.py",  # 100
     "models/test_contract.py",  # 70
     "synthesis/test_guarantee.py",  # 60
