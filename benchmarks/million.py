@@ -1,8 +1,8 @@
 """A study of three schemes from the data file to the report and the release: `python benchmarks/million.py [MODEL] [RECORDS ...]`.
 
-The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation). The
-three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of progress
-that the run prints, step by step. About ten minutes for 10^6 records of the mixture.
+The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation).
+The three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of
+progress that the run prints, step by step. About ten minutes for 10^6 records of the mixture.
 """
 
 import os

@@ -2,16 +2,15 @@
 
 import json
 import os
+import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import riskweighted, without_log
+from command_line import Command, riskweighted, without_log
 from study_text import study_text
 
 SECRET = "98765.4321"
@@ -86,25 +85,18 @@ def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
 
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(folder):
-    text = STUDY.replace("draws = 400", "draws = 3000000")
-    (folder / "long.toml").write_text(text)
-    command = [sys.executable, "-m", "riskweighted", "run", "long.toml", "--out", "results"]
-    # A job in the background of a script ignores SIGINT, and so would the process: give it the default back.
-    restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), "start_new_session": True}
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **restore)
-    deadline = time.monotonic() + 120
-    while not (folder / "results.partial").exists() and time.monotonic() < deadline:
-        time.sleep(0.5)
-    time.sleep(25)  # compiling, then sampling
-    os.kill(process.pid, signal.SIGINT)
-    try:
-        _, stderr = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.communicate()
-    assert process.returncode == 130, stderr
-    assert "the same command goes on" in stderr
-    assert "Traceback" not in stderr
+    (folder / "long.toml").write_text(STUDY.replace("draws = 400", "draws = 3000000"))
+    with Command("run", "long.toml", "--out", "results", "--verbose", cwd=folder) as command:
+        deadline = time.monotonic() + 120
+        while not re.search("fitting unweighted .*: begins", command.stderr) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1)  # sampling
+        assert (folder / "results.partial").exists()
+        os.kill(command.pid, signal.SIGINT)
+        done = command.ended()
+    assert done.returncode == 130, done.stderr
+    assert "the same command goes on" in done.stderr
+    assert "Traceback" not in done.stderr
     assert not (folder / "results").exists()
 
 

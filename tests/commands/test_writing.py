@@ -1,7 +1,6 @@
 """What commands write, seen from outside: who may read it, two at once, stale and refused places."""
 
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import riskweighted, without_log
+from command_line import Command, riskweighted, without_log
 from study_text import study_text
 
 from riskweighted.common.folders import opened
@@ -115,19 +114,13 @@ def test_a_file_in_a_place_that_cannot_be_written_is_refused_before_any_work(fol
 @pytest.mark.slow
 def test_a_killed_run_leaves_no_lock(folder):
     (folder / "study.toml").write_text(STUDY.replace("draws = 400", "draws = 1000000"))
-    command = [sys.executable, "-m", "riskweighted", "run", "study.toml", "--out", "out"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
+    with Command("run", "study.toml", "--out", "out", cwd=folder):  # killed where this ends
         end = time.monotonic() + 60
         while not (folder / "out.partial" / ".riskweighted").exists():
             assert time.monotonic() < end, "waited too long"
             time.sleep(0.05)
         second = riskweighted("run", "study.toml", "--out", "out", cwd=folder)
         assert_refused(second, "a command is at work on")
-        process.send_signal(signal.SIGKILL)
-    finally:
-        process.kill()
-        process.communicate()
     assert not (folder / "out").exists()
     done = riskweighted(*ASSESS, "--out", "out", cwd=folder)
     assert done.returncode == 0, done.stderr

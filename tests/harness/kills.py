@@ -58,39 +58,13 @@ def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-@dataclass
-class Bench:
-    """A folder with data, studies and, under ``reference``, what unkilled commands publish."""
+class Started:
+    """A command in a process group of its own; Ctrl-C means what it means on a terminal, also where a script runs this."""
 
-    folder: Path
-    seconds: dict[str, float] = field(default_factory=dict)
-    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # command, signal, what became of it
-
-    @classmethod
-    def made(cls, folder: Path, commands: tuple[str, ...] = tuple(COMMANDS)) -> "Bench":
-        rng = np.random.default_rng(1)
-        group = rng.choice(["a", "b"], 120)
-        income = np.round(np.exp(6.5 + (group == "b") + 0.5 * rng.normal(size=120)), 4)
-        pd.DataFrame({"group": group, "size": rng.integers(1, 4, 120), "income": income}).to_csv(folder / "data.csv", index=False)
-        for name, text in FILES.items():
-            (folder / name).write_text(text)
-        bench = cls(folder)
-        for command in dict.fromkeys(("run", *commands)):  # the others start from a run
-            begin = time.monotonic()
-            code, errors = ended(bench.start(command, f"reference/{command}"))
-            assert code == 0, errors
-            bench.seconds[command] = time.monotonic() - begin
-        return bench
-
-    def start(self, command: str, out: str) -> "subprocess.Popen[str]":
-        """The command in a process group of its own; Ctrl-C means what it means on a terminal, also where a script runs this."""
-        repeats = ("--entropy", "reference/run") if command == "run" and (self.folder / "reference" / "run").exists() else ()
-        return self._start(*COMMANDS[command], *repeats, "--out", out)
-
-    def _start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+    def __init__(self, *arguments: str, cwd: Path) -> None:
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "riskweighted", *arguments],
-            cwd=self.folder,
+            cwd=cwd,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -98,6 +72,54 @@ class Bench:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
+
+    def poll(self) -> int | None:
+        return self._process.poll()
+
+    def strike(self, number: signal.Signals) -> None:
+        os.killpg(self._process.pid, number)
+
+    def ended(self) -> tuple[int, str]:
+        """Exit code and errors, which are waited for; nothing of it survives."""
+        try:
+            _, errors = self._process.communicate(timeout=300)
+        finally:
+            self._process.kill()
+            self._process.wait()
+        return self._process.returncode, errors
+
+
+@dataclass
+class Bench:
+    """A folder with data, studies and, under ``reference``, what unkilled commands publish; `starts` starts a command."""
+
+    folder: Path
+    starts: Callable[..., Started] = Started
+    seconds: dict[str, float] = field(default_factory=dict)
+    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # command, signal, what became of it
+
+    @classmethod
+    def made(cls, folder: Path, starts: Callable[..., Started] = Started) -> "Bench":
+        rng = np.random.default_rng(1)
+        group = rng.choice(["a", "b"], 120)
+        income = np.round(np.exp(6.5 + (group == "b") + 0.5 * rng.normal(size=120)), 4)
+        pd.DataFrame({"group": group, "size": rng.integers(1, 4, 120), "income": income}).to_csv(folder / "data.csv", index=False)
+        for name, text in FILES.items():
+            (folder / name).write_text(text)
+        bench = cls(folder, starts)
+        for command in COMMANDS:  # the others start from a run
+            begin = time.monotonic()
+            code, errors = bench.start(command, f"reference/{command}").ended()
+            assert code == 0, errors
+            bench.seconds[command] = time.monotonic() - begin
+        return bench
+
+    def start(self, command: str, out: str) -> Started:
+        repeats = ("--entropy", "reference/run") if command == "run" and (self.folder / "reference" / "run").exists() else ()
+        return self._start(*COMMANDS[command], *repeats, "--out", out)
+
+    def _start(self, *arguments: str) -> Started:
+        return self.starts(*arguments, cwd=self.folder)
 
     def chain(self, command: str, kills: tuple[tuple[str, str], ...], rng: np.random.Generator) -> None:
         """Kill one command several times, then let it end."""
@@ -112,7 +134,7 @@ class Bench:
                 assert tree(out) == reference, f"{command}: half a result after {name} at {stage!r}"
                 out.rename(self.folder / "published")
                 remove(self.folder / "published")
-        code, errors = ended(self.start(command, "out"))
+        code, errors = self.start(command, "out").ended()
         assert code == 0, f"{command} after {kills}: {errors}"
         assert tree(out) == reference, f"{command} after {kills}: other bytes than without a kill"
         assert {path.name for path in self.folder.iterdir()} == before | {"out"}, "a working folder is left"
@@ -125,11 +147,11 @@ class Bench:
         process = self._start(*COMMANDS["run"], "--out", "out")
         while process.poll() is None and len(list(partial.glob("*.nc.seal"))) < 1:
             time.sleep(0.002)
-        os.killpg(process.pid, signal.SIGKILL)
-        ended(process)
+        process.strike(signal.SIGKILL)
+        process.ended()
         kept = (partial / "entropy").read_bytes()
         for arguments in (("--out", "out"), ("--out", "again", "--entropy", "out")):
-            code, errors = ended(self._start(*COMMANDS["run"], *arguments))
+            code, errors = self._start(*COMMANDS["run"], *arguments).ended()
             assert code == 0, errors
         assert kept.hex() in (self.folder / "out" / "confidential" / "randomness.json").read_text()
         assert tree(self.folder / "out") == tree(self.folder / "again")
@@ -150,8 +172,8 @@ class Bench:
         ended_first = process.poll() is not None
         at_work = seen(reached["begun"])
         if not ended_first:
-            os.killpg(process.pid, SIGNALS[name])
-        code, errors = ended(process)
+            process.strike(SIGNALS[name])
+        code, errors = process.ended()
         assert "Traceback" not in errors or code == -signal.SIGINT, errors
         if ended_first or code == 0:  # then all of it is there
             assert code == 0, errors
@@ -187,16 +209,6 @@ def seen(stage: Callable[[], bool]) -> bool:
         return stage()
     except FileNotFoundError:
         return False
-
-
-def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """Exit code and errors of a process, which is waited for; nothing of it survives."""
-    try:
-        _, errors = process.communicate(timeout=300)
-    finally:
-        process.kill()
-        process.wait()
-    return process.returncode, errors
 
 
 def remove(folder: Path) -> None:

@@ -221,3 +221,15 @@ def test_runs_that_prove_nothing_are_never_added_to_what_is_proved(whole, tmp_pa
     name = f"{plain.folder}: unweighted"
     assert table.loc[("empirical, no guarantee", "fixed alpha", name), "epsilon"] == pytest.approx(2 * 4 * delta)
     assert table.loc[("proved", "add-drop", "all together"), "epsilon"] == 80
+
+
+@pytest.mark.slow
+def test_no_chain_is_left_where_every_contribution_is_clipped(whole):
+    """Far from the data the clipped likelihood is flat: chains that began there stayed, 2 fits of 12. The model is that of the run."""
+    synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ region")
+    for seed in range(12):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rw.ConvergenceWarning)  # too short to, and not stuck
+            fitted = rw.fit(synthesizer, firms(), random_seed=seed, chains=2, draws=150, tune=200, guarantee=study().guarantee, L=4)
+        assert fitted.diagnostics["ess_bulk"].min() > 30
+        assert fitted.diagnostics["r_hat"].max() < 1.1

@@ -1,17 +1,19 @@
 """docs/several-variables.md: its study, its program and its rules, run on some of the records."""
 
-import os
 import re
-import subprocess
-import sys
+import runpy
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import riskweighted as rw
+from riskweighted.commands.main import app
+from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.data.datasets import load_embedded, load_household_assets, load_households
 
 ROOT = Path(__file__).parents[2]
@@ -49,25 +51,32 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(folder, *arguments):
-    places = [str(ROOT), str(ROOT / "models")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places), "COLUMNS": "200"}
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=500)
+@pytest.fixture
+def command(folder, monkeypatch):
+    """A command in this process and that folder."""
+    monkeypatch.chdir(folder)
+
+    def invoke(*arguments):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RiskWeightedWarning)
+            return CliRunner().invoke(app, ["run", "households.toml", "--out", "out", *arguments])
+
+    return invoke
 
 
-def test_the_dry_run_says_what_the_page_says(folder):
-    done = run(folder, "-m", "riskweighted", "run", "households.toml", "--out", "out", "--dry-run")
-    assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
+def test_the_dry_run_says_what_the_page_says(command):
+    done = command("--dry-run")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
     models = re.search(r"models  (.*)", PAGE)[1]
     assert f"models {models}" in said
     assert "sum of alpha" in said
 
 
 @pytest.mark.slow
-def test_the_study_runs(folder):
-    done = run(folder, "-m", "riskweighted", "run", "households.toml", "--out", "out")
-    assert done.returncode in (0, 3), done.stderr  # 3: so few draws may not have converged
+def test_the_study_runs(folder, command):
+    done = command()
+    assert done.exit_code in (0, 3), done.output  # 3: so few draws may not have converged
     tables = rw.load_run(folder / "out")
     assert set(tables.study.scenario.synthetic) == {"inc", "eligible_401k", "has_ira", "net_assets"}
     released = list((folder / "out" / "synthetic").rglob("*.csv"))
@@ -79,12 +88,14 @@ def test_the_study_runs(folder):
 
 
 @pytest.mark.slow
-def test_the_program_runs(folder):
-    done = run(folder, "-W", "ignore", "households.py")
-    assert done.returncode == 0, done.stderr
-    assert "pairwise" in done.stdout
-    assert "direct" in done.stdout
-    assert "nuts" in done.stdout
+@pytest.mark.filterwarnings("ignore")  # of a few draws
+def test_the_program_runs(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    runpy.run_path("households.py", run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "pairwise" in printed
+    assert "direct" in printed
+    assert "nuts" in printed
 
 
 def test_the_rules_hold_in_what_is_drawn():

@@ -25,6 +25,7 @@ from riskweighted_models.status import StatusCells, probabilities, status_densit
 from experiments.trust.calibration import CASES, FALSE_ALARM, Case, calibrate, judge
 
 IN_CI = [name for name, case in CASES.items() if case.in_ci]
+SAMPLING = Sampling(draws=150, tune=150, chains=2, cores=2)  # 60 of the draws are ranked; the script takes more
 
 
 def test_every_synthesizer_that_estimates_is_calibrated():
@@ -35,10 +36,10 @@ def test_every_synthesizer_that_estimates_is_calibrated():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IN_CI)
 def test_ranks_of_true_parameters_are_uniform(name):
-    uniform = calibrate(CASES[name], 60, seed=2)
+    uniform = calibrate(CASES[name], 60, seed=2, sampling=SAMPLING)
     table = judge(uniform)
     assert table["passed"].all(), table
-    assert (uniform["divergences"] > 0).mean() < 0.6  # 0.35 of the mixture's in 400 (docs/trust.md); of 60 the share has an sd of 0.06
+    assert (uniform["divergences"] > 0).mean() < 0.3  # 0.03 of the mixture's; of 60 the share has an sd of 0.02
 
 
 @pytest.mark.slow
@@ -68,10 +69,10 @@ def test_a_wrong_prior_scale_and_a_tempered_likelihood_are_found():
         """Data from coefficients of prior standard deviation 3, where the model says 1."""
         return theta | {"coefficient": 3 * theta["coefficient"]}
 
-    assert judge(calibrate(case, 60, seed=3))["passed"].all()
-    found = judge(calibrate(case, 60, seed=3, broken=wider))
+    assert judge(calibrate(case, 60, seed=3, sampling=SAMPLING))["passed"].all()
+    found = judge(calibrate(case, 60, seed=3, sampling=SAMPLING, broken=wider))
     assert not found["passed"].all(), found
-    tempered = judge(calibrate(case, 60, seed=3, alpha=0.2))
+    tempered = judge(calibrate(case, 60, seed=3, sampling=SAMPLING, alpha=0.2))
     assert not tempered["passed"].all(), tempered
 
 

@@ -186,6 +186,7 @@ MODELS = [
     (rents(), rw.Reference("norm")),
     (rw.load_synthesizer("normal-mixture")("rent ~ C(size)", transform="identity", components=2, location=700.0, scale=100.0), None),
     (rw.load_synthesizer("hierarchical")("rent ~ age", groups="size"), rw.Reference("norm", {"loc": 700, "scale": 100})),
+    (rw.load_synthesizer("logistic")("size ~ age", levels=("small", "large")), None),
 ]
 
 
@@ -201,9 +202,8 @@ def test_the_potential_is_the_clip_in_numpy(monkeypatch, synthesizer, reference,
         compiled[name].set_value(value)
     theta, found = at_a_point(compiled)
     terms = synthesizer.log_likelihood(theta, model.prepared)
-    values = synthesizer.response(model.prepared)
-    by_hand = 0.7 * (terms - (0 if reference is None else reference(values, frame())))
-    upper = 0.0 if isinstance(synthesizer, type(counts())) and reference is None else bound
+    by_hand = 0.7 * (terms - (0 if reference is None else reference(synthesizer.response(model.prepared), frame())))
+    upper = 0.0 if synthesizer.target in ("jobs", "size") and reference is None else bound
     clipped = np.clip(by_hand, -bound, upper)
     assert found == pytest.approx(clipped.sum(), rel=1e-9)
     np.testing.assert_allclose(censoring.contributions(alpha.to_numpy(), terms), clipped)
@@ -265,17 +265,18 @@ def test_no_more_datasets_than_stated_and_no_mode(jobs):
         assert_clear(caught, *named)
 
 
-def test_the_precision_is_that_of_the_dtype_or_given(jobs, compilations):
+def test_the_precision_is_that_of_the_dtype_or_given(jobs):
     """Counts that are all multiples of ten are not released as such: that they are is a fact about the data."""
-    tens = dataclasses.replace(jobs, confidential=jobs.confidential.assign(jobs=jobs.confidential["jobs"] // 10 * 10 + 10))
+    counted = jobs.confidential["jobs"] // 10 * 10 + 10
+    tens = dataclasses.replace(jobs, confidential=jobs.confidential.assign(jobs=counted))
     assert tens.precision == 1.0
     assert (tens.synthesize(1, random_seed=1)[0]["jobs"] % 10 != 0).any()
-    fit = fitted(rents(), rw.Guarantee(M=1), L=2)
+    numbers = dataclasses.replace(jobs, confidential=jobs.confidential.assign(jobs=counted.astype(float)))
     with pytest.raises(rw.InputError) as caught:
-        fit.synthesize(2)
-    assert_clear(caught, "precision must be given", "'rent'")
-    (synthetic,) = fit.synthesize(1, random_seed=1, precision=0.5)
-    assert (synthetic["rent"] * 2 % 1 == 0).all()
+        numbers.synthesize(1)
+    assert_clear(caught, "precision must be given", "'jobs'")
+    (synthetic,) = numbers.synthesize(1, random_seed=1, precision=7)
+    assert (synthetic["jobs"] % 7 == 0).all()
 
 
 def test_a_saved_fit_is_read_back_under_its_guarantee_alone(jobs, tmp_path):
@@ -405,17 +406,3 @@ def test_a_reference_sees_the_predictors_and_not_the_sensitive_column():
 
 def test_relations_are_named_alike_everywhere():
     assert set(rw.Guarantee(M=1).statement(2).table()["neighbours"]) == {REPLACE, ADD_DROP}
-
-
-def test_no_chain_is_left_where_every_contribution_is_clipped():
-    """Far from the data the clipped likelihood is flat: chains that began there stayed, 2 fits of 12."""
-    rng = np.random.default_rng(4)
-    data = pd.DataFrame({"region": rng.choice(["north", "south"], 200), "jobs": 10 * rng.negative_binomial(2, 0.3, 200)})
-    synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ region")
-    guarantee = rw.Guarantee(epsilon=40, neighbours="add-drop", reference=rw.Reference("nbinom", {"n": 1, "p": 0.05}))
-    for seed in range(8):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", rw.ConvergenceWarning)  # too short to, and not stuck
-            fitted = rw.fit(synthesizer, data, random_seed=seed, chains=2, draws=150, tune=200, guarantee=guarantee, L=4)
-        assert fitted.diagnostics["ess_bulk"].min() > 30
-        assert fitted.diagnostics["r_hat"].max() < 1.1

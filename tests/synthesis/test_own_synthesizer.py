@@ -31,22 +31,23 @@ def test_the_page_uses_public_names_alone():
             assert used <= set(riskweighted.__all__)
 
 
-@pytest.fixture
-def installed(tmp_path):
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
     """What an installer would leave: the package, and its metadata with the entry points of its pyproject.toml."""
+    folder = tmp_path_factory.mktemp("installed")
     project = tomllib.loads(BLOCKS["pyproject.toml"])["project"]
-    info = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
     groups = [
         f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items()) for group, points in project["entry-points"].items()
     ]
     (info / "entry_points.txt").write_text("\n".join(groups))
-    (tmp_path / MODEL).parent.mkdir()
-    (tmp_path / MODEL).parent.joinpath("__init__.py").touch()
+    (folder / MODEL).parent.mkdir()
+    (folder / MODEL).parent.joinpath("__init__.py").touch()
     for name, text in BLOCKS.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
 
 
 def run(folder, *arguments):
@@ -63,12 +64,7 @@ def run(folder, *arguments):
     return done
 
 
-@pytest.mark.slow
-def test_a_level_that_the_weights_leave_to_its_prior_does_not_explode(installed):
-    program = """
-import numpy as np
-import use
-from check import data
+RARE = """
 rare = data.assign(insured=np.where(np.arange(len(data)) < 3, "rare", data["insured"]))
 model = use.HurdleGamma("spending ~ age + C(insured)", unit=500.0)
 prepared = model.prepare(rare)
@@ -82,18 +78,7 @@ fitted = use.rw.fit(model, rare, alpha, random_seed=1)
 spread = fitted.posterior["size"].to_numpy().reshape(-1, len(spec))[:, level].std()
 assert 0.8 < spread < 1.2, spread  # the prior's, not the sqrt(n / m) = 10 of whitened columns
 """
-    run(installed, "-c", program)
-
-
-@pytest.mark.slow
-def test_the_tutorial_runs_as_a_separate_package(installed):
-    assert "hurdle-gamma" in run(installed, "-m", "riskweighted", "synthesizers").stdout
-    program = """
-import numpy as np
-import pandas as pd
-pd.set_option("display.width", 300, "display.max_columns", None)
-import use
-from check import data
+TUTORIAL = """
 table = use.rw.check_synthesizer(use.HurdleGamma("spending ~ age + C(insured)", unit=500.0), data)
 optional = table["why"].str.contains("which are optional|which is optional")  # what only a guarantee needs
 assert set(table.loc[~optional, "result"]) == {"passed"}, table
@@ -109,6 +94,36 @@ for frame in use.synthetic:
     assert not frame["spending"].equals(data["spending"])
     pd.testing.assert_frame_equal(frame.drop(columns="spending"), data.drop(columns="spending"))
 """
-    done = run(installed, "-c", program)
+PROGRAM = """
+import traceback
+import numpy as np
+import pandas as pd
+pd.set_option("display.width", 300, "display.max_columns", None)
+import use
+from check import data
+for name, text in {texts}.items():
+    try:
+        exec(text)
+    except Exception:
+        print(name, "failed:", traceback.format_exc())
+"""
+
+
+@pytest.fixture(scope="module")
+def done(installed):
+    """What one process says that fits the page's model and runs both programs on it."""
+    texts = {"a rare level": RARE, "the tutorial": TUTORIAL}
+    return run(installed, "-c", PROGRAM.format(texts=texts))
+
+
+@pytest.mark.slow
+def test_a_level_that_the_weights_leave_to_its_prior_does_not_explode(done):
+    assert "a rare level failed" not in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_as_a_separate_package(installed, done):
+    assert "hurdle-gamma" in run(installed, "-m", "riskweighted", "synthesizers").stdout
+    assert "the tutorial failed" not in done.stdout, done.stdout
     assert "mass is the share of draws" in done.stdout
     assert "ConvergenceWarning" not in done.stderr

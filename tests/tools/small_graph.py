@@ -1,0 +1,37 @@
+"""A model that a plug-in might give as a PyMC graph and nothing else, so small that it is compiled in seconds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from riskweighted_models.negative_binomial import NegativeBinomial
+from scipy import special, stats
+
+import riskweighted as rw
+
+
+@dataclass(frozen=True)
+class PoissonGraph(NegativeBinomial):
+    """Counts of one mean, exp(intercept); as of the negative binomial, equal counts are one row."""
+
+    mass = None
+    masses = None
+
+    def build(self, prepared):
+        def weigh(alpha):
+            return {"alpha": np.bincount(prepared.which, weights=alpha, minlength=len(prepared.counts))}
+
+        with pm.Model() as model:
+            alpha = pm.Data("alpha", weigh(np.ones(len(prepared.which)))["alpha"])
+            intercept = pm.Normal("intercept", 0.0, 5.0)
+            pm.Deterministic("predictive_mean", pt.exp(intercept))
+            pm.Deterministic("predictive_sd", pt.exp(intercept / 2))
+            total = (alpha * (prepared.counts * intercept - pt.exp(intercept) - special.gammaln(prepared.counts + 1))).sum()
+        return rw.Blueprint(model, total, weigh, ("predictive_mean", "predictive_sd"), len(prepared.counts))
+
+    def log_likelihood(self, theta, prepared):
+        return stats.poisson.logpmf(prepared.counts, np.exp(theta["intercept"]))[prepared.which]
+
+    def draw(self, theta, prepared, rng):
+        return rng.poisson(np.exp(theta["intercept"]), len(prepared.which)).astype(float)
