@@ -16,9 +16,9 @@ from riskweighted.synthesis.laplace import Offering, Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
-__all__ = ["ComponentVector", "MixtureRows", "log_normalised", "mixture_rows", "offering", "separate_modes"]
+__all__ = ["UNHEARD_OF", "ComponentVector", "MixtureRows", "log_normalised", "mixture_rows", "offering", "separate_modes"]
 
-_UNHEARD_OF = 300.0  # of the logarithm of a scale: beyond it its square is no number
+UNHEARD_OF = 300.0  # of the logarithm of a scale: beyond it its square is no number
 _SAME = 0.05  # of every part of a vector: no further apart are two ends of one search
 
 
@@ -167,7 +167,7 @@ class ComponentVector:
     def common_prior(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
         """Log density of the priors of these parts, up to a constant; its derivatives go into `gradient` (d,)."""
         height, at = 0.0, self.places
-        if any(abs(vector[at[name].start]) > _UNHEARD_OF for name in ("log_tau", "log_total") if name in at):
+        if any(abs(vector[at[name].start]) > UNHEARD_OF for name in ("log_tau", "log_total") if name in at):
             return -math.inf  # a search that steps there is to turn back
         if "log_tau" in at:
             log_tau = float(vector[at["log_tau"].start])
@@ -176,9 +176,9 @@ class ComponentVector:
             height += (1 - len(far)) * log_tau - 0.5 * (above + length)
             gradient[at["log_tau"].start] = 1 - len(far) - above + length
             gradient[at["deviation"]] = -math.exp(-log_tau) * far
-        return height + self._of_weights(vector, log_weight, gradient) if "log_odds" in at else height
+        return height + self.of_weights(vector, log_weight, gradient) if "log_odds" in at else height
 
-    def _of_weights(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
+    def of_weights(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
         """Of the weights, Dirichlet, in their log odds, and of the total concentration, Gamma(1, 1), in its logarithm."""
         at, k, sum_of_logs = self.places, self.components, float(log_weight.sum())
         learned = "log_total" in at

@@ -7,16 +7,15 @@ their weights then moves nothing that is known well. The change of coordinates h
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from riskweighted.synthesis.contract import Density, Draw
 from riskweighted_models.kernels.mixtures import mixture_sum
-from riskweighted_models.kernels.wholes import pull_back, take_apart
+from riskweighted_models.kernels.wholes import add_prior, pull_back, take_apart
 from riskweighted_models.mixture import slopes_of, weights_of
-from riskweighted_models.mixture_layout import ComponentVector, log_normalised, offering
+from riskweighted_models.mixture_layout import UNHEARD_OF, ComponentVector, log_normalised, offering
 
 __all__ = ["MixtureLayout", "mixture_density"]
 
@@ -139,21 +138,32 @@ class MixtureLayout(ComponentVector):
 def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
     """The posterior for weights (R,) of the rows: from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
     at, rows, k, p = layout.places, layout.rows, layout.components, layout.predictors
-    used, prior = weight > 0, _Prior(layout)
+    used, gate = weight > 0, at.get("gate", _NONE)
+    log_tau, bounded = at["log_tau"].start if "log_tau" in at else None, [at[name].start for name in ("log_tau", "log_total") if name in at]
+    concentration = 0.0 if isinstance(layout.concentration, str) or k == 1 else float(layout.concentration)  # 0: learned, and added apart
     fixed = (rows.z[used], weight[used], rows.cell[used])
     any_used, m = bool(used.any()), len(rows.columns)
 
     def density(sampled: np.ndarray) -> tuple[float, np.ndarray]:
-        vector = sampled.copy()
-        log_weight = take_apart(*layout.parts(vector))
-        height, gradient = of_components(vector, log_weight)
-        pull_back(log_weight, layout.parts(sampled), layout.parts(gradient))
+        vector, gradient = sampled.copy(), np.zeros(len(sampled))
+        if any(abs(vector[place]) > UNHEARD_OF for place in bounded):
+            return -np.inf, gradient  # a search that steps there is to turn back
+        own, slopes = layout.parts(vector), layout.parts(gradient)
+        log_weight = take_apart(*own)
+        tau = 0.0 if log_tau is None else vector[log_tau]
+        height, by_log_tau = add_prior(own, vector[gate], log_weight, concentration, tau, layout.slope_spread, slopes, gradient[gate])
+        if log_tau is not None:
+            gradient[log_tau] = by_log_tau
+        if "log_total" in at:
+            height += layout.of_weights(vector, log_weight, gradient)
+        height += likelihood(vector, log_weight, gradient)
+        pull_back(log_weight, layout.parts(sampled), slopes)
         return height, gradient
 
-    def of_components(vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
-        height, gradient = prior(vector, log_weight)
+    def likelihood(vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
+        """The weighted log-likelihood of components; its derivatives are added to the gradient (d,)."""
         if not any_used:
-            return height, gradient
+            return 0.0
         mean = np.empty((k, m))
         mean[:] = vector[at["centre"]][:, None]
         if p:
@@ -174,33 +184,9 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
             gradient[at["log_odds"]] += by_share.sum(axis=1)[:-1]
         if "gate" in at:
             gradient[at["gate"]] += rows.blocks.pulled(by_share).ravel()
-        return height + value, gradient
+        return value
 
     return offering(layout, weight, density, mixture_density, _beginnings, _wide)
-
-
-@dataclass(frozen=True, eq=False)
-class _Prior:
-    """Log density of the priors in the coordinates of the vector, and its gradient."""
-
-    layout: MixtureLayout
-
-    @cached_property
-    def precision(self) -> np.ndarray:
-        """1 where the vector has N(0, 1) for itself, else 0, (d,)."""
-        found = np.zeros(self.layout.size)
-        for name in ("centre", "slope", "gate"):
-            if name in self.layout.places:
-                found[self.layout.places[name]] = 1.0
-        return found
-
-    def __call__(self, vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:
-        at, gradient = self.layout.places, -self.precision * vector
-        log_sigma = vector[at["log_sigma"]]
-        square = np.exp(2 * log_sigma)
-        height = 0.5 * float(gradient @ vector) + float(log_sigma.sum()) - 0.5 * float(square.sum())
-        gradient[at["log_sigma"]] = 1 - square
-        return height + self.layout.common_prior(vector, log_weight, gradient), gradient
 
 
 def _wide(parts: Mapping[str, np.ndarray]) -> bool:

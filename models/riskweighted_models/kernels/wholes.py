@@ -10,7 +10,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["pull_back", "take_apart"]
+__all__ = ["add_prior", "pull_back", "take_apart"]
 
 
 @kernel
@@ -67,3 +67,44 @@ def pull_back(
     total = by_share.sum()
     for k in range(last):
         by_odds[k] += by_share[k] - weight[k] * total
+
+
+@kernel
+def add_prior(
+    parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    gate: np.ndarray,
+    log_weight: np.ndarray,
+    concentration: float,
+    log_tau: float,
+    widest: float,
+    slopes: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    by_gate: np.ndarray,
+) -> tuple[float, float]:
+    """Log density, up to a constant, of the priors of what `take_apart` makes, and its derivative in log tau.
+
+    centre, slope, gate ~ N(0, 1); sigma ~ half-N(0, 1); deviation ~ N(0, tau), tau ~ half-N(widest), where there are deviations; weights ~
+    Dirichlet(concentration). Derivatives in the parts and in ``gate`` are added to ``slopes`` and ``by_gate``.
+    """
+    log_odds, centre, log_sigma, slope, deviation = parts
+    by_odds, by_centre, by_log_sigma, by_slope, by_deviation = slopes
+    height = concentration * log_weight.sum()
+    for k in range(len(log_odds)):
+        by_odds[k] += concentration * (1 - len(log_weight) * math.exp(log_weight[k]))
+    for k in range(len(centre)):
+        square = math.exp(2 * log_sigma[k])
+        height += log_sigma[k] - 0.5 * (square + centre[k] * centre[k])
+        by_centre[k] -= centre[k]
+        by_log_sigma[k] += 1 - square
+    for values, by_value in ((slope, by_slope), (gate, by_gate)):
+        for j in range(len(values)):
+            height -= 0.5 * values[j] * values[j]
+            by_value[j] -= values[j]
+    if deviation.size == 0:
+        return height, 0.0
+    precision, above, length = math.exp(-2 * log_tau), math.exp(2 * log_tau) / widest**2, 0.0
+    for k in range(deviation.shape[0]):
+        for j in range(deviation.shape[1]):
+            length += precision * deviation[k, j] * deviation[k, j]
+            by_deviation[k, j] -= precision * deviation[k, j]
+    height += (1 - deviation.size) * log_tau - 0.5 * (above + length)
+    return height, 1 - deviation.size - above + length
