@@ -211,7 +211,7 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
     """Where the thresholds come from, and those that no column shows."""
     thresholds = source.run.study.thresholds
     if not thresholds:
-        return "The study states no thresholds, so no scheme passes or fails: see [thresholds] in the methods, section 14."
+        return "The study states no thresholds, so no scheme passes: see [thresholds] in the methods, section 14."
     shown = {one.limit for column in columns for one in _verdicts_on(source, column)}
     first = {one.limit: one for one in reversed(source.verdicts) if one.limit is not None}
     others = [

@@ -156,7 +156,7 @@ def not_to_be_trusted(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
 def sentences(verdicts: Sequence[Verdict], thresholds: Thresholds, view: View) -> Iterator[str]:
     """For a terminal: where the thresholds come from, then a line for each scheme."""
     if not thresholds:
-        yield "Thresholds: the study states none, so no scheme passes or fails ([thresholds], METHODS section 14)."
+        yield "Thresholds: the study states none, so no scheme passes ([thresholds], METHODS section 14)."
     else:
         yield f"Thresholds: {len(thresholds.limits)}, from {thresholds.source or 'the study'}."
     for label in dict.fromkeys(one.label for one in verdicts):
