@@ -26,6 +26,7 @@ def summary(
     from riskweighted.reports.disclosure import INTERNAL
     from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
     from riskweighted.reports.verdicts import sentences, verdict_records
+    from riskweighted.reports.wording import main_columns, main_table
     from riskweighted.runs.finished import load_run
 
     finished = load_run(run)
@@ -33,9 +34,10 @@ def summary(
     judged = finished.verdicts
     verdicts = [] if manner.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
     if manner.json:
+        numbers = main_table(finished)
         rows = [
-            {"measure": name, "values": dict(zip(table.columns, cells, strict=True)), "definition": text}
-            for name, cells, text in table.rows
+            {"measure": name, "values": dict(zip(table.columns, numbers[column.name], strict=True)), "definition": text}
+            for column, (name, _, text) in zip(main_columns(finished), table.rows, strict=True)
         ]
         show_json("summary", caption=table.caption, rows=rows, verdicts=verdict_records(judged, table.columns[1:], INTERNAL))
     elif form is Form.terminal:

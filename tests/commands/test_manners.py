@@ -208,6 +208,8 @@ def test_json_of_a_finished_run(tmp_path):
     found = only_json(riskweighted("summary", run, "--json", cwd=tmp_path), "summary")
     assert set(found["rows"][0]) == {"measure", "values", "definition"}
     assert set(found["rows"][0]["values"]) == {"confidential", "unweighted", "pairwise"}
+    risk = next(row["values"] for row in found["rows"] if row["measure"].startswith("Expected risk"))
+    assert all(isinstance(value, float) for value in risk.values())
     assert [one["scheme"] for one in found["verdicts"]] == ["unweighted", "pairwise"]
     found = only_json(riskweighted("accountant", run, "--json", cwd=tmp_path), "accountant")
     assert found["proved"] == []
