@@ -89,7 +89,7 @@ def test_report_and_pack(folder, tmp_path):
     inside, outside = rw.render_report(run, internal=True), rw.render_report(run)
     sentence = "The survey weights w, normalised to sum n, multiply the weights of every scheme in the likelihood"
     assert sentence in inside
-    assert "Their products run from the least to the largest: unweighted 0.4 to 1.6;" in inside
+    assert "Their products run from the least to the largest: unweighted 0.400 to 1.600;" in inside
     assert "regression coefficient age in" in inside
     assert sentence in outside
     assert "Their products run" not in outside
@@ -107,7 +107,7 @@ def test_a_dry_run_says_which_column_and_the_range(folder):
     told = riskweighted("run", "study.toml", "--out", "other", "--dry-run", cwd=folder)
     assert told.returncode == 0, told.stderr
     assert "survey weights" in told.stdout
-    assert "w, sum n, times alpha in the likelihood: unweighted 0.4 to 1.6" in " ".join(told.stdout.split())
+    assert "w, sum n, times alpha in the likelihood: unweighted 0.400 to 1.600" in " ".join(told.stdout.split())
     strict = riskweighted("run", "study.toml", "--out", "other", "--strict", cwd=folder)
     assert strict.returncode != 0
     assert "--strict judges a fit by its data as they were sampled" in " ".join(strict.stderr.split())

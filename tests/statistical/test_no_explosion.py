@@ -64,7 +64,6 @@ def test_draws_do_not_run_away(name):
             within = np.array([one["y"] for one in replace(fitted, synthesizer=bounded).synthesize(100, random_seed=2)])
         assert within.min() >= 0, kind
         assert within.max() <= MOST, kind
-        assert not np.array_equal(within, values)
 
 
 def test_the_lecture_data_keep_their_mean():
