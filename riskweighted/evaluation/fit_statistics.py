@@ -76,7 +76,7 @@ def comparisons(
     found = [_statuses(values), _spikes(values), _quantiles(values), _spread(len(values)), _largest(values)]
     if precision is not None:
         found.append(_multiples(values, precision))
-    found += [_means(values, group) for group in groups]
+    found += [_means(values, groups)] if groups else []
     found.append(_correlations(values, others))
     return [one for one in found if one.parameters]
 
@@ -187,17 +187,25 @@ def _multiples(values: np.ndarray, precision: float) -> Comparison:
     return Comparison("check-multiple", tuple(f"{times * precision:.10g}" for times in asked), shares, _difference, _fewer(having, nonzero))
 
 
-def _means(values: np.ndarray, group: Grouping) -> Comparison:
-    """Means of the groups that hold enough records; an effect is in standard deviations of the confidential values."""
-    sizes = np.bincount(group.codes)
-    large, spread = sizes >= LEAST_GROUP, values.std()
+def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
+    """Means of the groups that hold enough records; an effect is in standard deviations of the confidential values.
+
+    Sums are taken over the records once, by the combinations of all groupings, and over these by each.
+    """
+    combination = cells((pd.Series(group.codes) for group in groups), np.zeros(len(values), dtype=np.int64))
+    first = np.unique(combination, return_index=True)[1]
+    sizes = [np.bincount(group.codes) for group in groups]
+    large, spread = [of_group >= LEAST_GROUP for of_group in sizes], values.std()
+    parts = [(group.codes[first], enough, of_group[enough]) for group, of_group, enough in zip(groups, sizes, large, strict=True)]
 
     def means(y: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.bincount(group.codes, y)[large] / sizes[large]
-        return found
+        sums = np.bincount(combination, y)
+        return np.concatenate([np.bincount(codes, sums)[enough] / counts for codes, enough, counts in parts])
 
-    names = tuple(name for name, enough in zip(group.names, large, strict=True) if enough)
-    return Comparison("check-mean", names, means, lambda own, theirs: np.abs(theirs - own) / spread, tuple(map(int, sizes[large])))
+    named = (zip(group.names, enough, strict=True) for group, enough in zip(groups, large, strict=True))
+    names = tuple(name for pairs in named for name, enough in pairs if enough)
+    records = tuple(int(count) for *_, counts in parts for count in counts)
+    return Comparison("check-mean", names, means, lambda own, theirs: np.abs(theirs - own) / spread, records)
 
 
 def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Comparison:
