@@ -80,8 +80,7 @@ class MixtureLayout(ComponentVector):
     def apart(self, vector: np.ndarray) -> np.ndarray:
         """See `ComponentVector`: with the centre and the log sd of every component, and the slopes that all deviate from."""
         found = vector.copy()
-        for name, values in self._of_components(vector[None]).items():
-            found[self.places[name]] = values[0]
+        take_apart(*self.parts(found))
         return found
 
     def together(self, vector: np.ndarray) -> np.ndarray:

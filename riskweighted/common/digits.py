@@ -14,10 +14,8 @@ def shared_digits(value: float, values: np.ndarray, minimum_count: int, most: in
         own = _rounded(value, digits)
         last = 10.0 ** (math.floor(math.log10(abs(own))) - digits + 1) if own and math.isfinite(own) else 0.0
         near, counts = np.unique(values[np.abs(values - own) <= last], return_counts=True)  # whatever rounds to the same is among them
-        if (
-            sum(count for other, count in zip(near.tolist(), counts.tolist(), strict=True) if _rounded(other, digits) == own)
-            >= minimum_count
-        ):
+        alike = [_rounded(other, digits) == own for other in near.tolist()]
+        if counts[alike].sum() >= minimum_count:
             return digits
     return 0
 

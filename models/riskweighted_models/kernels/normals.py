@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, log_above
+from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, shared_out
 
 __all__ = ["log_densities", "masses_between", "pick"]
 
@@ -55,7 +55,8 @@ def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share
     level = np.log(unit) - _LOG_ROOT
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     power, whole, each = bits.view(np.float64), whole_bits.view(np.float64), np.zeros((components, BLOCK))
-    top, total, part = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    part, top, total, logs = np.empty((components, BLOCK)), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    once, values = np.ones(BLOCK), np.empty(BLOCK)
     for start in range(0, n, BLOCK):
         held = min(BLOCK, n - start)
         for k in range(components):
@@ -64,20 +65,10 @@ def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share
                 standard = (z[start + i] - mean[row, k]) * unit[k]
                 each[k, i] = (log_share[0, k] if shared else log_share[row, k]) + level[k] - 0.5 * standard * standard
         for i in range(BLOCK):
-            top[i] = max(each[0, i], _NEVER)
-            total[i] = 0.0
-        for k in range(1, components):
-            for i in range(BLOCK):
-                top[i] = max(top[i], each[k, i])
-        for k in range(components):
-            for i in range(BLOCK):
-                each[k, i] -= top[i]
-            exp_below(each[k], bits, power, part)
-            for i in range(BLOCK):
-                total[i] += part[i]
-        log_above(total, bits, power, whole_bits, whole, part)
-        for i in range(held):
-            found[start + i] = top[i] + part[i]
+            each[0, i] = max(each[0, i], _NEVER)
+            values[i] = 0.0
+        shared_out(each, once, top, total, logs, bits, power, whole_bits, whole, part, values)
+        found[start : start + held] = values[:held]
     return found
 
 
