@@ -298,8 +298,9 @@ class Fit:
         write_file(Path(path), self.to_bytes(), private=True)
 
     def to_datatree(self) -> xr.DataTree:
-        """The posterior and its ``sample_stats`` as ArviZ reads them; ``to_datatree().to_netcdf(path)`` is what ``az.from_netcdf`` opens.
+        """The posterior and its ``sample_stats`` as ArviZ reads them.
 
+        ``az.from_netcdf`` opens what ``to_datatree().to_netcdf(path, engine="h5netcdf")`` writes.
         ``lp`` (chain, draw): the weighted log pseudo-likelihood, sum_i alpha_i log p(y_i | theta), clipped under a guarantee. The
         diagnostics by quantity stand in the group ``diagnostics``. Confidential, as the posterior is: it holds neither the data nor alpha.
         """

@@ -28,7 +28,7 @@ def test_the_groups_hold_the_posterior_its_density_and_the_diagnostics(fit):
 
 
 def test_arviz_opens_what_is_saved(fit, tmp_path):
-    fit.to_datatree().to_netcdf(tmp_path / "fit.nc")
+    fit.to_datatree().to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
     read = az.from_netcdf(tmp_path / "fit.nc")
     np.testing.assert_array_equal(read["posterior"]["sigma"].values, fit.posterior["sigma"].values)
     assert "lp" in read["sample_stats"]
