@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.engines_posterior import Posterior
+from riskweighted import load_synthesizer
 from riskweighted.synthesis.sampling import Sampling
 
 __all__ = ["ENGINES", "FREE", "Sampled", "missing"]
@@ -64,7 +65,7 @@ def ours(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     begun, size = _spent(), posterior.layout.size
     run_density(posterior.density, size, Sampling(draws=5, tune=5, chains=1, cores=1), seed, None)
     compiled = _spent()
-    vectors, _ = run_density(posterior.blueprint.density(posterior.alpha), size, sampling, seed, None)
+    vectors = run_density(posterior.blueprint.density(posterior.alpha), size, sampling, seed, None).vectors
     done = _spent()
     drawn = as_posterior(posterior.layout, vectors)
     return Sampled({name: drawn[name].values for name in FREE if name in drawn}, compiled - begun, done - compiled, 0.0)
@@ -74,23 +75,24 @@ def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     """The PyMC model compiled by nutpie, in the coordinates of its geometry: what plug-ins are sampled by."""
     import pymc as pm
 
-    from riskweighted.synthesis.agreement import compile_log_posterior
+    from riskweighted.synthesis.agreement import compile_log_prior, compile_weighted_sum
     from riskweighted.synthesis.chains import run_chains
     from riskweighted.synthesis.fitting import _compile
 
     blueprint = posterior.blueprint
-    log_posterior = compile_log_posterior(blueprint)
+    log_prior = compile_log_prior(blueprint)
+    weighted_sum = compile_weighted_sum(load_synthesizer("normal-mixture")("y ~ 1"), blueprint, len(posterior.alpha))
     with blueprint.model:
         pm.Potential("weighted_log_likelihood", blueprint.weighted_log_likelihood)
     begun = _spent()
     compiled = _compile(blueprint.model)
     ready = _spent()
     geometry = {} if blueprint.geometry is None else blueprint.geometry(posterior.alpha)
-    drawn, _ = run_chains(compiled.with_data(**blueprint.weigh(posterior.alpha), **geometry), sampling, seed, None)
+    drawn, _, _ = run_chains(compiled.with_data(**blueprint.weigh(posterior.alpha), **geometry), sampling, seed, None)
     done = _spent()
     draws = {name: drawn[name].values for name in FREE if name in drawn}
     thetas = _some(posterior, draws)
-    heights = [log_posterior(theta, posterior.alpha) for theta in thetas]
+    heights = [log_prior(theta) + weighted_sum(theta, posterior.alpha) for theta in thetas]
     return Sampled(draws, ready - begun, done - ready, _apart(posterior, thetas, heights))
 
 

@@ -218,10 +218,10 @@ def _replicate(
         elif blueprint.density is not None:
             density, layout = blueprint.density(np.full(len(frame), alpha)), layout_of(blueprint)
             once = replace(sampling, target_accept=_TARGET)  # no run after a run that diverged: divergences are counted
-            vectors, divergences = run_density(density, layout.size, once, int(rng.integers(2**31)), None)
+            vectors, _, divergences = run_density(density, layout.size, once, int(rng.integers(2**31)), None)
             posterior = as_posterior(layout, vectors)
         else:
-            posterior, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
+            posterior, _, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
 
     def scalars(draw: Draw) -> dict[str, float]:
         found = {**case.quantities(draw), "log-likelihood": synthesizer.log_likelihood(draw, prepared).sum()}

@@ -35,7 +35,7 @@ __all__ = [
     "check_density",
     "check_records",
     "compile_clipped_sum",
-    "compile_log_posterior",
+    "compile_log_prior",
     "compile_records",
     "compile_weighted_sum",
     "log_posterior_graph",
@@ -123,35 +123,43 @@ def unconstrained(
 
 def log_posterior_graph(blueprint: Blueprint) -> "tuple[list[Any], TensorVariable[Any, Any]]":
     """The log posterior of the model, priors and weighted likelihood, and its inputs: its free variables, then its ``pm.Data``."""
-    model = blueprint.model
+    likelihood = blueprint.model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
+    return _of_draw(blueprint.model, _log_prior(blueprint.model) + likelihood)
+
+
+def _log_prior(model: "pm.Model") -> "TensorVariable[Any, Any]":
+    """Of the variables as they are, without the volume of what PyMC samples in their place."""
+    prior: TensorVariable[Any, Any] = model.logp(model.free_RVs, jacobian=False)
+    return prior
+
+
+def _of_draw(model: "pm.Model", output: "TensorVariable[Any, Any]") -> "tuple[list[Any], TensorVariable[Any, Any]]":
+    """A graph of the values that PyMC samples as one of the free variables, and its inputs: these, then the ``pm.Data``."""
     held = {variable: variable.type() for variable in model.data_vars}
     free = [variable.type() for variable in model.free_RVs]
     values = {
         model.rvs_to_values[variable]: unconstrained(model, variable, stands) for variable, stands in zip(model.free_RVs, free, strict=True)
     }
-    posterior = model.logp(model.free_RVs, jacobian=False) + model.replace_rvs_by_values([blueprint.weighted_log_likelihood])[0]
-    return [*free, *held.values()], graph_replace(graph_replace(posterior, values, strict=False), held, strict=False)
+    replaced: Any = graph_replace(graph_replace(output, values, strict=False), held, strict=False)
+    return [*free, *held.values()], replaced
 
 
-def compile_log_posterior(blueprint: Blueprint) -> WeightedSum:
-    """The log posterior of the blueprint's model, priors and weighted likelihood, as a function of one posterior draw and alpha (n,)."""
+def compile_log_prior(blueprint: Blueprint) -> Callable[[Draw], float]:
+    """The log prior of the blueprint's model as a function of one posterior draw."""
     model = blueprint.model
-    inputs, posterior = log_posterior_graph(blueprint)
+    inputs, prior = _of_draw(model, _log_prior(model))
     with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(inputs, posterior, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
-    unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
-
-    def log_posterior(theta: Draw, alpha: np.ndarray) -> float:
-        values = unweighted | blueprint.weigh(alpha)
-        return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in unweighted)))
-
-    return log_posterior
+        function = pytensor.function(inputs, prior, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
+    data = [variable.get_value() for variable in model.data_vars]
+    return lambda theta: float(function(*(theta[variable.name] for variable in model.free_RVs), *data))
 
 
 def check_density(
-    synthesizer: Synthesizer, blueprint: Blueprint, log_posterior: WeightedSum, alpha: np.ndarray, thetas: Sequence[Draw]
+    synthesizer: Synthesizer, blueprint: Blueprint, log_posterior: np.ndarray, alpha: np.ndarray, thetas: Sequence[Draw]
 ) -> None:
     """Refuse a blueprint whose density of a vector is not, up to a constant, that of its model, at two draws or more.
+
+    `log_posterior`: the model's at these draws under alpha (n,).
 
     Raises
     ------
@@ -161,7 +169,7 @@ def check_density(
         return
     density, layout = (blueprint.exact or blueprint.of_vector)(alpha), layout_of(blueprint)
     vectors = np.array([layout.vector(theta) for theta in thetas])
-    stated = np.array([log_posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
+    stated = log_posterior + layout.log_jacobian(vectors)
     off = np.array([[density(vector)[0] for vector in vectors], heights_of(density, vectors)]) - stated
     tolerance = _TOLERANCE if blueprint.direct is None else _DIRECT_TOLERANCE
     if not np.ptp(off) <= tolerance * (np.abs(stated).max() + 1e-3):
@@ -185,7 +193,7 @@ def record_terms(synthesizer: Synthesizer, theta: Draw, prepared: Any, n: int) -
 
 def check_agreement(
     synthesizer: Synthesizer, prepared: Any, weighted_sum: WeightedSum, thetas: Sequence[Draw], alphas: Mapping[str, np.ndarray]
-) -> None:
+) -> np.ndarray:
     """Refuse a synthesizer whose graph is not alpha @ log_likelihood.
 
     Parameters
@@ -196,21 +204,27 @@ def check_agreement(
     thetas : posterior draws
     alphas : label for the message -> weights (n,)
 
+    Returns
+    -------
+    What the graph gives, (draws, alphas).
+
     Raises
     ------
     ContractError
     """
     name = type(synthesizer).__name__
-    n = len(next(iter(alphas.values())))
-    for theta in thetas:
+    n, sums = len(next(iter(alphas.values()))), np.empty((len(thetas), len(alphas)))
+    for row, theta in zip(sums, thetas, strict=True):
         terms = record_terms(synthesizer, theta, prepared, n)
-        for label, alpha in alphas.items():
+        for place, (label, alpha) in enumerate(alphas.items()):
+            found = row[place] = weighted_sum(theta, alpha)
             parts = np.where(alpha > 0, alpha * np.where(alpha > 0, terms, 0.0), 0.0)
             if not np.isfinite(parts).all():
                 continue  # an impossible record: nothing to compare
-            found, near = weighted_sum(theta, alpha), _TOLERANCE * (np.abs(parts).sum() + 1e-3)
+            near = _TOLERANCE * (np.abs(parts).sum() + 1e-3)
             if not abs(found - parts.sum()) <= near:
                 raise ContractError(f"{name}: {_difference(label, found, parts.sum(), weighted_sum(theta, np.ones(n)), near)}")
+    return sums
 
 
 def check_records(synthesizer: Synthesizer, prepared: Any, records: Records, thetas: Sequence[Draw], n: int) -> None:
@@ -255,8 +269,8 @@ def check_censored(
 
 def check_at_draws(
     synthesizer: Synthesizer, prepared: Any, alpha: np.ndarray, thetas: Sequence[Draw], weighted_sum: WeightedSum | None
-) -> None:
-    """What every fit is asked: graph and log_likelihood agree, alpha acts, and n finite values are drawn.
+) -> np.ndarray:
+    """What every fit is asked: graph and log_likelihood agree, alpha acts (tried at one draw), and n finite values are drawn.
 
     Parameters
     ----------
@@ -266,15 +280,20 @@ def check_at_draws(
     weighted_sum : callable or None
         None where nothing is estimated.
 
+    Returns
+    -------
+    What the graph gives at the draws for alpha; NaN where nothing is estimated.
+
     Raises
     ------
     ContractError
     """
-    n = len(alpha)
+    n, sums = len(alpha), np.full(len(thetas), np.nan)
     if weighted_sum is not None:
         other = np.random.default_rng(0).uniform(0.1, 1.0, n)
         given = "alpha = 1" if (alpha == 1).all() else "the given alpha"
-        check_agreement(synthesizer, prepared, weighted_sum, thetas, {given: alpha, "another alpha": other})
+        sums = check_agreement(synthesizer, prepared, weighted_sum, thetas, {given: alpha})[:, 0]
+        check_agreement(synthesizer, prepared, weighted_sum, thetas[:1], {"another alpha": other})
     for theta in thetas:
         values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
         unusable = int((~np.isfinite(values)).sum())
@@ -283,6 +302,7 @@ def check_at_draws(
                 f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
                 "check the model, the transform and the weights"
             )
+    return sums
 
 
 def _difference(label: str, found: float, expected: float, unweighted: float, near: float) -> str:

@@ -4,7 +4,8 @@ import ctypes
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -17,10 +18,22 @@ from riskweighted.synthesis.sampling import Sampling
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
+    import arviz as az
     import nutpie
     import nutpie.compiled_pyfunc
 
-__all__ = ["LOG_LIKELIHOOD", "Progress", "begun_near", "graph_density", "graph_parameters", "run_chains", "run_density", "share_of"]
+__all__ = [
+    "LOG_LIKELIHOOD",
+    "Chains",
+    "Progress",
+    "Sampled",
+    "begun_near",
+    "graph_density",
+    "graph_parameters",
+    "run_chains",
+    "run_density",
+    "share_of",
+]
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 _JITTER = 0.1  # about a place where chains begin, in unconstrained coordinates
@@ -29,14 +42,38 @@ _TARGET = 0.8  # acceptance
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 _SHORTER = 0.3  # of what a target lacks to 1, for a density whose chains diverged
 _TRIES = 3
+_FAR, _LONG = 3, 10  # doublings of a trajectory at most: 7 steps, about half a turn in round coordinates, and as many as it takes
+_LARGE_TARGET = 0.85  # whose steps are so short that 7 of them do not go far
+_SLOW = 0.1  # effective draws of a chain for each that it made
 LOG_LIKELIHOOD = "log_pseudo_likelihood"  # of a compiled PyMC model, draw by draw
 _VECTOR = "vector"
 _POINTER = ctypes.POINTER(ctypes.c_double)
 
 
+class Chains(NamedTuple):
+    """What nutpie drew: the variables by (chain, draw), the log density there (chains, draws), how many transitions diverged."""
+
+    posterior: xr.Dataset
+    heights: np.ndarray
+    divergences: int
+
+
+class Sampled(NamedTuple):
+    """Draws of a density of our own: vectors (chains, draws, d), the log density there (chains, draws), how many transitions diverged."""
+
+    vectors: np.ndarray
+    heights: np.ndarray
+    divergences: int
+
+
 def run_chains(
-    compiled: Any, sampling: Sampling, random_seed: int | None, progress: Progress | None, target_accept: float = _TARGET
-) -> tuple[xr.Dataset, int]:
+    compiled: Any,
+    sampling: Sampling,
+    random_seed: int | None,
+    progress: Progress | None,
+    target_accept: float = _TARGET,
+    doublings: int = _LONG,
+) -> Chains:
     """Sample with nutpie; BLAS is held to one thread, which the chains need for themselves and sums need to repeat."""
     seed = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint32)[0])
     raised: list[BaseException] = []
@@ -52,6 +89,7 @@ def run_chains(
             cores=sampling.cores,
             seed=seed,
             target_accept=target_accept if sampling.target_accept is None else sampling.target_accept,
+            maxdepth=doublings,
             progress_bar=False,
             save_warmup=False,
             blocking=False,
@@ -59,12 +97,10 @@ def run_chains(
         trace = _wait(sampler, raised)
     posterior, stats = (group.to_dataset() if hasattr(group, "to_dataset") else group for group in (trace.posterior, trace.sample_stats))
     constrained = posterior[[name for name in posterior.data_vars if not str(name).endswith("__")]]
-    return constrained.sortby("chain").drop_attrs(), int(stats["diverging"].sum())
+    return Chains(constrained.sortby("chain").drop_attrs(), stats["logp"].sortby("chain").values, int(stats["diverging"].sum()))
 
 
-def run_density(
-    density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None
-) -> tuple[np.ndarray, int]:
+def run_density(density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> Sampled:
     """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other.
 
     Parameters
@@ -73,32 +109,46 @@ def run_density(
         From a vector (d,) to the log density and its gradient (d,).
     size : int
         d.
-
-    Returns
-    -------
-    vectors (chains, draws, d), and how many transitions diverged.
     """
     parts = density.parts if isinstance(density, Independent) else ((size, density),)
     seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
-    found, diverging = [], 0
+    found, heights, diverging = [], [], 0
     for number, ((width, part), seed) in enumerate(zip(parts, seeds, strict=True)):
         report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
             coordinates, places = begun_at_modes(part, width)
-        posterior, divergences = _run_part(_density_model(coordinates, places), coordinates.prior_share, sampling, seed, report)
-        found.append(posterior[_VECTOR].values)
-        diverging += divergences
-    return np.concatenate(found, axis=2), diverging
+        drawn = _run_part(_density_model(coordinates, places), coordinates.prior_share, sampling, seed, report)
+        found.append(drawn.posterior[_VECTOR].values)
+        heights.append(drawn.heights - coordinates.log_volume(found[-1]))
+        diverging += drawn.divergences
+    return Sampled(np.concatenate(found, axis=2), np.sum(heights, axis=0), diverging)
 
 
-def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> tuple[xr.Dataset, int]:
-    """`run_chains`, anew with shorter steps where chains diverged and no target is given."""
-    lacks = 1 - (_ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share)
-    for number in range(_TRIES):
-        posterior, divergences = run_chains(model, sampling, int(seed) + number, progress, 1 - lacks * _SHORTER**number)
-        if divergences == 0 or sampling.target_accept is not None:
+def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> Chains:
+    """`run_chains`, anew with longer trajectories where a chain moved slowly, and with shorter steps where chains diverged.
+
+    In round coordinates half a turn leads to where draws, and their squares, know least of where they began; where the density is
+    not round a chain must go farther. A target that is given is kept to.
+    """
+    given, shorter = sampling.target_accept, 0
+    target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share
+    doublings = _FAR if (target if given is None else given) <= _LARGE_TARGET else _LONG
+    for number in count():
+        drawn = run_chains(model, sampling, int(seed) + number, progress, 1 - (1 - target) * _SHORTER**shorter, doublings)
+        if drawn.divergences > 0 and given is None and shorter < _TRIES - 1:
+            shorter, doublings = shorter + 1, _LONG
+        elif doublings == _FAR and _slow(drawn.posterior[_VECTOR].values):
+            doublings = _LONG
+        else:
             break
-    return posterior, divergences
+    return drawn
+
+
+def _slow(vectors: np.ndarray) -> bool:
+    """Whether a parameter of vectors (chains, draws, d) moves so slowly in a chain that its draws are worth few."""
+    with np.errstate(all="ignore"):
+        worth = [float(az.ess(values[None], method="bulk")) for chain in vectors for values in chain.T]
+    return bool(min(worth) < _SLOW * vectors.shape[1])
 
 
 def share_of(progress: Progress, number: int, parts: int) -> Progress:

@@ -17,7 +17,7 @@ from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draws, check_censored, check_density
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, refuse_dependence
 from riskweighted.synthesis.chains import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.synthesis.contract import Blueprint, Density, Synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer
 from riskweighted.synthesis.convergence import failure, no_diagnostics
 from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.direct_fit import DirectFit, draw_or_refuse
@@ -109,7 +109,7 @@ class CompiledModel:
     blueprint: Blueprint | None = field(repr=False)
     sampler: Sampler | None = field(repr=False)
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
-    log_posterior: WeightedSum | None = field(default=None, repr=False)
+    log_prior: Callable[[Draw], float] | None = field(default=None, repr=False)
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
@@ -226,7 +226,7 @@ class CompiledModel:
         compiled = self.compiled.with_data(**values)
         if censoring is not None:
             compiled = self._begun(compiled, values)
-        posterior, divergences = run_chains(compiled, sampling, random_seed, progress)
+        posterior, _, divergences = run_chains(compiled, sampling, random_seed, progress)
         return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences)
 
     def _density_chains(self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> "Drawn":
@@ -237,14 +237,14 @@ class CompiledModel:
             make = self.computed.of_vector
         assert make is not None
         density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(self.blueprint)
-        vectors, divergences = run_density(density, layout.size, sampling, random_seed, progress)
+        vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
         drawn = vectors.reshape(-1, layout.size)
-        log_likelihood = heights_of(density, drawn) - heights_of(prior, drawn)
+        log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
         off = np.nan
         if self.blueprint.exact is not None and sampling.engine != JAX:
             some = drawn[:: -(-len(drawn) // _COMPARED)]
             off = float((heights_of(self.blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
-        return Drawn(as_posterior(layout, vectors), log_likelihood.reshape(vectors.shape[:2]), divergences, off)
+        return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off)
 
     def _begun(self, compiled: Any, values: Mapping[str, Any]) -> Any:
         """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior
@@ -263,9 +263,9 @@ def _check_contract(fitted: Fit, model: CompiledModel) -> None:
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
     alpha, synthesizer = fitted.weights.to_numpy(), fitted.synthesizer
-    check_at_draws(synthesizer, fitted.prepared, alpha, thetas, model.weighted_sum)
-    if model.blueprint is not None and model.log_posterior is not None:
-        check_density(synthesizer, model.blueprint, model.log_posterior, alpha, thetas)
+    sums = check_at_draws(synthesizer, fitted.prepared, alpha, thetas, model.weighted_sum)
+    if model.blueprint is not None and model.log_prior is not None:
+        check_density(synthesizer, model.blueprint, sums + [model.log_prior(theta) for theta in thetas], alpha, thetas)
     if fitted.censoring is not None and model.censored is not None:
         check_censored(synthesizer, fitted.prepared, fitted.censoring, alpha, thetas, *model.censored)
         refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)

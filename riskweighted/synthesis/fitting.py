@@ -14,7 +14,7 @@ import pandas as pd
 from riskweighted.common.native import as_pandas
 from riskweighted.synthesis.agreement import (
     compile_clipped_sum,
-    compile_log_posterior,
+    compile_log_prior,
     compile_records,
     compile_weighted_sum,
 )
@@ -52,10 +52,10 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
         _recent.move_to_end(key)
         return replace(_recent[key], confidential=model.confidential, survey=model.survey)
     blueprint = model.build()
-    sampler, weighted_sum, log_posterior, clipped = None, None, None, None
+    sampler, weighted_sum, log_prior, clipped = None, None, None, None
     if blueprint is not None:
         weighted_sum, total = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential)), blueprint.weighted_log_likelihood
-        log_posterior = compile_log_posterior(blueprint) if blueprint.of_vector is not None else None
+        log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
         if censored:
             clipped, total = _censored(model, blueprint)
         with blueprint.model:
@@ -69,7 +69,7 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
         blueprint,
         sampler,
         weighted_sum,
-        log_posterior,
+        log_prior,
         model.fingerprint,
         clipped,
         model.survey,

@@ -145,6 +145,11 @@ class Following:
         """See `Coordinates`."""
         return float(self.share.sum() / len(self.of.unit))
 
+    def log_volume(self, vectors: np.ndarray) -> np.ndarray:
+        """What the log density of w has over that of its vector (..., d), up to a constant."""
+        steps = vectors[..., self.of.log_scale] - self.centre[self.of.log_scale]
+        return np.array([np.log(self._at(step)[0]).sum() for step in steps.ravel()]).reshape(steps.shape)
+
     def _at(self, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """r and where y stands at a step of log tau, each (d - 1,), and their derivatives in it, that of r over r."""
         weaker = np.exp(-2 * step)
@@ -198,6 +203,10 @@ class Coordinates:
     def place(self, vector: np.ndarray) -> np.ndarray:
         """w (d,) of the parameters."""
         return np.asarray(np.linalg.solve(self.turn, vector - self.centre))
+
+    def log_volume(self, vectors: np.ndarray) -> np.ndarray:
+        """What the log density of w has over that of its vector (..., d), up to a constant: nothing."""
+        return np.zeros(vectors.shape[:-1])
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density of w, up to a constant, and its gradient (d,)."""

@@ -10,9 +10,10 @@ from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import nbinom
 
-from riskweighted.synthesis.agreement import _function, compile_log_posterior
+from riskweighted.synthesis.agreement import _function
 from riskweighted.synthesis.fitting import compile_model
 from riskweighted.synthesis.laplace import begun_at_modes, mode_of
+from tests.tools.posteriors import log_posterior_of
 
 N = 400
 SHAPES = [
@@ -60,7 +61,7 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     density, prior, vectors = blueprint.density(alpha), blueprint.density(np.zeros(N)), some_vectors(layout, 5, width)
     vectors[3, layout.places["log_inverse_phi"]] = -9.0
     vectors[4, layout.places["log_inverse_phi"]] = 12.0
-    thetas, posterior = drawn(layout, vectors), compile_log_posterior(blueprint)
+    thetas, posterior = drawn(layout, vectors), log_posterior_of(blueprint)
     np.testing.assert_allclose([layout.vector(theta) for theta in thetas], vectors, rtol=1e-10, atol=1e-10)
     heights = np.array([density(vector)[0] for vector in vectors])
     stated = np.array([posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)

@@ -10,7 +10,7 @@ from riskweighted_models.multinomial import Multinomial
 from riskweighted_models.ordinal import Ordinal
 from scipy.linalg import helmert
 
-from riskweighted.synthesis.agreement import compile_log_posterior
+from tests.tools.posteriors import log_posterior_of
 
 N = 120
 
@@ -50,7 +50,7 @@ def alphas():
 def test_the_density_is_that_of_the_graph(model):
     prepared = model.prepare(data())
     blueprint = model.build(prepared)
-    log_posterior, rng = compile_log_posterior(blueprint), np.random.default_rng(5)
+    log_posterior, rng = log_posterior_of(blueprint), np.random.default_rng(5)
     mean, sd = model._prior(len(prepared.levels), prepared.rows.shape[1])
     vectors = mean + sd * rng.normal(size=(7, len(mean)))
     for label, alpha in alphas().items():

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from riskweighted_models.linear_regression import LinearRegression
 
-from riskweighted.synthesis.agreement import compile_log_posterior
 from riskweighted.synthesis.fitting import compile_model
+from tests.tools.posteriors import log_posterior_of
 
 N = 300
 
@@ -28,7 +28,7 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     prepared = synthesizer.prepare(confidential)
     blueprint, alpha = synthesizer.build(prepared), some_weights()
     density, prior, layout = blueprint.density(alpha), blueprint.density(np.zeros(N)), blueprint.layout
-    posterior = compile_log_posterior(blueprint)
+    posterior = log_posterior_of(blueprint)
     vectors = rng.normal(0, 0.7, (6, layout.size))
     vectors[:, -1] = [-6, -2, -0.5, 0, 1, 2]  # log sigma
     thetas = [{name: values[row] for name, values in layout.parameters(vectors).items()} for row in range(6)]

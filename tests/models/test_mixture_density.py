@@ -11,8 +11,9 @@ from scipy.special import logsumexp
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.agreement import _function, compile_log_posterior
+from riskweighted.synthesis.agreement import _function
 from riskweighted.synthesis.laplace import begun_at_modes, mode_of
+from tests.tools.posteriors import log_posterior_of
 
 N = 400
 SHAPES = [
@@ -52,7 +53,7 @@ def some_vectors(layout, count):
 def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential, formula, settings):
     synthesizer, prepared, blueprint = built(confidential, formula, settings)
     alpha, layout = np.random.default_rng(2).random(N), blueprint.layout
-    density, posterior, vectors = blueprint.density(alpha), compile_log_posterior(blueprint), some_vectors(layout, 4)
+    density, posterior, vectors = blueprint.density(alpha), log_posterior_of(blueprint), some_vectors(layout, 4)
     thetas = [{name: values[row] for name, values in layout.parameters(vectors).items()} for row in range(4)]
     np.testing.assert_allclose([layout.vector(theta) for theta in thetas], vectors, atol=1e-12)
     heights = np.array([density(vector)[0] for vector in vectors])

@@ -52,7 +52,7 @@ def test_the_shares_of_statuses_are_calibrated():
         shares = np.cumsum(probabilities(theta, cells), axis=1)
         cells = cells._replace(status=(shares < rng.random(n)[:, None]).sum(axis=1))
         density = status_density(cells, np.ones(n))
-        vectors, divergences = run_density(density, EndToEnd(cells.shapes).size, Sampling(draws=200, tune=200, chains=2), 1, None)
+        vectors, _, divergences = run_density(density, EndToEnd(cells.shapes).size, Sampling(draws=200, tune=200, chains=2), 1, None)
         assert divergences == 0
         drawn = vectors.reshape(400, -1)[::7]
         true = np.concatenate([np.ravel(theta[name]) for name in cells.shapes])

@@ -1,29 +1,73 @@
-"""How a compiled density is sampled: its steps, and what happens where chains diverge."""
+"""How a compiled density is sampled: its steps, and what happens where chains diverge or move slowly."""
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from riskweighted.synthesis import chains
+from riskweighted.synthesis.laplace import Scaled
 from riskweighted.synthesis.sampling import Sampling
+
+FREE, STUCK = "draws that know nothing of each other", "a chain that hardly moves"
+LONG, FAR = 10, 3
+
+
+def drawn(how, divergences):
+    """What a run gives: two chains of 400 draws of two parameters."""
+    steps = np.random.default_rng(1).normal(size=(2, 400, 2))
+    vectors = steps if how == FREE else np.concatenate([steps[:, :, :1], steps[:, :, 1:].cumsum(axis=1)], axis=2)
+    return chains.Chains(xr.Dataset({"vector": (("chain", "draw", "place"), vectors)}), np.zeros((2, 400)), divergences)
 
 
 @pytest.mark.parametrize(
-    ("diverging", "given", "targets"),
+    ("prior_share", "given", "runs", "asked"),
     [
-        ([0], None, [0.9]),
-        ([4, 0], None, [0.9, 0.97]),
-        ([4, 2, 1], None, [0.9, 0.97, 0.991]),
-        ([4], 0.8, [0.9]),  # which a target of one's own replaces
+        (0.0, None, [(FREE, 0)], [(0.7, FAR)]),
+        (0.0, None, [(STUCK, 0), (STUCK, 0)], [(0.7, FAR), (0.7, LONG)]),  # once: a long trajectory is all there is
+        (0.0, None, [(FREE, 4), (FREE, 0)], [(0.7, FAR), (0.91, LONG)]),
+        (0.0, None, [(STUCK, 0), (FREE, 4), (FREE, 0)], [(0.7, FAR), (0.7, LONG), (0.91, LONG)]),
+        (1.0, None, [(FREE, 0)], [(0.9, LONG)]),  # steps so short that few of them lead nowhere
+        (1.0, None, [(FREE, 4), (FREE, 0)], [(0.9, LONG), (0.97, LONG)]),
+        (1.0, None, [(FREE, 4), (FREE, 2), (FREE, 1)], [(0.9, LONG), (0.97, LONG), (0.991, LONG)]),
+        (1.0, 0.8, [(FREE, 4)], [(0.9, FAR)]),  # which a target of one's own replaces
+        (0.0, 0.95, [(FREE, 0)], [(0.7, LONG)]),
     ],
 )
-def test_chains_that_diverged_are_run_again_with_shorter_steps(monkeypatch, diverging, given, targets):
-    calls = []
+def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(monkeypatch, prior_share, given, runs, asked):
+    results, calls = [drawn(*run) for run in runs], []
 
-    def run(model, sampling, seed, progress, target):
-        calls.append((seed, target))
-        return f"run {len(calls)}", diverging[len(calls) - 1]
+    def run(model, sampling, seed, progress, target, doublings):
+        calls.append((seed, target, doublings))
+        return results[len(calls) - 1]
 
     monkeypatch.setattr(chains, "run_chains", run)
-    found, divergences = chains._run_part("model", 1.0, Sampling(target_accept=given), 7, None)
-    assert [target for _, target in calls] == pytest.approx(targets)
-    assert len({seed for seed, _ in calls}) == len(calls)
-    assert (found, divergences) == (f"run {len(diverging)}", diverging[-1])
+    assert chains._run_part("model", prior_share, Sampling(target_accept=given), 7, None) is results[-1]
+    assert [target for _, target, _ in calls] == pytest.approx([target for target, _ in asked])
+    assert [doublings for _, _, doublings in calls] == [doublings for _, doublings in asked]
+    assert len({seed for seed, _, _ in calls}) == len(calls)
+
+
+def test_chains_at_different_modes_are_not_slow():
+    vectors = drawn(FREE, 0).posterior["vector"].values
+    assert not chains._slow(vectors + np.array([0.0, 50.0])[:, None, None])
+    assert chains._slow(drawn(STUCK, 0).posterior["vector"].values)
+
+
+def normal(vector):
+    return -0.5 * float(vector @ vector), -vector
+
+
+def scale_mixture(vector):
+    """Two effects with the scale exp(vector[0]), seen with noise."""
+    log_tau, effects = vector[0], vector[1:]
+    standard, off = effects * np.exp(-log_tau), np.array([1.0, 3.0]) - effects
+    height = -0.5 * float(standard @ standard + off @ off) - 2 * log_tau - 0.5 * log_tau**2
+    return height, np.concatenate([[standard @ standard - 2 - log_tau], -standard * np.exp(-log_tau) + off])
+
+
+@pytest.mark.parametrize("density", [normal, Scaled(scale_mixture, 0, slice(1, 3), np.ones(2))], ids=["round", "scaled"])
+def test_heights_are_the_density_of_the_vectors_up_to_one_constant(density):
+    found = chains.run_density(density, 3, Sampling(draws=60, tune=60, chains=2, cores=1), 1, None)
+    own = np.array([[density(vector)[0] for vector in chain] for chain in found.vectors])
+    assert np.ptp(own) > 1
+    assert np.ptp(found.heights - own) < 1e-8

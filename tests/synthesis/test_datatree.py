@@ -15,7 +15,7 @@ def fit():
     data = pd.DataFrame({"group": group, "income": np.exp(3 + (group == "b") + 0.5 * rng.normal(size=200))})
     alpha = rw.marginal_weights(data, rw.Scenario(known="group", synthetic="income"))
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ group", transform="log")
-    return rw.fit(synthesizer, data, alpha, random_seed=1, draws=200, tune=200, chains=2)
+    return rw.fit(synthesizer, data, alpha, random_seed=1, draws=500, tune=200, chains=2)
 
 
 def test_the_groups_hold_the_posterior_its_density_and_the_diagnostics(fit):
