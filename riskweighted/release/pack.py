@@ -89,11 +89,12 @@ def release_run(
     with opened(Path(out), "a release") as working:
         finished = run if isinstance(run, FinishedRun) else load_run(run)
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
-        contents = Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), report)
+        page = None if report is None else _made_once(report)
+        contents = Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), page)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
         for variable in contents.variables:
             refuse_copies(data, variable, finished.study.unaltered(data))
-        secrets = gather_secrets(finished, data, contents.schemes, report)
+        secrets = gather_secrets(finished, data, contents.schemes, page)
         write_pack(contents, working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, contents.schemes))
 
@@ -129,6 +130,18 @@ def check_release(
     finished = run if isinstance(run, FinishedRun) else load_run(run)
     data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
     return check_pack(folder, gather_secrets(finished, data, finished.schemes, report))
+
+
+def _made_once(report: Callable[[FinishedRun], str]) -> Callable[[FinishedRun], str]:
+    """The same page for what is written and for what that is held to: it takes as long as the data are large."""
+    pages: list[str] = []
+
+    def page(run: FinishedRun) -> str:
+        if not pages:
+            pages.append(report(run))
+        return pages[0]
+
+    return page
 
 
 def _check_exposure(run: FinishedRun, *, accept_uniques: bool, demonstration: bool) -> None:
