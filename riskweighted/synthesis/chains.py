@@ -1,6 +1,7 @@
 """The chains: the one file that drives nutpie."""
 
 import ctypes
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.interrupts import interrupts_kept
+from riskweighted.common.threads import worker_threads
 from riskweighted.synthesis.contract import Density
 from riskweighted.synthesis.laplace import Coordinates, Following, Independent, begun_at_modes
 from riskweighted.synthesis.sampling import Sampling
@@ -45,6 +47,8 @@ _TRIES = 3
 _FAR, _LONG = 3, 10  # doublings of a trajectory at most: 7 steps, about half a turn in round coordinates, and as many as it takes
 _LARGE_TARGET = 0.85  # whose steps are so short that 7 of them do not go far
 _SLOW = 0.1  # effective draws of a chain for each that it made
+_ALONE = 3.5e-4  # seconds of a gradient for each chain at a time: of shorter ones chains wait for each other longer than they gain
+_TRIED = 3  # gradients that are timed
 LOG_LIKELIHOOD = "log_pseudo_likelihood"  # of a compiled PyMC model, draw by draw
 _VECTOR = "vector"
 _POINTER = ctypes.POINTER(ctypes.c_double)
@@ -117,11 +121,25 @@ def run_density(density: Density, size: int, sampling: Sampling, random_seed: in
         report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
             coordinates, places = begun_at_modes(part, width)
-        drawn = _run_part(_density_model(coordinates, places), coordinates.prior_share, sampling, seed, report)
+        model, at_once = _density_model(coordinates, places), _side_by_side(coordinates, places[0], sampling)
+        drawn = _run_part(model, coordinates.prior_share, at_once, seed, report)
         found.append(drawn.posterior[_VECTOR].values)
         heights.append(drawn.heights - coordinates.log_volume(found[-1]))
         diverging += drawn.divergences
     return Sampled(np.concatenate(found, axis=2), np.sum(heights, axis=0), diverging)
+
+
+def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sampling:
+    """As many chains at a time as gain by it, where no number is asked for: Python lets one of them at a time call the density."""
+    if sampling.cores is not None:
+        return sampling
+    shortest = np.inf
+    for _ in range(_TRIED):
+        began = time.perf_counter()
+        density(place)
+        shortest = min(shortest, time.perf_counter() - began)
+    most = min(sampling.chains, worker_threads())
+    return replace(sampling, cores=int(min(max(shortest / _ALONE, 1), most)))
 
 
 def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> Chains:

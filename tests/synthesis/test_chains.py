@@ -53,6 +53,14 @@ def test_chains_at_different_modes_are_not_slow():
     assert chains._slow(drawn(STUCK, 0).posterior["vector"].values)
 
 
+@pytest.mark.parametrize(("seconds", "cores", "expected"), [(0.0, None, 1), (8e-4, None, 2), (0.02, None, 4), (0.0, 3, 3), (0.02, 1, 1)])
+def test_chains_run_side_by_side_where_a_gradient_is_long(monkeypatch, seconds, cores, expected):
+    clock = iter(np.arange(100) * seconds)
+    monkeypatch.setattr(chains, "worker_threads", lambda: 8)
+    monkeypatch.setattr(chains.time, "perf_counter", lambda: next(clock))
+    assert chains._side_by_side(normal, np.zeros(2), Sampling(chains=4, cores=cores)).cores == expected
+
+
 def normal(vector):
     return -0.5 * float(vector @ vector), -vector
 
