@@ -43,8 +43,8 @@ _ROWS = 10_000  # on which steps are tried
 _DRAWS, _WALK, _CHECKED, _CHECKED_OF_CHAIN = 20, 100, 100, 30  # tried; and what a run makes, of expected risk and of `check_fit`
 _LEAST = 0.05  # seconds that are timed
 # Counts of gradients, measured at 10^3 to 10^6 records
-_ROUND, _SCALED = 7, 10  # an iteration of chains in round coordinates, and in those that follow a scale
-_COMPONENTS, _COMPONENTS_OF_FEW = 20, 40  # in these, of a mixture (9 unweighted, up to 94 weighted); of few records chains run again
+_ROUND = 7  # an iteration of chains in round coordinates
+_COMPONENTS, _COMPONENTS_OF_FEW = 15, 40  # in those of a mixture (7, or 40 where one must go far); of few records chains run again
 _FEW = 30  # records for each parameter
 _SEARCH, _SEARCH_FROM_STARTS = 4.5, 18  # for each parameter, to find the mode; and to find it from several places
 _SHIFTING, _CURVATURES = 200, 4  # of a direct fit, besides, and Hessians
@@ -125,7 +125,7 @@ def _fitting(checked: CheckedStudy, model: PreparedModel) -> float:
     density, size = blueprint.of_vector(weights), layout_of(blueprint).size
     made = time.process_time() - began
     if blueprint.density is not None:
-        each = sum(_by_chains(part, width, iterations, drawn, len(weights) < _FEW * size) for width, part in _parts(density, size))
+        each = sum(_by_chains(part, width, iterations, len(weights) < _FEW * size) for width, part in _parts(density, size))
     elif sampling.engine in (NUTS, JAX):
         each = iterations * _OF_GRAPH * _gradient(density, size)
     else:
@@ -137,15 +137,15 @@ def _parts(density: Density, size: int) -> tuple[tuple[int, Density], ...]:
     return density.parts if isinstance(density, Independent) else ((size, density),)
 
 
-def _by_chains(density: Density, size: int, iterations: int, drawn: int, few: bool) -> float:
-    """The search for the mode, the chains, and the log densities of what they drew with and without the data."""
-    of_iteration = _SCALED if isinstance(density, Scaled) else _ROUND
+def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float:
+    """The search for the mode, and the chains."""
+    of_iteration = _ROUND
     if isinstance(density, Scaled) and density.starts is not None:
         of_iteration = _COMPONENTS_OF_FEW if few else _COMPONENTS
     of_search = size * (_SEARCH if getattr(density, "starts", None) is None else _SEARCH_FROM_STARTS)
     if getattr(density, "rough", None) is not None:
         of_search = size * _SEARCH  # what is left of it once a share of the records was searched
-    return (of_search + of_iteration * iterations + 3 * drawn) * _gradient(density, size)
+    return (of_search + of_iteration * iterations) * _gradient(density, size)
 
 
 def _directly(density: Density, size: int, drawn: int) -> float:

@@ -47,6 +47,7 @@ _TRIES = 3
 _FAR, _LONG = 3, 10  # doublings of a trajectory at most: 7 steps, about half a turn in round coordinates, and as many as it takes
 _LARGE_TARGET = 0.85  # whose steps are so short that 7 of them do not go far
 _SLOW = 0.1  # effective draws of a chain for each that it made
+_FEWEST = 4  # draws of which anything can be told
 _ALONE = 3.5e-4  # seconds of a gradient for each chain at a time: of shorter ones chains wait for each other longer than they gain
 _TRIED = 3  # gradients that are timed
 LOG_LIKELIHOOD = "log_pseudo_likelihood"  # of a compiled PyMC model, draw by draw
@@ -122,7 +123,7 @@ def run_density(density: Density, size: int, sampling: Sampling, random_seed: in
         with threadpool_limits(1):
             coordinates, places = begun_at_modes(part, width)
         model, at_once = _density_model(coordinates, places), _side_by_side(coordinates, places[0], sampling)
-        drawn = _run_part(model, coordinates.prior_share, at_once, seed, report)
+        drawn = _run_part(model, len(places), coordinates.prior_share, at_once, seed, report)
         found.append(drawn.posterior[_VECTOR].values)
         heights.append(drawn.heights - coordinates.log_volume(found[-1]))
         diverging += drawn.divergences
@@ -142,15 +143,15 @@ def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sa
     return replace(sampling, cores=int(min(max(shortest / _ALONE, 1), most)))
 
 
-def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> Chains:
+def _run_part(model: Any, modes: int, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> Chains:
     """`run_chains`, anew with longer trajectories where a chain moved slowly, and with shorter steps where chains diverged.
 
     In round coordinates half a turn leads to where draws, and their squares, know least of where they began; where the density is
-    not round a chain must go farther. A target that is given is kept to.
+    not round, as one of several modes is not, a chain must go farther. A target that is given is kept to.
     """
     given, shorter = sampling.target_accept, 0
     target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share
-    doublings = _FAR if (target if given is None else given) <= _LARGE_TARGET else _LONG
+    doublings = _FAR if modes == 1 and (target if given is None else given) <= _LARGE_TARGET else _LONG
     for number in count():
         drawn = run_chains(model, sampling, int(seed) + number, progress, 1 - (1 - target) * _SHORTER**shorter, doublings)
         if drawn.divergences > 0 and given is None and shorter < _TRIES - 1:
@@ -164,6 +165,8 @@ def _run_part(model: Any, prior_share: float, sampling: Sampling, seed: np.uint6
 
 def _slow(vectors: np.ndarray) -> bool:
     """Whether a parameter of vectors (chains, draws, d) moves so slowly in a chain that its draws are worth few."""
+    if vectors.shape[1] < _FEWEST:
+        return False
     with np.errstate(all="ignore"):
         worth = [float(az.ess(values[None], method="bulk")) for chain in vectors for values in chain.T]
     return bool(min(worth) < _SLOW * vectors.shape[1])

@@ -20,20 +20,21 @@ def drawn(how, divergences):
 
 
 @pytest.mark.parametrize(
-    ("prior_share", "given", "runs", "asked"),
+    ("modes", "prior_share", "given", "runs", "asked"),
     [
-        (0.0, None, [(FREE, 0)], [(0.7, FAR)]),
-        (0.0, None, [(STUCK, 0), (STUCK, 0)], [(0.7, FAR), (0.7, LONG)]),  # once: a long trajectory is all there is
-        (0.0, None, [(FREE, 4), (FREE, 0)], [(0.7, FAR), (0.91, LONG)]),
-        (0.0, None, [(STUCK, 0), (FREE, 4), (FREE, 0)], [(0.7, FAR), (0.7, LONG), (0.91, LONG)]),
-        (1.0, None, [(FREE, 0)], [(0.9, LONG)]),  # steps so short that few of them lead nowhere
-        (1.0, None, [(FREE, 4), (FREE, 0)], [(0.9, LONG), (0.97, LONG)]),
-        (1.0, None, [(FREE, 4), (FREE, 2), (FREE, 1)], [(0.9, LONG), (0.97, LONG), (0.991, LONG)]),
-        (1.0, 0.8, [(FREE, 4)], [(0.9, FAR)]),  # which a target of one's own replaces
-        (0.0, 0.95, [(FREE, 0)], [(0.7, LONG)]),
+        (1, 0.0, None, [(FREE, 0)], [(0.7, FAR)]),
+        (1, 0.0, None, [(STUCK, 0), (STUCK, 0)], [(0.7, FAR), (0.7, LONG)]),  # once: a long trajectory is all there is
+        (1, 0.0, None, [(FREE, 4), (FREE, 0)], [(0.7, FAR), (0.91, LONG)]),
+        (1, 0.0, None, [(STUCK, 0), (FREE, 4), (FREE, 0)], [(0.7, FAR), (0.7, LONG), (0.91, LONG)]),
+        (1, 1.0, None, [(FREE, 0)], [(0.9, LONG)]),  # steps so short that few of them lead nowhere
+        (1, 1.0, None, [(FREE, 4), (FREE, 0)], [(0.9, LONG), (0.97, LONG)]),
+        (1, 1.0, None, [(FREE, 4), (FREE, 2), (FREE, 1)], [(0.9, LONG), (0.97, LONG), (0.991, LONG)]),
+        (1, 1.0, 0.8, [(FREE, 4)], [(0.9, FAR)]),  # which a target of one's own replaces
+        (1, 0.0, 0.95, [(FREE, 0)], [(0.7, LONG)]),
+        (2, 0.0, None, [(FREE, 0)], [(0.7, LONG)]),
     ],
 )
-def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(monkeypatch, prior_share, given, runs, asked):
+def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(monkeypatch, modes, prior_share, given, runs, asked):
     results, calls = [drawn(*run) for run in runs], []
 
     def run(model, sampling, seed, progress, target, doublings):
@@ -41,7 +42,7 @@ def test_a_part_is_run_again_with_longer_ways_or_shorter_steps(monkeypatch, prio
         return results[len(calls) - 1]
 
     monkeypatch.setattr(chains, "run_chains", run)
-    assert chains._run_part("model", prior_share, Sampling(target_accept=given), 7, None) is results[-1]
+    assert chains._run_part("model", modes, prior_share, Sampling(target_accept=given), 7, None) is results[-1]
     assert [target for _, target, _ in calls] == pytest.approx([target for target, _ in asked])
     assert [doublings for _, _, doublings in calls] == [doublings for _, doublings in asked]
     assert len({seed for seed, _, _ in calls}) == len(calls)
