@@ -44,7 +44,7 @@ _TARGET = 0.8  # acceptance
 _ROUND_TARGET, _PRIOR_TARGET = 0.7, 0.9  # of a compiled density: where the data hold it, and where all that is scaled is left to its prior
 _SHORTER = 0.3  # of what a target lacks to 1, for a density whose chains diverged
 _TRIES = 3
-_FAR, _LONG = 3, 10  # doublings of a trajectory at most: 7 steps, about half a turn in round coordinates, and as many as it takes
+_FAR, _LONG = 3, 10  # doublings of a trajectory at most: 7 steps, enough in round coordinates (METHODS section 5), and as many as it takes
 _LARGE_TARGET = 0.85  # whose steps are so short that 7 of them do not go far
 _SLOW = 0.1  # effective draws of a chain for each that it made
 _FEWEST = 4  # draws of which anything can be told
@@ -146,8 +146,8 @@ def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sa
 def _run_part(model: Any, modes: int, prior_share: float, sampling: Sampling, seed: np.uint64, progress: Progress | None) -> Chains:
     """`run_chains`, anew with longer trajectories where a chain moved slowly, and with shorter steps where chains diverged.
 
-    In round coordinates half a turn leads to where draws, and their squares, know least of where they began; where the density is
-    not round, as one of several modes is not, a chain must go farther. A target that is given is kept to.
+    In round coordinates few steps lead to where a draw, and its square, know least of where they began; where the density is not round, as
+    one of several modes is not, a chain must go farther. A target that is given is kept to.
     """
     given, shorter = sampling.target_accept, 0
     target = _ROUND_TARGET + (_PRIOR_TARGET - _ROUND_TARGET) * prior_share
