@@ -168,7 +168,7 @@ def _slow(vectors: np.ndarray) -> bool:
     if vectors.shape[1] < _FEWEST:
         return False
     with np.errstate(all="ignore"):
-        worth = [float(az.ess(values[None], method="bulk")) for chain in vectors for values in chain.T]
+        worth = [float(az.ess(values[None], method="mean")) for chain in vectors for values in chain.T]
     return bool(min(worth) < _SLOW * vectors.shape[1])
 
 
