@@ -92,7 +92,7 @@ def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     done = _spent()
     draws = {name: drawn[name].values for name in FREE if name in drawn}
     thetas = _some(posterior, draws)
-    heights = [log_prior(theta) + weighted_sum(theta, posterior.alpha) for theta in thetas]
+    heights = [log_prior(theta, posterior.alpha) + weighted_sum(theta, posterior.alpha) for theta in thetas]
     return Sampled(draws, ready - begun, done - ready, _apart(posterior, thetas, heights))
 
 

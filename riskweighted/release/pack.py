@@ -72,7 +72,7 @@ def release_run(
     units : mapping of variable to unit, optional
         For the codebook.
     report : callable, optional
-        Makes the releasable report of a run, as HTML.
+        Makes the releasable report of a run, as HTML: of the same run the same text, which `check_release` asks for.
     accept_uniques : bool
         Release although more records than ``release.unique_share`` of the study are alone on the unaltered columns.
     demonstration : bool

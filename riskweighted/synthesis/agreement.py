@@ -144,14 +144,19 @@ def _of_draw(model: "pm.Model", output: "TensorVariable[Any, Any]") -> "tuple[li
     return [*free, *held.values()], replaced
 
 
-def compile_log_prior(blueprint: Blueprint) -> Callable[[Draw], float]:
-    """The log prior of the blueprint's model as a function of one posterior draw."""
+def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
+    """The log prior of the blueprint's model as a function of one posterior draw and alpha (n,), which a prior may hold as data."""
     model = blueprint.model
     inputs, prior = _of_draw(model, _log_prior(model))
     with pytensor.config.change_flags(cxx=""):
         function = pytensor.function(inputs, prior, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
-    data = [variable.get_value() for variable in model.data_vars]
-    return lambda theta: float(function(*(theta[variable.name] for variable in model.free_RVs), *data))
+    unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
+
+    def log_prior(theta: Draw, alpha: np.ndarray) -> float:
+        values = unweighted | blueprint.weigh(alpha)
+        return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in unweighted)))
+
+    return log_prior
 
 
 def check_density(
@@ -293,7 +298,9 @@ def check_at_draws(
         other = np.random.default_rng(0).uniform(0.1, 1.0, n)
         given = "alpha = 1" if (alpha == 1).all() else "the given alpha"
         sums = check_agreement(synthesizer, prepared, weighted_sum, thetas, {given: alpha})[:, 0]
-        check_agreement(synthesizer, prepared, weighted_sum, thetas[:1], {"another alpha": other})
+        for theta in thetas:
+            if np.isfinite(check_agreement(synthesizer, prepared, weighted_sum, [theta], {"another alpha": other})).all():
+                break  # the graph takes long, and compares as well at one draw
     for theta in thetas:
         values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
         unusable = int((~np.isfinite(values)).sum())

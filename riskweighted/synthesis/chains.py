@@ -1,5 +1,6 @@
 """The chains: the one file that drives nutpie."""
 
+import copy
 import ctypes
 import time
 import warnings
@@ -83,7 +84,7 @@ def run_chains(
     seed = int(np.random.SeedSequence(random_seed).generate_state(1, np.uint32)[0])
     raised: list[BaseException] = []
     if progress is not None:
-        _report_to(compiled, sampling.cores or 1, progress, raised)
+        compiled = _reporting(compiled, sampling.cores or 1, progress, raised)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sampler = nutpie.sample(
@@ -122,7 +123,8 @@ def run_density(density: Density, size: int, sampling: Sampling, random_seed: in
         report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
             coordinates, places = begun_at_modes(part, width)
-        model, at_once = _density_model(coordinates, places), _side_by_side(coordinates, places[0], sampling)
+            at_once = _side_by_side(coordinates, places[0], sampling)
+        model = _density_model(coordinates, places)
         drawn = _run_part(model, len(places), coordinates.prior_share, at_once, seed, report)
         found.append(drawn.posterior[_VECTOR].values)
         heights.append(drawn.heights - coordinates.log_volume(found[-1]))
@@ -131,7 +133,7 @@ def run_density(density: Density, size: int, sampling: Sampling, random_seed: in
 
 
 def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sampling:
-    """As many chains at a time as gain by it, where no number is asked for: Python lets one of them at a time call the density."""
+    """As many chains at a time as gain by it, where no number is asked for: what is no kernel Python lets one of them do at a time."""
     if sampling.cores is not None:
         return sampling
     shortest = np.inf
@@ -168,7 +170,7 @@ def _slow(vectors: np.ndarray) -> bool:
     if vectors.shape[1] < _FEWEST:
         return False
     with np.errstate(all="ignore"):
-        worth = [float(az.ess(values[None], method="mean")) for chain in vectors for values in chain.T]
+        worth = [float(az.ess(values[None], method="mean")) if np.ptp(values) else 0.0 for chain in vectors for values in chain.T]
     return bool(min(worth) < _SLOW * vectors.shape[1])
 
 
@@ -248,8 +250,8 @@ def _wait(sampler: Any, raised: list[BaseException]) -> Any:
         raise
 
 
-def _report_to(compiled: Any, cores: int, progress: Progress, raised: list[BaseException]) -> None:
-    """Have nutpie report the draws done, twice a second; it offers that to notebooks only, so we hand it our own.
+def _reporting(compiled: Any, cores: int, progress: Progress, raised: list[BaseException]) -> Any:
+    """The same model, of which nutpie reports the draws done, twice a second; it offers that to notebooks only, so we hand it our own.
 
     nutpie prints what its callback raises and goes on, so we keep it in `raised`.
     """
@@ -266,5 +268,6 @@ def _report_to(compiled: Any, cores: int, progress: Progress, raised: list[BaseE
 
     kinds = nutpie._lib.ProgressType
     bars = kinds.template_callback(500, "{{ total_finished_draws }}/{{ total_draws }}", cores, report)
-    original = compiled._make_sampler
-    object.__setattr__(compiled, "_make_sampler", make_sampler)
+    original, reporting = compiled._make_sampler, copy.copy(compiled)
+    object.__setattr__(reporting, "_make_sampler", make_sampler)
+    return reporting

@@ -17,7 +17,7 @@ from riskweighted.common.frames import check_weights
 from riskweighted.synthesis.agreement import Records, WeightedSum, check_at_draws, check_censored, check_density
 from riskweighted.synthesis.censoring import LOWER, UPPER, Censoring, censor, refuse_dependence
 from riskweighted.synthesis.chains import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.synthesis.contract import Blueprint, Density, Draw, Synthesizer
+from riskweighted.synthesis.contract import Blueprint, Density, Synthesizer
 from riskweighted.synthesis.convergence import failure, no_diagnostics
 from riskweighted.synthesis.direct import heights_of
 from riskweighted.synthesis.direct_fit import DirectFit, draw_or_refuse
@@ -109,7 +109,7 @@ class CompiledModel:
     blueprint: Blueprint | None = field(repr=False)
     sampler: Sampler | None = field(repr=False)
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
-    log_prior: Callable[[Draw], float] | None = field(default=None, repr=False)
+    log_prior: WeightedSum | None = field(default=None, repr=False)
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
@@ -265,7 +265,7 @@ def _check_contract(fitted: Fit, model: CompiledModel) -> None:
     alpha, synthesizer = fitted.weights.to_numpy(), fitted.synthesizer
     sums = check_at_draws(synthesizer, fitted.prepared, alpha, thetas, model.weighted_sum)
     if model.blueprint is not None and model.log_prior is not None:
-        check_density(synthesizer, model.blueprint, sums + [model.log_prior(theta) for theta in thetas], alpha, thetas)
+        check_density(synthesizer, model.blueprint, sums + [model.log_prior(theta, alpha) for theta in thetas], alpha, thetas)
     if fitted.censoring is not None and model.censored is not None:
         check_censored(synthesizer, fitted.prepared, fitted.censoring, alpha, thetas, *model.censored)
         refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)

@@ -19,8 +19,8 @@ class Sampling:
     refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
     the second. "jax" runs the same chains on a log density that JAX computes (`riskweighted.synthesis.jaxed`), on a GPU where there is one.
 
-    Cores of None are as many as there are chains and as the machine has, but fewer for a compiled density whose gradient takes less than a
-    millisecond: chains call it one at a time, and would wait for each other. The draws are the same.
+    Cores of None are as many as there are chains and as the machine has; for a compiled density one for each third of a millisecond that a
+    gradient takes, since shorter ones would wait for each other. The draws are the same.
 
     A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
     to the prior of what is scaled, the shorter its steps; where chains diverge they are run again with shorter ones.

@@ -97,9 +97,9 @@ def test_libraries_may_be_mixed(data, drawn):
 def test_a_fit_gives_datasets_as_what_the_data_were(library, data):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region) + age", transform="log")
     alpha = rw.marginal_weights(data, SCENARIO)
-    expected = rw.fit(synthesizer, data, alpha, random_seed=1, draws=100, chains=2)
+    expected = rw.fit(synthesizer, data, alpha, random_seed=1, draws=300, chains=2)
     given = to(library, data)
-    fit = rw.fit(synthesizer, given, alpha.to_numpy(), random_seed=1, draws=100, chains=2)
+    fit = rw.fit(synthesizer, given, alpha.to_numpy(), random_seed=1, draws=300, chains=2)
     assert fit.posterior.equals(expected.posterior)
     frames = fit.synthesize(3, random_seed=2)
     for frame, other in zip(frames, expected.synthesize(3, random_seed=2), strict=True):

@@ -1,10 +1,19 @@
 """How a compiled density is sampled: its steps, and what happens where chains diverge or move slowly."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
+import pandas as pd
+import pymc as pm
 import pytest
 import xarray as xr
+from scipy import special
+from small_graph import PoissonGraph
 
+import riskweighted as rw
 from riskweighted.synthesis import chains
+from riskweighted.synthesis.contract import ContractError
 from riskweighted.synthesis.laplace import Scaled
 from riskweighted.synthesis.sampling import Sampling
 
@@ -62,6 +71,19 @@ def test_chains_run_side_by_side_where_a_gradient_is_long(monkeypatch, seconds, 
     assert chains._side_by_side(normal, np.zeros(2), Sampling(chains=4, cores=cores)).cores == expected
 
 
+def test_a_model_that_reports_is_another_one():
+    @dataclass(frozen=True)
+    class Model:
+        _make_sampler: Callable[..., tuple[object, ...]]
+
+    def made(*arguments):
+        return arguments
+
+    model = Model(made)
+    assert chains._reporting(model, 1, lambda done, total: None, [])._make_sampler is not made
+    assert model._make_sampler is made  # or a second run would report as the first one did
+
+
 def normal(vector):
     return -0.5 * float(vector @ vector), -vector
 
@@ -80,3 +102,39 @@ def test_heights_are_the_density_of_the_vectors_up_to_one_constant(density):
     own = np.array([[density(vector)[0] for vector in chain] for chain in found.vectors])
     assert np.ptp(own) > 1
     assert np.ptp(found.heights - own) < 1e-8
+
+
+@dataclass(frozen=True)
+class WeighedPrior(PoissonGraph):
+    """A plug-in whose prior follows alpha, with a density that takes that into account, or not."""
+
+    follows: bool = True
+
+    def build(self, prepared):
+        def weigh(alpha):
+            return {"alpha": np.bincount(prepared.which, weights=alpha, minlength=len(prepared.counts)), "sd": np.array(1 / (0.1 + alpha.mean()))}
+
+        with pm.Model() as model:
+            alpha, sd = (pm.Data(name, value) for name, value in weigh(np.ones(len(prepared.which))).items())
+            intercept = pm.Normal("intercept", 0.0, sd)
+            total = (alpha * (prepared.counts * intercept - pm.math.exp(intercept) - special.gammaln(prepared.counts + 1))).sum()
+
+        def density(given):
+            weight, precision = weigh(given)["alpha"], (0.1 + given.mean()) ** 2 if self.follows else 1.0
+
+            def height(vector):
+                mean = np.exp(vector[0])
+                slope = weight @ (prepared.counts - mean) - precision * vector[0]
+                return float(weight @ (prepared.counts * vector[0] - mean) - 0.5 * precision * vector[0] ** 2), np.array([slope])
+
+            return height
+
+        return rw.Blueprint(model, total, weigh, ("intercept",), len(prepared.counts), density=density)
+
+
+def test_a_prior_that_follows_alpha_is_held_to_it():
+    data = pd.DataFrame({"jobs": np.random.default_rng(4).poisson(0.2, 20)})
+    settings = {"random_seed": 1, "draws": 500, "tune": 100, "chains": 2}
+    assert rw.fit(WeighedPrior("jobs ~ 1"), data, np.full(20, 0.1), **settings).converged
+    with pytest.raises(ContractError, match="not that of its model"):
+        rw.fit(WeighedPrior("jobs ~ 1", follows=False), data, np.full(20, 0.1), **settings)
