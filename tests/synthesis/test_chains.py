@@ -112,7 +112,10 @@ class WeighedPrior(PoissonGraph):
 
     def build(self, prepared):
         def weigh(alpha):
-            return {"alpha": np.bincount(prepared.which, weights=alpha, minlength=len(prepared.counts)), "sd": np.array(1 / (0.1 + alpha.mean()))}
+            return {
+                "alpha": np.bincount(prepared.which, weights=alpha, minlength=len(prepared.counts)),
+                "sd": np.array(1 / (0.1 + alpha.mean())),
+            }
 
         with pm.Model() as model:
             alpha, sd = (pm.Data(name, value) for name, value in weigh(np.ones(len(prepared.which))).items())
