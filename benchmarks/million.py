@@ -2,7 +2,8 @@
 
 The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation).
 The three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of
-progress that the run prints, step by step. About ten minutes for 10^6 records of the mixture.
+progress that the run prints, step by step. About ten minutes for 10^6 records of the mixture. One chain at a time: of two that share
+a core each one's processor seconds count what it waits for the other.
 """
 
 import os
@@ -31,6 +32,7 @@ schemes = ["unweighted", "marginal", "pairwise"]
 draws = 300
 tune = 100
 chains = 2
+cores = 1
 [release]
 L = 20
 format = "parquet"
