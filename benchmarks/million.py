@@ -32,7 +32,6 @@ schemes = ["unweighted", "marginal", "pairwise"]
 draws = 300
 tune = 100
 chains = 2
-cores = 1
 [release]
 L = 20
 format = "parquet"
@@ -79,7 +78,7 @@ def main(model: str, sizes: list[int]) -> None:
             folder = Path(place)
             study = write_study(folder, model, records)
             print(f"{records:,} records")
-            run("run", ["run", study.name, "--out", "out"], folder)
+            run("run", ["run", study.name, "--out", "out", "--cores", "1"], folder)
             run("report", ["report", "out"], folder)
             run("release", ["release", "out", "--scheme", "marginal", "--format", "parquet", "--out", "pack"], folder)
 
