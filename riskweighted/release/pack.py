@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.folders import opened
@@ -86,7 +87,7 @@ def release_run(
         not that of the run, or the check finds anything that must not leave.
     """
     confidential = as_pandas(confidential)
-    with opened(Path(out), "a release") as working:
+    with opened(Path(out), "a release") as working, threadpool_limits(1):
         finished = run if isinstance(run, FinishedRun) else load_run(run)
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         page = None if report is None else _made_once(report)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.folders import WorkingFolder, opened
@@ -103,7 +104,8 @@ def run_study(
         Nothing is left then.
     """
     confidential = as_pandas(confidential)
-    with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working:
+    # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split over them does not repeat.
+    with opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working, threadpool_limits(1):
         study = replace(study, sampling=replace(study.sampling, cores=cores))
         data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
         study, choice = resolve_study(study, data, working.folder, reporter)
