@@ -146,17 +146,21 @@ def _of_draw(model: "pm.Model", output: "TensorVariable[Any, Any]") -> "tuple[li
 
 def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
     """The log prior of the blueprint's model as a function of one posterior draw and alpha (n,), which a prior may hold as data."""
+    return _compiled(blueprint, *_of_draw(blueprint.model, _log_prior(blueprint.model)))
+
+
+def _compiled(blueprint: Blueprint, inputs: list[Any], output: "TensorVariable[Any, Any]") -> WeightedSum:
+    """What `_of_draw` gives as a function of one posterior draw and alpha (n,)."""
     model = blueprint.model
-    inputs, prior = _of_draw(model, _log_prior(model))
     with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(inputs, prior, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
+        function = pytensor.function(inputs, output, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
     unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
 
-    def log_prior(theta: Draw, alpha: np.ndarray) -> float:
+    def value(theta: Draw, alpha: np.ndarray) -> float:
         values = unweighted | blueprint.weigh(alpha)
         return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in unweighted)))
 
-    return log_prior
+    return value
 
 
 def check_density(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from posteriors import log_posterior_of
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.common_scale import scales
 from riskweighted_models.kernels.counts import count_sum, logistic_parts, rises
@@ -13,7 +14,6 @@ from scipy.stats import nbinom
 from riskweighted.synthesis.agreement import _function
 from riskweighted.synthesis.fitting import compile_model
 from riskweighted.synthesis.laplace import begun_at_modes, mode_of
-from tests.tools.posteriors import log_posterior_of
 
 N = 400
 SHAPES = [

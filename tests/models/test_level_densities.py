@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from posteriors import log_posterior_of
 from riskweighted_models.counts import CountRatio
 from riskweighted_models.level_densities import Continuation, LevelDensity, Softmax
 from riskweighted_models.logistic import Logistic
 from riskweighted_models.multinomial import Multinomial
 from riskweighted_models.ordinal import Ordinal
 from scipy.linalg import helmert
-
-from tests.tools.posteriors import log_posterior_of
 
 N = 120
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from posteriors import log_posterior_of
 from riskweighted_models.linear_regression import LinearRegression
 
 from riskweighted.synthesis.fitting import compile_model
-from tests.tools.posteriors import log_posterior_of
 
 N = 300
 

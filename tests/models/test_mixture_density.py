@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from posteriors import log_posterior_of
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, log_above
@@ -13,7 +14,6 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.synthesis.agreement import _function
 from riskweighted.synthesis.laplace import begun_at_modes, mode_of
-from tests.tools.posteriors import log_posterior_of
 
 N = 400
 SHAPES = [

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from posteriors import log_posterior_of
 from scipy.stats import binom
 
 import riskweighted as rw
@@ -17,7 +18,6 @@ from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
 from riskweighted.synthesis.contract import ContractError
 from riskweighted.synthesis.laplace import mode_of, round_coordinates
 from riskweighted.synthesis.posterior import plug_in
-from tests.tools.posteriors import log_posterior_of
 
 N = 400
 

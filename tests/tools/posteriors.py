@@ -1,23 +1,9 @@
 """The log posterior that a blueprint's graph states, to hold densities to."""
 
-from collections.abc import Callable
-
-import numpy as np
-import pytensor
-
-from riskweighted.synthesis.agreement import PLAIN, log_posterior_graph
-from riskweighted.synthesis.contract import Blueprint, Draw
+from riskweighted.synthesis.agreement import WeightedSum, _compiled, log_posterior_graph
+from riskweighted.synthesis.contract import Blueprint
 
 
-def log_posterior_of(blueprint: Blueprint) -> Callable[[Draw, np.ndarray], float]:
+def log_posterior_of(blueprint: Blueprint) -> WeightedSum:
     """As a function of one posterior draw and alpha (n,)."""
-    model = blueprint.model
-    with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(*log_posterior_graph(blueprint), mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True)
-    unweighted = {variable.name: variable.get_value() for variable in model.data_vars}
-
-    def log_posterior(theta: Draw, alpha: np.ndarray) -> float:
-        values = unweighted | blueprint.weigh(alpha)
-        return float(function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in unweighted)))
-
-    return log_posterior
+    return _compiled(blueprint, *log_posterior_graph(blueprint))
