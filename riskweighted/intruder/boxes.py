@@ -1,8 +1,9 @@
 """Balls of several numeric variables: boxes, each an intersection of one run per variable.
 
 Two variables: a sweep over the first one's sorted places with a Fenwick tree over the second one's, O(n log n).
-Three and more, d of them: a k-d tree over the places, at most O(n^(1 - 1/d)) nodes a box, so O(n^(2 - 1/d)) in all whatever the values, and
-O(d n) memory. That is n^1.67 for three and n^1.75 for four; small boxes of uncorrelated values cost far less.
+Three and more, d of them: where one variable's run is short its candidates are looked at one by one; else a k-d tree over the places, at
+most O(n^(1 - 1/d)) nodes a box, so O(n^(2 - 1/d)) in all whatever the values, and O(d n) memory. That is n^1.67 for three and n^1.75 for
+four; small boxes of uncorrelated values cost far less.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,12 @@ import numpy as np
 
 from riskweighted.intruder.intervals import Runs
 from riskweighted.intruder.kernels.boxes import Asked, Swept, sweep_covering, sweep_sums
+from riskweighted.intruder.kernels.scan import scan_boxes
 from riskweighted.intruder.kernels.tree import Tree, cover_boxes, grow_tree, sum_boxes
 
 __all__ = ["Boxes"]
+
+_SHORT = 2048  # candidates of a run: looked at in half the time that a tree takes for a box in a large cell
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,30 @@ class Boxes:
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sum over the candidates in each record's box of their weights (n,); exact for integers, else float64."""
         weights = weights if np.issubdtype(weights.dtype, np.integer) else weights.astype(float)
-        return sweep_sums(self._swept, self._asked, weights) if len(self.runs) == 2 else sum_boxes(self._tree, *self._ends, weights)
+        return sweep_sums(self._swept, self._asked, weights) if len(self.runs) == 2 else self._found(weights)[0]
 
     def covering(self) -> np.ndarray:
         """Number of boxes that hold each candidate, (n,)."""
-        return sweep_covering(self._swept, self._asked) if len(self.runs) == 2 else cover_boxes(self._tree, *self._ends)
+        return sweep_covering(self._swept, self._asked) if len(self.runs) == 2 else self._found(np.ones_like(self.runs[0].place))[1]
+
+    def _found(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both of three variables and more: boxes with a short run first, the others by the tree."""
+        orders, place, first, last = self._places
+        sums, covering, left = scan_boxes(orders, place, first, last, _SHORT, weights)
+        if left.any():
+            sums += sum_boxes(self._tree, left, first, last, weights)
+            covering += cover_boxes(self._tree, left, first, last)
+        return sums, covering
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The orders of the candidates and their places there, (d, n) each; first place in and first place after each box, (n, d) each."""
+        orders, place, first, last = (np.stack([getattr(runs, name) for runs in self.runs]) for name in ("order", "place", "first", "last"))
+        return orders, place, np.ascontiguousarray(first.T), np.ascontiguousarray(last.T)
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return grow_tree(*self._places[:2])
 
     @property
     def _swept(self) -> Swept:
@@ -53,12 +76,3 @@ class Boxes:
     def _asked(self) -> Asked:
         two = self.runs[1]
         return Asked(two.place, two.first, two.last)
-
-    @cached_property
-    def _tree(self) -> Tree:
-        return grow_tree(np.stack([runs.order for runs in self.runs]), np.stack([runs.place for runs in self.runs]))
-
-    @property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """First place in and first place after each box, (n, d) each."""
-        return np.stack([runs.first for runs in self.runs], axis=1), np.stack([runs.last for runs in self.runs], axis=1)

@@ -4,6 +4,7 @@ A plug-in whose ``weigh`` ignores alpha samples an unprotected posterior and loo
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,11 +45,16 @@ __all__ = [
 ]
 
 
-@node_rewriter([pt.softplus])  # type: ignore[untyped-decorator]
-def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]]":
-    """log(1 + exp x) as NumPy has it: in plain Python PyTensor's own runs number by number."""
-    x = node.inputs[0]
-    return [pt.maximum(x, 0.0) + pt.log1p(pt.exp(-abs(x)))]
+@node_rewriter([pt.softplus, pt.clip, pt.add, pt.mul])  # type: ignore[untyped-decorator]
+def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]] | None":
+    """What plain Python would run number by number, as NumPy has it: log(1 + exp x), a clip, sums and products of three and more."""
+    first, *others = node.inputs
+    if node.op == pt.softplus:
+        return [pt.maximum(first, 0.0) + pt.log1p(pt.exp(-abs(first)))]
+    if node.op == pt.clip:
+        low, high = others
+        return [pt.minimum(pt.maximum(first, low), high)]
+    return [reduce(node.op, others, first)] if len(others) > 1 else None
 
 
 # Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.

@@ -197,9 +197,11 @@ def _directions(columns: np.ndarray, norms: np.ndarray | None = None) -> np.ndar
 def _scores(basis: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Fitted probabilities of a logistic regression on an orthonormal basis (N, k), by Newton's method; (N,)."""
     slopes, scores = np.zeros(basis.shape[1]), np.full(len(label), 0.5)
-    for _ in range(_STEPS):
-        weights = scores * (1 - scores)
-        hessian = basis.T @ (basis * weights[:, None])
+    hessian = np.eye(basis.shape[1]) / 4  # at a score of 1/2, of an orthonormal basis
+    for step in range(_STEPS):
+        if step:
+            weighted = basis * np.sqrt(scores * (1 - scores))[:, None]
+            hessian = weighted.T @ weighted
         hessian[np.diag_indices_from(hessian)] += _RIDGE
         slopes = slopes + np.linalg.solve(hessian, basis.T @ (label - scores))
         before, scores = scores, 1 / (1 + np.exp(-np.clip(basis @ slopes, -30, 30)))

@@ -1,6 +1,7 @@
 """Boxes of two and more numeric synthetic variables, against literal comparison and the brute force."""
 
 import warnings
+from unittest import mock
 
 import brute
 import numpy as np
@@ -86,10 +87,11 @@ def test_risk_and_weights_on_boxes_equal_brute_force(frame, k):
     patterns=st.sampled_from([1, 2, 40]),
     distinct=st.sampled_from([2, 12, 1000]),
     boundary=st.sampled_from(["closed", "open"]),
+    short=st.sampled_from([-1, 3, 512]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_the_tree_equals_the_literal_comparison(n, count, patterns, distinct, boundary, seed):
-    """Trees of several floors, with ties, values on the boundary and empty boxes."""
+def test_the_tree_and_the_scan_equal_the_literal_comparison(n, count, patterns, distinct, boundary, short, seed):
+    """Trees of several floors, with ties, values on the boundary and empty boxes; all boxes by the tree, some, and none."""
     rng = np.random.default_rng(seed)
     variables = [f"y{v}" for v in range(count)]
     frame, candidates = (pd.DataFrame(rng.integers(-distinct, distinct, (n, count)).astype(float), columns=variables) for _ in range(2))
@@ -101,10 +103,11 @@ def test_the_tree_equals_the_literal_comparison(n, count, patterns, distinct, bo
         apart = np.abs(frame[name].to_numpy()[:, None] - candidates[name].to_numpy())
         inside &= apart <= 1 if boundary == "closed" else apart < 1
     weights = rng.integers(0, 2**50, n)
-    np.testing.assert_array_equal(boxes.within, inside.sum(axis=1))
-    np.testing.assert_array_equal(boxes.covering(), inside.sum(axis=0))
-    np.testing.assert_array_equal(boxes.sums(weights), inside @ weights)
-    np.testing.assert_allclose(boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=0)
+    with mock.patch("riskweighted.intruder.boxes._SHORT", short):
+        np.testing.assert_array_equal(boxes.within, inside.sum(axis=1))
+        np.testing.assert_array_equal(boxes.covering(), inside.sum(axis=0))
+        np.testing.assert_array_equal(boxes.sums(weights), inside @ weights)
+        np.testing.assert_allclose(boxes.sums(weights / 7), inside @ (weights / 7), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -98,8 +98,11 @@ def _holds(tree: Tree, at: int, first: np.ndarray, last: np.ndarray) -> bool:
 
 
 @kernel
-def sum_boxes(tree: Tree, first: np.ndarray, last: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum of the weights (n,) of the candidates in each box, (n,); a box holds places first .. last - 1, (n, d) each."""
+def sum_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sum of the weights (n,) of the candidates in each box that is asked for (n,), (n,); 0 for the others.
+
+    A box holds places first .. last - 1, (n, d) each.
+    """
     nodes, weighed = len(tree.begin), weights[tree.items]
     of_node, total = np.zeros(nodes, weights.dtype), np.zeros(len(first), weights.dtype)
     for node in range(nodes - 1, -1, -1):
@@ -109,6 +112,8 @@ def sum_boxes(tree: Tree, first: np.ndarray, last: np.ndarray, weights: np.ndarr
             of_node[node] = weighed[tree.begin[node] : tree.end[node]].sum()
     waiting = np.empty(128, np.int64)
     for box in tree.items:  # neighbours one after the other: their nodes are at hand
+        if not asked[box]:
+            continue
         waiting[0], left = 0, 1
         while left:
             left -= 1
@@ -127,12 +132,15 @@ def sum_boxes(tree: Tree, first: np.ndarray, last: np.ndarray, weights: np.ndarr
 
 
 @kernel
-def cover_boxes(tree: Tree, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Number of boxes that hold each candidate, (n,): a box is noted at the nodes that lie in it, and goes down from there at the end."""
+def cover_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Number of boxes asked for (n,) that hold each candidate, (n,): a box is noted at the nodes that lie in it, from where it goes down
+    at the end."""
     nodes, n = len(tree.begin), len(tree.items)
     noted, held = np.zeros(nodes, np.int64), np.zeros(n, np.int64)
     waiting = np.empty(128, np.int64)
     for box in tree.items:
+        if not asked[box]:
+            continue
         waiting[0], left = 0, 1
         while left:
             left -= 1
