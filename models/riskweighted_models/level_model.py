@@ -188,11 +188,11 @@ class LevelModel(ABC):
 
     def draw(self, theta: Draw, prepared: Levelled, rng: np.random.Generator) -> np.ndarray:
         """The numbers of newly drawn levels, (n,)."""
-        below, place = self._by_row(theta, prepared), rng.random(len(prepared.which))
-        np.cumsum(below, axis=0, out=below)
-        code = np.zeros(len(place), dtype=np.int64)
-        for share in below[:-1]:  # in turn: all at once would need K numbers a record
-            code += place > prepared.raw.distinct.spread(share)
+        shares, place = self._by_row(theta, prepared), rng.random(len(prepared.which))
+        below, code = np.zeros(len(prepared.rows)), np.zeros(len(place), dtype=np.int64)
+        for share in shares[:-1]:  # in turn: all at once would need K numbers a record
+            below += share
+            code += place > prepared.raw.distinct.spread(below)
         return np.asarray(self._numbers(prepared)[code])
 
     def _by_row(self, theta: Draw, prepared: Levelled) -> np.ndarray:

@@ -9,7 +9,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.synthesis.contract import Draw
 from riskweighted_models.grid import Ends, Grid
 from riskweighted_models.kernels.bins import bin_probabilities
-from riskweighted_models.kernels.points import masses_between, pick_bins, probabilities_of, shares_below, units_reaching
+from riskweighted_models.kernels.points import by_design, masses_between, pick_bins, probabilities_of, shares_below, units_reaching
 from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
 
 __all__ = ["Designs", "inverse_masses", "masses_of", "pick_record_bins", "record_probabilities"]
@@ -31,10 +31,9 @@ class Designs(NamedTuple):
     def of(cls, rows: np.ndarray, which: np.ndarray, records: np.ndarray) -> "Designs":
         """Those of some records, of n whose designs `which` (n,) tells."""
         counts = np.bincount(which[records], minlength=len(rows))
-        used = np.flatnonzero(counts)
-        order = records[np.argsort(which[records], kind="stable")]
-        start = np.concatenate([[0], np.cumsum(counts[used])])
-        return cls(rows if len(used) == len(rows) else rows[used], order, start)
+        used, ends = np.flatnonzero(counts), np.cumsum(counts)
+        start = np.concatenate([[0], ends[used]])
+        return cls(rows if len(used) == len(rows) else rows[used], by_design(which, records, ends - counts), start)
 
     def probabilities(self, theta: Draw, grid: Grid) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """P(bin) of some designs after the other, (c, K), and where they begin, (c + 1,)."""

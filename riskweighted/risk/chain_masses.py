@@ -7,6 +7,7 @@ less noise than counting. Variables outside the scenario are drawn freely.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,17 +20,9 @@ from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, has_mass, 
 from riskweighted.risk.inside import Counted, Inside
 from riskweighted.synthesis.categories import target_numbers
 from riskweighted.synthesis.chain import Block, Link
-from riskweighted.synthesis.chain_fit import (
-    ROUNDS,
-    ChainFit,
-    Thetas,
-    as_original,
-    empty_values,
-    outcome_value,
-    plain_values,
-)
+from riskweighted.synthesis.chain_fit import ROUNDS, ChainFit, Thetas
 from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.drawing import levels_at
+from riskweighted.synthesis.outcomes import is_missing
 from riskweighted.synthesis.precision import Precision, precision_of
 from riskweighted.synthesis.rules import Structure
 
@@ -74,7 +67,7 @@ def _balls(fit: ChainFit, link: Link, world: World, precision: Precision) -> _Ba
     statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
     structural = None if link.structure is None else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
     column, name = world.confidential[link.variable], link.variable
-    plain = plain_values(column, link)
+    plain = fit.outcomes[name].numbers(column)
     if link.values is None:
         return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain)
     own = fit.fits[link.values.name]
@@ -86,14 +79,15 @@ def _balls(fit: ChainFit, link: Link, world: World, precision: Precision) -> _Ba
 
 def _holds(world: World, link: Link, value: object) -> np.ndarray:
     """In which records' ball a single value lies, (n,); None is a missing one."""
-    column, given = world.confidential[link.variable], outcome_value(value, link)
+    column = world.confidential[link.variable]
     if link.variable not in world.numeric:
         missing = column.isna().to_numpy()
-        if given is None or given != given:
+        if is_missing(value):
             return np.asarray(missing)
         same = ~missing
-        same[same] = (column[same].astype(object) == given).to_numpy(dtype=bool)
+        same[same] = (column[same].astype(object) == value).to_numpy(dtype=bool)
         return np.asarray(same)
+    given = np.nan if is_missing(value) else float(value)  # type: ignore[arg-type]
     own, codes = world.scenario.statuses(column), world.scenario.codes_of(link.variable)
     status = find_statuses(pd.Series([given], dtype=float), codes).status[0]
     lower, upper = world.scenario.balls(link.variable, own.values)
@@ -125,13 +119,16 @@ class _Walk:
     def step(self, link: Link, later: Sequence[Link]) -> None:
         """One variable: truncated to its balls, or drawn freely."""
         name, needed = link.variable, self._is_needed(link.variable, later)
+        drawn = False
         if name in self.balls:
-            self._truncate(link, needed)
+            drawn = self._truncate(link, needed)
             self.truncated = True
         elif self.truncated and needed:
             rows = np.flatnonzero(self.mass > 0)
-            self.frame[name] = self.fit.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
-        if needed and name in self.fit.prepared.recipes:
+            values = self.fit.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
+            self.fit.put(link, values, self.frame, self.encoded)
+            drawn = True
+        if needed and not drawn and name in self.fit.prepared.recipes:
             self.encoded[name] = self.fit.prepared.recipes[name].table(self.frame[name])
 
     def _is_needed(self, variable: str, later: Sequence[Link]) -> bool:
@@ -141,8 +138,8 @@ class _Walk:
         ruled = (name for link in later for rule in rules.at(link.variable) for name in rule.names)
         return variable in {*looks, *ruled}
 
-    def _truncate(self, link: Link, needed: bool) -> None:
-        """Multiply the mass of the balls in; draw inside them where the values matter."""
+    def _truncate(self, link: Link, needed: bool) -> bool:
+        """Multiply the mass of the balls in; draw inside them where the values matter, and tell whether any was drawn."""
         rules = [rule for rule in self.fit.prepared.chain.rules.at(link.variable) if not isinstance(rule, Structure)]
         rows = np.flatnonzero(self.mass > 0)
         pieces = self._pieces(link, rows)
@@ -150,37 +147,34 @@ class _Walk:
         total = np.minimum(masses.sum(axis=0), 1.0)
         self.mass[rows] *= total
         if not (needed or rules) or not (total > 0).any():
-            return
+            return False
         kept, before = total > 0, self.frame.copy(deep=False)
-        self.frame[link.variable] = self._column(link, rows[kept], self._chosen(link, pieces, masses, kept))
+        values = self.balls[link.variable].confidential.copy()  # of the others, whose product is zero
+        values[rows[kept]] = self._chosen(link, pieces, masses, kept)
+        self.fit.put(link, values, self.frame, self.encoded, needed)
         if rules:
             rows = rows[kept]
             part = self.frame.iloc[rows]
             obeyed = ~np.any([rule.broken(part) for rule in rules], axis=0)
             self.mass[rows[~obeyed]] = 0.0
             self.mass[rows[obeyed]] *= self._tries(link, before, rows[obeyed])
+        return True
 
     def _chosen(self, link: Link, pieces: Sequence[_Piece], masses: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """For every kept record a value of a piece, chosen by its mass, (k,)."""
-        values, below = empty_values(link, len(kept)), np.cumsum(masses, axis=0)
-        place = (self.rng.random(len(kept)) * below[-1] >= below).sum(axis=0)
-        place = np.minimum(place, len(pieces) - 1)
+        values, below = self.fit.outcomes[link.variable].empty(len(kept)), list(accumulate(masses))
+        aim = self.rng.random(len(kept)) * below[-1]
+        place = sum((aim >= share).astype(np.int64) for share in below[:-1])  # the last one takes what is left
         for number, piece in enumerate(pieces):
             here = kept & (place == number)
             if here.any():
                 values[here] = np.broadcast_to(np.asarray(piece.values(), dtype=values.dtype), len(kept))[here]
         return np.asarray(values[kept])
 
-    def _column(self, link: Link, rows: np.ndarray, values: np.ndarray) -> pd.Series:
-        """The variable with drawn values in some rows and its confidential ones, whose product is zero, in the others."""
-        filled = self.balls[link.variable].confidential.copy()
-        filled[rows] = values
-        return as_original(filled, self.fit.confidential[link.variable])
-
     def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
         """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""
         tries, again = np.zeros(len(rows)), np.arange(len(rows))
-        original, rules = self.fit.confidential[link.variable], self.fit.prepared.chain.rules
+        outcomes, rules = self.fit.outcomes[link.variable], self.fit.prepared.chain.rules
         for _ in range(ROUNDS):
             if not len(again):
                 break
@@ -188,17 +182,17 @@ class _Walk:
             own = precision_of(self.precision, link.variable)
             values = self.fit.values_at(link, frame, self.encoded, self.thetas, self.rng, at, own)
             tries[again] += 1
-            drawn = frame.iloc[at].assign(**{link.variable: as_original(values, original.iloc[at])})
+            drawn = frame.iloc[at].assign(**{link.variable: outcomes.column(values, at)})
             again = again[rules.broken_by(drawn, link.variable)]
         return tries
 
     def _pieces(self, link: Link, rows: np.ndarray) -> list[_Piece]:
         """The parts of the balls of some records: the structural value, each status, the amounts or levels."""
-        balls, pieces = self.balls[link.variable], []
+        balls, outcomes, pieces = self.balls[link.variable], self.fit.outcomes[link.variable], list[_Piece]()
         left = np.ones(len(rows))
 
         def single(value: object, mass: np.ndarray) -> None:
-            pieces.append(_Piece(mass, lambda: outcome_value(value, link)))
+            pieces.append(_Piece(mass, lambda: outcomes.number(value)))
 
         if link.structure is not None and balls.structural is not None:
             left = link.structure.when.holds(self.frame.iloc[rows]).astype(float)
@@ -228,15 +222,15 @@ class _Walk:
     def _value_piece(self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray) -> _Piece:
         """The amounts or levels: their mass, and values drawn inside the balls."""
         reach = np.flatnonzero((left > 0) & balls.possible[rows])
-        mass, values = np.zeros(len(rows)), empty_values(link, len(rows))
+        mass, outcomes = np.zeros(len(rows)), self.fit.outcomes[link.variable]
+        values = outcomes.empty(len(rows))
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
-        own, inside = self.fit.fits[block.name], self._inside(block, balls.values.at(rows[reach]), rows[reach])
+        inside = self._inside(block, balls.values.at(rows[reach]), rows[reach])
         mass[reach] = left[reach] * inside.mass()
 
         def filled() -> np.ndarray:
-            numbers = inside.values()
-            values[reach] = levels_at(numbers, own.categories) if own.categories is not None else numbers
+            values[reach] = outcomes.drawn(inside.values())
             return values
 
         return _Piece(mass, filled)

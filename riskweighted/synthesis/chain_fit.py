@@ -16,27 +16,18 @@ import pandas as pd
 from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
-from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.common.frames import holds_numbers
 from riskweighted.common.native import Native
 from riskweighted.synthesis.chain import Block, Link, PreparedChain
 from riskweighted.synthesis.contract import Chain, Draw
 from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.drawing import as_column, draw_values, levels_at, random_draws
+from riskweighted.synthesis.drawing import draw_values, random_draws
+from riskweighted.synthesis.outcomes import Outcomes
 from riskweighted.synthesis.posterior import Fit
 from riskweighted.synthesis.precision import Precision, precision_of
 from riskweighted.synthesis.tables import Tables
 
-__all__ = [
-    "ROUNDS",
-    "AnyFit",
-    "ChainFit",
-    "Thetas",
-    "as_original",
-    "block_file",
-    "empty_values",
-    "outcome_value",
-    "plain_values",
-]
+__all__ = ["ROUNDS", "AnyFit", "ChainFit", "Thetas", "block_file"]
 
 AnyFit: TypeAlias = "Fit | ChainFit"
 Thetas = Mapping[str, Draw]  # one posterior draw of every block
@@ -210,10 +201,27 @@ class ChainFit:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
         frame, encoded = self.confidential.assign(), dict(self.prepared.encoded)
         for link in self.prepared.links:
-            frame[link.variable] = self.drawn(link, frame, encoded, thetas, rng, precision)
-            if link.variable in self.prepared.recipes:
-                encoded[link.variable] = self.prepared.recipes[link.variable].table(frame[link.variable])
+            values = self.drawn(link, frame, encoded, thetas, rng, precision)
+            self.put(link, values, frame, encoded)
         return frame
+
+    @cached_property
+    def outcomes(self) -> dict[str, Outcomes]:
+        """What each variable can be."""
+        return {link.variable: self._outcomes_of(link) for link in self.prepared.links}
+
+    def _outcomes_of(self, link: Link) -> Outcomes:
+        column = self.confidential[link.variable]
+        others = [block.status.outcome for block in link.statuses if block.status is not None]
+        others += [] if link.structure is None else [link.structure.value(column)]
+        return Outcomes(column, None if link.values is None else self.fits[link.values.name].categories, [*others, link.constant])
+
+    def put(self, link: Link, values: np.ndarray, frame: pd.DataFrame, encoded: dict[str, Distinct], needed: bool = True) -> None:
+        """Put drawn values (n,) of a variable into a frame, and where they are needed their numeric columns beside those of the others."""
+        outcomes, recipe = self.outcomes[link.variable], self.prepared.recipes.get(link.variable)
+        frame[link.variable] = outcomes.column(values)
+        if needed and recipe is not None:
+            encoded[link.variable] = outcomes.table(values, frame[link.variable], recipe)
 
     def drawn(
         self,
@@ -224,21 +232,22 @@ class ChainFit:
         rng: np.random.Generator,
         precision: Precision = None,
         rows: np.ndarray | None = None,
-    ) -> pd.Series:
-        """A variable of a frame whose earlier variables are synthetic, (n,); what breaks a rule is drawn again.
+    ) -> np.ndarray:
+        """A variable of a frame whose earlier variables are synthetic, as numbers (n,); what breaks a rule is drawn again.
 
         `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns of predictors and earlier variables.
         """
-        original, rules = self.confidential[link.variable], self.prepared.chain.rules
-        values = empty_values(link, len(frame)) if rows is None else plain_values(frame[link.variable], link)
+        outcomes, rules = self.outcomes[link.variable], self.prepared.chain.rules
+        values = outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
         rows = np.arange(len(frame)) if rows is None else rows
         for _ in range(ROUNDS):
             values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
-            column = as_original(values, original)
-            drawn = frame.assign(**{link.variable: column})
+            if not rules.at(link.variable):
+                return values
+            drawn = frame.assign(**{link.variable: outcomes.column(values)})
             rows = rows[rules.broken_by(drawn, link.variable)[rows]]
             if not len(rows):
-                return column
+                return values
         raise rules.unmet(drawn, link.variable, ROUNDS)
 
     def values_at(
@@ -251,24 +260,23 @@ class ChainFit:
         rows: np.ndarray,
         precision: float | None,
     ) -> np.ndarray:
-        """New values of a variable for some rows, without regard to rules: structure, statuses, then the value."""
-        values = empty_values(link, len(rows))
-        left = np.arange(len(rows))
+        """New values of a variable for some rows, as numbers, without regard to rules: structure, statuses, then the value."""
+        outcomes = self.outcomes[link.variable]
+        values, left = outcomes.empty(len(rows)), np.arange(len(rows))
         if link.structure is not None:
             holds = link.structure.when.holds(frame.iloc[rows])
-            values[~holds] = outcome_value(link.structure.value(self.confidential[link.variable]), link)
+            values[~holds] = outcomes.number(link.structure.value(self.confidential[link.variable]))
             left = np.flatnonzero(holds)
         for block in link.statuses:
             if len(left):
                 hit = self.numbers_at(block, frame, encoded, thetas, rng, rows[left]) == 1
-                values[left[hit]] = outcome_value(block.status.outcome, link)  # type: ignore[union-attr]
+                values[left[hit]] = outcomes.number(block.status.outcome)  # type: ignore[union-attr]
                 left = left[~hit]
         if link.values is None:
-            values[left] = outcome_value(link.constant, link)
+            values[left] = outcomes.number(link.constant)
         elif len(left):
-            fit = self.fits[link.values.name]
             numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
-            values[left] = levels_at(numbers, fit.categories) if fit.categories is not None else fit.rounded(numbers, precision)
+            values[left] = outcomes.drawn(self.fits[link.values.name].rounded(numbers, precision))
         return values
 
     def numbers_at(
@@ -318,42 +326,3 @@ class ChainFit:
 def block_file(place: int) -> str:
     """The name of a block's fit in the archive of a chain."""
     return f"{place:03d}.nc"
-
-
-def empty_values(link: Link, count: int) -> np.ndarray:
-    """Room for drawn values: NaN for numbers, None for levels."""
-    return np.full(count, None, dtype=object) if link.levels else np.full(count, np.nan)
-
-
-def plain_values(column: pd.Series, link: Link) -> np.ndarray:
-    """A column of the variable in the form of drawn values."""
-    if not link.levels:
-        return as_floats(column).copy()
-    codes, levels = pd.factorize(column)
-    names = empty_values(link, len(levels) + 1)  # the last one, where a missing value finds it, stays None
-    names[:-1] = levels.astype(object)
-    return np.asarray(names[codes])
-
-
-def outcome_value(outcome: object, link: Link) -> object:
-    """A status or a constant as a value of the variable."""
-    if outcome is None or outcome is pd.NA or outcome != outcome:
-        return None if link.levels else np.nan
-    return outcome if link.levels else float(outcome)  # type: ignore[arg-type]
-
-
-def as_original(values: np.ndarray, original: pd.Series) -> pd.Series:
-    """Values (n,) in the dtype, with the index and under the name of the confidential column."""
-    if holds_numbers(original):
-        there = ~np.isnan(values)
-        as_column(values[there], original[there])  # refuses what the dtype has no room for: casting would wrap it round
-        values = np.rint(values) if pd.api.types.is_integer_dtype(original.dtype) else values
-    try:
-        if holds_numbers(original) or len(values) == 0:
-            return pd.Series(values, original.index, name=original.name).astype(original.dtype)
-        codes, levels = pd.factorize(values, use_na_sentinel=False)  # each level is cast once
-        return pd.Series(pd.Series(levels, dtype=object).astype(original.dtype).array.take(codes), original.index, name=original.name)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"drawn values of {original.name!r} do not fit dtype {original.dtype}; set support within its range or widen the dtype"
-        ) from None

@@ -11,8 +11,9 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.synthesis.chain import prepare_chain
-from riskweighted.synthesis.chain_fit import as_original
 from riskweighted.synthesis.chain_fitting import chain_alpha, fit_prepared_chain, load_chain_fit
+from riskweighted.synthesis.outcomes import Outcomes
+from riskweighted.synthesis.recoding import make_recipes
 from riskweighted.synthesis.sampling import Sampling
 
 N = 600
@@ -355,12 +356,33 @@ def test_an_integer_column_stays_one_and_data_are_not_touched(fitted, data, fram
 
 def test_a_drawn_value_without_room_in_its_dtype_is_refused_not_wrapped_round():
     column = pd.Series([1, 2, 3], dtype="int8", name="x")
-    assert as_original(np.array([127.0, -128.0, 2.6]), column).tolist() == [127, -128, 3]
+    assert Outcomes(column).column(np.array([127.0, -128.0, 2.6])).tolist() == [127, -128, 3]
     with pytest.raises(InputError, match="1 values of 'x' that do not fit dtype int8"):
-        as_original(np.array([999.0, 1.0, 2.0]), column)
-    gaps = as_original(np.array([999.0, np.nan, 2.0]), column.astype("Int16"))
+        Outcomes(column).column(np.array([999.0, 1.0, 2.0]))
+    gaps = Outcomes(column.astype("Int16")).column(np.array([999.0, np.nan, 2.0]))
     assert gaps.dtype == "Int16"
     assert gaps.isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_levels_are_numbers_while_they_are_drawn_and_come_back_in_their_dtype(dtype):
+    """Categories of the model first, then further outcomes, then what else the column holds; -1 is a missing one."""
+    column = pd.Series(["b", np.nan, "a", "code"], dtype=dtype, name="x", index=[7, 5, 3, 1])
+    outcomes = Outcomes(column, ("b", "c"), ("code", None))
+    values = outcomes.numbers(column)
+    assert [outcomes.number(level) for level in ("b", "c", "code", "a", None)] == [0, 1, 2, 3, -1]
+    assert values.tolist() == [0, -1, 3, 2]
+    pd.testing.assert_series_equal(outcomes.column(values), column)
+    pd.testing.assert_series_equal(outcomes.column(values[[2, 0]], np.array([2, 0])), column.iloc[[2, 0]])
+    assert outcomes.column(outcomes.empty(4)).isna().all()
+
+
+def test_the_table_of_drawn_levels_is_that_of_their_column():
+    column = pd.Series(["b", None, "a", "code", "a"], dtype="string", name="x")
+    recipe, outcomes = make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"], Outcomes(column, ("b", "a"), ("code",))
+    for values in ([0, -1, 1, 2, 1], [1, 1, 1, 0, 0]):
+        found = outcomes.table(np.array(values), outcomes.column(np.array(values)), recipe)
+        np.testing.assert_array_equal(found.rows[found.which], recipe.columns(outcomes.column(np.array(values))))
 
 
 def test_a_guarantee_is_refused(data):

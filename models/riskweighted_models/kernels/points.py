@@ -9,9 +9,19 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["draw_points", "masses_between", "pick_bins", "probabilities_of", "shares_below", "units_reaching"]
+__all__ = ["by_design", "draw_points", "masses_between", "pick_bins", "probabilities_of", "shares_below", "units_reaching"]
 
 _ENDLESS = np.iinfo(np.int64).max
+
+
+@kernel
+def by_design(which: np.ndarray, records: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Some records in the order of their designs `which` (n,), of which design d begins at ``start`` (m,); those of one as they stand."""
+    found, free = np.empty(len(records), np.int64), start.copy()
+    for record in records:
+        found[free[which[record]]] = record
+        free[which[record]] += 1
+    return found
 
 
 @kernel
@@ -98,23 +108,22 @@ def masses_between(
 
 
 @kernel
-def _points_until(first: int, stop: int, heaps: np.ndarray, weight: np.ndarray) -> float:
-    """Sum of the weights (C,), by heap, of the points from `first` up to and without `stop`."""
-    found, multiples = 0.0, 0.0
-    for heap in range(len(heaps) - 1, -1, -1):
-        after = float((stop - 1) // heaps[heap] - (first - 1) // heaps[heap])
-        found += (after - multiples) * weight[heap]
-        multiples = after
-    return found
+def _unit_reaching(share: float, first: int, last: int, heaps: np.ndarray, weight: np.ndarray, before: np.ndarray) -> int:
+    """The first of the whole numbers from `first` to `last` up to which the points have this share of the bin; `last` if none has.
 
-
-@kernel
-def _unit_reaching(share: float, first: int, last: int, heaps: np.ndarray, weight: np.ndarray) -> int:
-    """The first of the whole numbers from `first` to `last` up to which the points have this share of the bin; `last` if none has."""
+    ``weight`` (C,): of a point, by heap. ``before`` (C,) is room to work in.
+    """
+    for heap in range(len(heaps)):
+        before[heap] = (first - 1) // heaps[heap]
     low, high = first, last
     while low < high:
         middle = (low + high) // 2
-        if _points_until(first, middle + 1, heaps, weight) >= share:
+        reached, multiples = 0.0, 0.0
+        for heap in range(len(heaps) - 1, -1, -1):
+            after = float(middle // heaps[heap] - before[heap])
+            reached += (after - multiples) * weight[heap]
+            multiples = after
+        if reached >= share:
             high = middle
         else:
             low = middle + 1
@@ -142,7 +151,7 @@ def units_reaching(
     of the interval; ``edges`` (K + 1,); ``weight`` (K, C): probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values
     are on no grid, and alike within their bin.
     """
-    below, last = np.zeros(probabilities.shape[1] + 1), probabilities.shape[1] - 1
+    below, last, before = np.zeros(probabilities.shape[1] + 1), probabilities.shape[1] - 1, np.empty(len(heaps), np.int64)
     for design in range(len(probabilities)):
         for k in range(last + 1):
             below[k + 1] = below[k] + probabilities[design, k]
@@ -160,7 +169,8 @@ def units_reaching(
                 value = edges[k] + share * (edges[k + 1] - edges[k])
             else:
                 first += 1.0
-                value = float(_unit_reaching(share, int(edges[k]), int(edges[k + 1]) - (1 if k < last else 0), heaps, weight[k]))
+                highest = int(edges[k + 1]) - (1 if k < last else 0)
+                value = float(_unit_reaching(share, int(edges[k]), highest, heaps, weight[k], before))
             found[order[j]] = min(max(value, first), end)  # against rounding
 
 
