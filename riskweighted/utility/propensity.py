@@ -61,7 +61,8 @@ def propensity_distance(
     scale = np.where(np.ptp(columns, axis=0) > 0, np.ptp(columns, axis=0), 1.0)
     label = np.repeat([0.0, 1.0], [len(confidential), len(synthetic)])
     basis, lengths, _ = np.linalg.svd(columns / scale, full_matrices=False)
-    scores = _scores(basis[:, lengths > lengths[0] * _RANK], label)
+    basis = basis[:, lengths > lengths[0] * _RANK]
+    scores = _scores(basis, np.eye(basis.shape[1]), np.eye(basis.shape[1]), label)
     total, share = len(both), label.mean()
     pmse = float(((scores - share) ** 2).mean())
     free = sum(bool(set(synthesized) & _variables_of(matrix.model_spec, place)) for place in range(columns.shape[1]))
@@ -171,40 +172,46 @@ def _columns(
 
 def _distance(fixed: np.ndarray, added: np.ndarray, confidential: int) -> PropensityDistance:
     """pMSE of the columns, of which the first `confidential` rows are of the one file, over the null of those that are added."""
-    basis, own = _directions(fixed), added
-    for _ in range(2):  # once more against rounding
-        own = own - basis @ (basis.T @ own)
-    own = _directions(own, np.linalg.norm(added, axis=0))
-    total = len(own)
+    columns, first = np.column_stack([fixed, added]), slice(fixed.shape[1])
+    gram, later = columns.T @ columns, slice(fixed.shape[1], None)
+    basis = _directions(gram[first, first], np.diag(gram)[first])
+    onto = basis @ (basis.T @ gram[first, later])  # the part of the added columns that the fixed ones hold
+    own = _directions(gram[later, later] - gram[later, first] @ onto, np.diag(gram)[later])
+    turn = np.block([[basis, -onto @ own], [np.zeros((len(own), basis.shape[1])), own]])
+    total = len(columns)
     label = np.arange(total) >= confidential
     share, free = 1 - confidential / total, own.shape[1]
-    pmse = float(((_scores(np.column_stack([basis, own]), label) - share) ** 2).mean())
+    pmse = float(((_scores(columns, turn, turn.T @ gram @ turn, label) - share) ** 2).mean())
     null = float((1 - share) ** 2 * share / total)
     if free == 0:  # every synthesized variable has one value in both files
         return PropensityDistance(pmse, np.nan, np.nan)
     return PropensityDistance(pmse, pmse / (free * null), (pmse - free * null) / (math.sqrt(2 * free) * null))
 
 
-def _directions(columns: np.ndarray, norms: np.ndarray | None = None) -> np.ndarray:
-    """An orthonormal basis of what the columns span; `norms`: theirs before something was taken out, which rounding is judged by."""
-    length = np.linalg.norm(columns, axis=0) if norms is None else norms
-    scaled = columns / np.where(length > 0, length, 1.0)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+def _directions(gram: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """What (p, r) makes columns with these products (p, p) into an orthonormal basis of what they span.
+
+    `squares` (p,): their sums of squares before something was taken out, which rounding is judged by.
+    """
+    length = np.sqrt(np.where(squares > 0, squares, 1.0))
+    values, vectors = np.linalg.eigh(gram / length[:, None] / length)
     kept = values > _SAME
-    return np.asarray(scaled @ (vectors[:, kept] / np.sqrt(values[kept])))
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / length[:, None])
 
 
-def _scores(basis: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Fitted probabilities of a logistic regression on an orthonormal basis (N, k), by Newton's method; (N,)."""
-    slopes, scores = np.zeros(basis.shape[1]), np.full(len(label), 0.5)
-    hessian = np.eye(basis.shape[1]) / 4  # at a score of 1/2, of an orthonormal basis
+def _scores(columns: np.ndarray, turn: np.ndarray, gram: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Fitted probabilities (N,) of a logistic regression on columns (N, p) @ turn (p, r), by Newton's method.
+
+    ``gram`` (r, r): the products of what is regressed on, four times the curvature where Newton's method begins.
+    """
+    slopes, scores, hessian = np.zeros(turn.shape[1]), np.full(len(label), 0.5), gram / 4
     for step in range(_STEPS):
         if step:
-            weighted = basis * np.sqrt(scores * (1 - scores))[:, None]
-            hessian = weighted.T @ weighted
+            weighted = columns * np.sqrt(scores * (1 - scores))[:, None]
+            hessian = turn.T @ (weighted.T @ weighted) @ turn
         hessian[np.diag_indices_from(hessian)] += _RIDGE
-        slopes = slopes + np.linalg.solve(hessian, basis.T @ (label - scores))
-        before, scores = scores, 1 / (1 + np.exp(-np.clip(basis @ slopes, -30, 30)))
+        slopes = slopes + np.linalg.solve(hessian, turn.T @ (columns.T @ (label - scores)))
+        before, scores = scores, 1 / (1 + np.exp(-np.clip(columns @ (turn @ slopes), -30, 30)))
         if np.abs(scores - before).max() < _NEAR:
             break
     return np.asarray(scores)
