@@ -36,6 +36,7 @@ from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
+from riskweighted.synthesis.categories import codes_in
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap
@@ -403,9 +404,11 @@ def _level_rows(
     if label != CONFIDENTIAL:
         statistic = Statistic("total-variation", name)
         yield measured(label, statistic, mean_total_variation(confidential, columns), statistic.define())
-    for level in (level for level in ordered if level in levels):
+    shown = [level for level in ordered if level in levels]
+    codes = [codes_in(column, shown) for column in columns]
+    for place, level in enumerate(shown):
         statistic = Statistic("level-share", name, term=str(level))
-        yield _share_row(label, statistic, [column.astype(object) == level for column in columns], settings, rng)
+        yield _share_row(label, statistic, [code == place for code in codes], settings, rng)
     if confidential.isna().sum() >= LEAST_TAIL:
         statistic = Statistic("missing-share", name, term=status_name(MISSING, ()))
         yield _share_row(label, statistic, [column.isna() for column in columns], settings, rng)
