@@ -15,10 +15,12 @@ import xarray as xr
 from brute import SECRET, assert_clear
 from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.tensor.elemwise import Elemwise
 from scipy import stats
 
 import riskweighted
 from riskweighted.common.errors import InputError
+from riskweighted.synthesis.agreement import PLAIN, log_posterior_graph
 from riskweighted.synthesis.design import build_design
 from riskweighted.synthesis.posterior import Fit
 
@@ -213,6 +215,27 @@ def test_the_weighted_graph_is_the_weighted_sum_of_record_log_likelihoods(name, 
             theta, total = graph(rng, alpha)
             terms = alpha * synthesizer.log_likelihood(theta, prepared)
             assert abs(total - terms.sum()) <= 1e-12 * np.abs(terms).sum(), kind
+
+
+LEVELS = [
+    ("logistic", {"formula": "urban ~ x"}),
+    ("multinomial", {"formula": "region ~ x"}),
+    ("ordinal", {"formula": "grade ~ x + spending", "levels": (1, 2, 3)}),
+]
+
+
+@cases([*BAYESIAN, *LEVELS])
+def test_the_check_of_a_fit_runs_nothing_of_the_size_of_the_data_number_by_number(name, settings):
+    """PyTensor in plain Python calls itself for every number where NumPy has no function: a second for 10^6 records, at each of four sums."""
+    synthesizer = make(name, settings)
+    inputs, output = log_posterior_graph(synthesizer.build(synthesizer.prepare(simulated())))
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(inputs, output, mode=PLAIN, on_unused_input="ignore")
+    for node in function.maker.fgraph.apply_nodes:
+        if isinstance(node.op, Elemwise) and (node.op.nfunc_spec is None or node.op.nfunc_spec[1] != len(node.inputs)):
+            shape = node.outputs[0].type.shape
+            assert None not in shape, node.op
+            assert np.prod(shape) < 20, node.op
 
 
 @cases(BAYESIAN)
