@@ -37,9 +37,9 @@ class Outcomes:
         self._of_levels = not holds_numbers(original)
         if self._of_levels:
             levels = list(categories or ())
-            levels += [
-                level for level in dict.fromkeys((*others, *original.dropna().unique())) if level not in levels and not is_missing(level)
-            ]
+            for level in dict.fromkeys((*others, *original.dropna().unique())):
+                if not is_missing(level) and level not in levels:
+                    levels.append(level)
             self._names = np.empty(len(levels) + 1, dtype=object)
             self._names[:] = [*levels, np.nan]  # the last one is where place -1 finds it
 

@@ -226,7 +226,7 @@ LEVELS = [
 
 @cases([*BAYESIAN, *LEVELS])
 def test_the_check_of_a_fit_runs_nothing_of_the_size_of_the_data_number_by_number(name, settings):
-    """PyTensor in plain Python calls itself for every number where NumPy has no function: a second for 10^6 records, at each of four sums."""
+    """Where NumPy has no function, PyTensor in plain Python calls its own for every number: a second for 10^6 records, at each sum."""
     synthesizer = make(name, settings)
     inputs, output = log_posterior_graph(synthesizer.build(synthesizer.prepare(simulated())))
     with pytensor.config.change_flags(cxx=""):
