@@ -1,11 +1,13 @@
 """A study of three schemes from the data file to the report and the release: `python benchmarks/million.py [MODEL] [RECORDS ...]`.
 
 The CE-like population, all ten predictors, L = 20; MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part" (transformation).
+`--draws` are those of each of two chains, `--scheme` is what is released: a fit that did not converge is not.
 The three commands that a user types, each in a process of its own: processor seconds, peak memory, and the seconds between the lines of
 progress that the run prints, step by step. About ten minutes for 10^6 records of the mixture. One chain at a time: of two that share
 a core each one's processor seconds count what it waits for the other.
 """
 
+import argparse
 import os
 import re
 import resource
@@ -29,7 +31,7 @@ formula = "income ~ {predictors}"
 [weights]
 schemes = ["unweighted", "marginal", "pairwise"]
 [sampling]
-draws = 300
+draws = {draws}
 tune = 100
 chains = 2
 [release]
@@ -39,7 +41,7 @@ format = "parquet"
 SETTINGS = {"normal-mixture": "components = 3\nsupport = [1, 10000000]", "two-part": "support = [-100000, 10000000]"}
 
 
-def write_study(folder: Path, model: str, records: int) -> Path:
+def write_study(folder: Path, model: str, records: int, draws: int) -> Path:
     """The data and the study of them."""
     from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
 
@@ -49,7 +51,7 @@ def write_study(folder: Path, model: str, records: int) -> Path:
         data = data[data["income"] > 0].reset_index(drop=True)
     data.to_parquet(folder / "households.parquet")
     study = folder / "households.toml"
-    study.write_text(STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model]))
+    study.write_text(STUDY.format(name=model, predictors=" + ".join(CE_CATEGORIES), settings=SETTINGS[model], draws=draws))
     return study
 
 
@@ -70,19 +72,24 @@ def run(what: str, command: list[str], folder: Path) -> None:
     sys.stdout.flush()
 
 
-def main(model: str, sizes: list[int]) -> None:
+def main() -> None:
     """Print the table."""
-    print(f"{model}, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    for records in sizes:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("model", nargs="?", choices=SETTINGS, default="normal-mixture")
+    parser.add_argument("records", nargs="*", type=float, default=[1e5, 1e6])
+    parser.add_argument("--draws", type=int, default=300)
+    parser.add_argument("--scheme", default="marginal")
+    given = parser.parse_args()
+    print(f"{given.model}, Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    for records in map(int, given.records):
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            study = write_study(folder, model, records)
+            study = write_study(folder, given.model, records, given.draws)
             print(f"{records:,} records")
             run("run", ["run", study.name, "--out", "out", "--cores", "1"], folder)
             run("report", ["report", "out"], folder)
-            run("release", ["release", "out", "--scheme", "marginal", "--format", "parquet", "--out", "pack"], folder)
+            run("release", ["release", "out", "--scheme", given.scheme, "--format", "parquet", "--out", "pack"], folder)
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1] if len(sys.argv) > 1 else "normal-mixture"
-    main(chosen, [int(float(size)) for size in sys.argv[2:]] or [100_000, 1_000_000])
+    main()
