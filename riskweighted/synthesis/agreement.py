@@ -49,12 +49,19 @@ __all__ = [
 def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]] | None":
     """What plain Python would run number by number, as NumPy has it: log(1 + exp x), a clip, sums and products of three and more."""
     first, *others = node.inputs
+    dtype = node.outputs[0].dtype
     if node.op == pt.softplus:
         return [pt.maximum(first, 0.0) + pt.log1p(pt.exp(-abs(first)))]
     if node.op == pt.clip:
         low, high = others
-        return [pt.minimum(pt.maximum(first, low), high)]
-    return [reduce(node.op, others, first)] if len(others) > 1 else None
+        return [_cast(pt.switch(first < low, low, pt.minimum(first, high)), dtype)]
+    return [reduce(node.op, [_cast(part, dtype) for part in node.inputs])] if len(others) > 1 else None  # two truth values are one
+
+
+def _cast(x: "TensorVariable[Any, Any]", dtype: str) -> "TensorVariable[Any, Any]":
+    """Numbers in another dtype; PyTensor's own cast runs number by number too."""
+    moved: TensorVariable[Any, Any] = x if x.dtype == dtype else x * pt.constant(1, dtype=dtype)
+    return moved
 
 
 # Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.

@@ -259,7 +259,7 @@ class _Linking:
         else:
             width = sum(self.encoded[source].rows.shape[1] for source in self._sources())
         for level in self.prepared.chain.one_by_one(self.variable, column[reached].dropna(), width)[:-1]:
-            yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool)
+            yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool, na_value=False)
 
     def _sources(self) -> tuple[str, ...]:
         """The predictors and the variables before this one."""

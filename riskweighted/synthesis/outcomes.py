@@ -95,7 +95,10 @@ class Outcomes:
         if not self._of_levels:
             return recipe.table(column)
         levels, which = self._used(values)
-        return Distinct(recipe.columns(levels), which)
+        try:
+            return Distinct(recipe.columns(levels), which)
+        except InputError:  # whose message counts records
+            return Distinct.apart(recipe.columns(column))
 
     def _used(self, values: np.ndarray) -> tuple[pd.Series, np.ndarray]:
         """The levels that values (n,) have, in the dtype of the column, and which of them each is."""

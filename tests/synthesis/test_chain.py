@@ -385,6 +385,24 @@ def test_the_table_of_drawn_levels_is_that_of_their_column():
         np.testing.assert_array_equal(found.rows[found.which], recipe.columns(outcomes.column(np.array(values))))
 
 
+def test_a_level_that_the_data_lack_is_told_with_the_number_of_records():
+    column = pd.Series(["b", "a", "a", "b", "a"], name="x")
+    recipe, outcomes = make_recipes(pd.DataFrame({"x": column}), ["x"], {})["x"], Outcomes(column, ("b", "a"), ("new",))
+    values = np.array([2, 2, 2, 0, 1])
+    with pytest.raises(InputError, match="'x' has a level that the confidential data lack in 3 of 5 records"):
+        outcomes.table(values, outcomes.column(values), recipe)
+
+
+def test_text_with_gaps_may_be_modelled_level_by_level():
+    """Of the nullable dtype a comparison with a gap is neither true nor false."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"age": rng.integers(18, 80, 300), "job": pd.Series(rng.choice(["a", "b", "c", None], 300), dtype="string")})
+    asked = rw.load_synthesizer("sequential")(["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}})
+    names = [block.name for block in prepare_chain(asked, data).blocks]
+    assert "job is missing" in names
+    assert len(names) == 3
+
+
 def test_a_guarantee_is_refused(data):
     with pytest.raises(InputError, match="a guarantee is that of one variable"):
         rw.fit(chain(), data, guarantee=rw.Guarantee(epsilon=1.0))

@@ -9,13 +9,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from brute import assert_clear
+from pytensor.compile.mode import Mode
 from scipy import stats
 
 import riskweighted as rw
 from riskweighted.synthesis import checking, fitting
+from riskweighted.synthesis.agreement import PLAIN
 
 N = 120
 SHORT = {"draws": 60, "tune": 100, "chains": 2, "cores": 1, "random_seed": 3}
@@ -571,3 +574,18 @@ def test_what_is_no_synthesizer_is_refused():
         with pytest.raises(rw.InputError) as caught:
             rw.check_synthesizer(Exponential, data)
         assert_clear(caught, named)
+
+
+def test_what_is_rewritten_in_whole_arrays_keeps_its_values_and_dtypes():
+    """Truth values and short whole numbers are added in the dtype of the sum; a clip whose bounds cross gives the lower one below it."""
+    x, i, j = pt.vector("x"), pt.vector("i", dtype="int8"), pt.vector("j", dtype="int8")
+    outputs = [(x > 1) + ((x > 2) + x), i + (j + x), i * (j * x), pt.clip(x, 2.0, 1.0), pt.clip(i, 3, 5), pt.softplus(x), i + (j + i)]
+    with pytensor.config.change_flags(cxx=""):
+        found, plain = (
+            pytensor.function([x, i, j], outputs, mode=mode, on_unused_input="ignore")
+            for mode in (PLAIN, Mode(linker="py", optimizer=None))
+        )
+    given = np.array([1.0, 2.0, 3.0]), np.array([100, 2, 7], dtype="int8"), np.array([100, 1, -3], dtype="int8")
+    for one, other in zip(found(*given), plain(*given), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+        assert one.dtype == other.dtype
