@@ -21,7 +21,7 @@ FALSE_ALARM = 1e-4  # per interval, were it exactly nominal
 @pytest.fixture(scope="module")
 def summary():
     """L = 4, so that b / L is a large part of the variance, and an error in it shows."""
-    found = coverage(600, 3, L=4, resamples=0)
+    found = coverage(1000, 3, L=4, resamples=0)
     return summarise(found).set_index(["scheme", "rule", "estimand"])
 
 

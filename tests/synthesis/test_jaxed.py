@@ -85,7 +85,7 @@ def test_weights_act_and_one_compilation_serves_them_all() -> None:
 
 def test_a_chain_is_fitted_by_it_block_by_block() -> None:
     chain = rw.load_synthesizer("sequential")(["smoke"], predictors=["group"])
-    fitted = rw.fit(chain, records(), random_seed=1, engine="jax", draws=200, tune=200, chains=2)
+    fitted = rw.fit(chain, records(), random_seed=1, engine="jax", draws=600, tune=300, chains=2)
     assert {engine for fit in fitted.fits.values() for engine in fit.diagnostics["engine"]} == {"jax"}
 
 
