@@ -41,20 +41,19 @@ class Boxes:
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sum over the candidates in each record's box of their weights (n,); exact for integers, else float64."""
         weights = weights if np.issubdtype(weights.dtype, np.integer) else weights.astype(float)
-        return sweep_sums(self._swept, self._asked, weights) if len(self.runs) == 2 else self._found(weights)[0]
+        if len(self.runs) == 2:
+            return sweep_sums(self._swept, self._asked, weights)
+        orders, place, first, last = self._places
+        found, _, left = scan_boxes(orders, place, first, last, _SHORT, weights)
+        return found + sum_boxes(self._tree, left, first, last, weights) if left.any() else found
 
     def covering(self) -> np.ndarray:
         """Number of boxes that hold each candidate, (n,)."""
-        return sweep_covering(self._swept, self._asked) if len(self.runs) == 2 else self._found(np.ones_like(self.runs[0].place))[1]
-
-    def _found(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Both of three variables and more: boxes with a short run first, the others by the tree."""
+        if len(self.runs) == 2:
+            return sweep_covering(self._swept, self._asked)
         orders, place, first, last = self._places
-        sums, covering, left = scan_boxes(orders, place, first, last, _SHORT, weights)
-        if left.any():
-            sums += sum_boxes(self._tree, left, first, last, weights)
-            covering += cover_boxes(self._tree, left, first, last)
-        return sums, covering
+        _, found, left = scan_boxes(orders, place, first, last, _SHORT, np.ones(len(first), dtype=np.int64))
+        return found + cover_boxes(self._tree, left, first, last) if left.any() else found
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.synthesis.categories import codes_in
 from riskweighted.synthesis.distinct import Distinct
 from riskweighted.synthesis.drawing import as_column, levels_at
 from riskweighted.synthesis.recoding import Recipe
@@ -57,9 +58,7 @@ class Outcomes:
         """A column of the variable as numbers."""
         if not self._of_levels:
             return as_floats(column).copy()
-        codes, levels = pd.factorize(column)
-        places = np.array([*map(self.number, levels.astype(object)), -1], dtype=np.int64)
-        return np.asarray(places[codes])
+        return codes_in(column, self._names[:-1].tolist())
 
     def drawn(self, numbers: np.ndarray) -> np.ndarray:
         """What the model of the values draws, as numbers of the column: levels are the first ones of the list."""
