@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SIMULATION = ROOT / "experiments" / "simulation"
-READY, COMPILED = "compile_weighted_sum", "_compile"  # functions of riskweighted.synthesis.fitting
+READY, COMPILED = "compile_weighted_sum", "_compile"  # functions of riskweighted.sampling.fitting
 GRID = {
     "synthesizer.concentration": [5.0, 10.0],
     "scenario.radius": [0.30, 0.20],
@@ -28,7 +28,7 @@ GRID = {
 
 def count_compilations() -> None:
     """In a worker: count from now on."""
-    from riskweighted.synthesis import fitting
+    from riskweighted.sampling import fitting
 
     found: Any = fitting
     found.counts = Counter()
@@ -48,7 +48,7 @@ def count_compilations() -> None:
 
 def worker_facts() -> tuple[Counter[str], float]:
     """Of a worker: what it counted, and its processor seconds."""
-    from riskweighted.synthesis import fitting
+    from riskweighted.sampling import fitting
 
     found: Any = fitting
     return found.counts, time.process_time()

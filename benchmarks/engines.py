@@ -24,7 +24,7 @@ import pandas as pd
 
 from benchmarks.engines_posterior import CASES, SCHEMES, Posterior, judged, posterior_of, standard_errors_apart
 from benchmarks.engines_samplers import ENGINES, Sampled, missing
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.settings import Sampling
 
 __all__ = ["Run", "main", "read", "sampled", "tables"]
 

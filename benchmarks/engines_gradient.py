@@ -18,7 +18,7 @@ import numpy as np
 import riskweighted as rw
 from benchmarks.engines_posterior import Posterior
 from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
-from riskweighted.synthesis.jaxed import jax_density
+from riskweighted.sampling.jaxed import jax_density
 
 __all__ = ["ce_posterior", "least", "main"]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted import InputError, Scenario, load_synthesizer, scheme_weights
+from riskweighted.contract.layout import as_posterior
+from riskweighted.contract.synthesizer import Blueprint, Density
 from riskweighted.runs.study import demo_study
-from riskweighted.synthesis.contract import Blueprint, Density
-from riskweighted.synthesis.convergence import diagnose
-from riskweighted.synthesis.direct import heights_of
-from riskweighted.synthesis.layout import as_posterior
+from riskweighted.sampling.convergence import diagnose
+from riskweighted.sampling.direct import heights_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.engines_posterior import Posterior
 from riskweighted import load_synthesizer
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.settings import Sampling
 
 __all__ = ["ENGINES", "FREE", "Sampled", "missing"]
 
@@ -59,8 +59,8 @@ def _apart(posterior: Posterior, thetas: list[dict[str, np.ndarray]], heights: l
 
 def ours(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     """The density of the mixture in NumPy and numba kernels, as `fit` samples it."""
-    from riskweighted.synthesis.chains import run_density
-    from riskweighted.synthesis.layout import as_posterior
+    from riskweighted.contract.layout import as_posterior
+    from riskweighted.sampling.nuts import run_density
 
     begun, size = _spent(), posterior.layout.size
     run_density(posterior.density, size, Sampling(draws=5, tune=5, chains=1, cores=1), seed, None)
@@ -75,9 +75,9 @@ def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     """The PyMC model compiled by nutpie, in the coordinates of its geometry: what plug-ins are sampled by."""
     import pymc as pm
 
-    from riskweighted.synthesis.agreement import compile_log_prior, compile_weighted_sum
-    from riskweighted.synthesis.chains import run_chains
-    from riskweighted.synthesis.fitting import _compile
+    from riskweighted.sampling.agreement import compile_log_prior, compile_weighted_sum
+    from riskweighted.sampling.fitting import _compile
+    from riskweighted.sampling.nuts import run_chains
 
     blueprint = posterior.blueprint
     log_prior = compile_log_prior(blueprint)

@@ -39,7 +39,7 @@ def cloud(shapes: dict[str, tuple[int, ...]]) -> Any:
 
 def shapes_of(model: Any, prepared: Any) -> dict[str, tuple[int, ...]]:
     """Of every parameter."""
-    from riskweighted.synthesis.layout import free_shapes
+    from riskweighted.contract.layout import free_shapes
 
     if type(model).__name__ != "NormalMixture":
         return free_shapes(model.build(prepared).model)
@@ -53,8 +53,8 @@ def given_fit(name: str, records: int) -> Any:
     from households import PREDICTORS, households
 
     import riskweighted as rw
-    from riskweighted.synthesis.convergence import no_diagnostics
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.sampling.convergence import no_diagnostics
+    from riskweighted.sampling.posterior import Fit
 
     data = households(records)
     settings: dict[str, Any] = {"components": 3} if name == "normal-mixture" else {"support": (0, 1e7), "value_settings": {"knots": KNOTS}}

@@ -27,8 +27,8 @@ from benchmarks.peers_sdv import SDV, sdv_frames
 from riskweighted import InputError, compile_model, load_synthesizer, marginal_weights, pairwise_weights, synthesizer_names
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.seeds import seed_for
-from riskweighted.synthesis.precision import find_precision, round_to
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.design.precision import find_precision, round_to
+from riskweighted.sampling.settings import Sampling
 
 SEED = 12
 DATASETS = 20

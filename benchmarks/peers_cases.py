@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskweighted import Scenario
 from riskweighted.data.datasets import load_embedded, load_households
-from riskweighted.synthesis.formulas import split_formula
+from riskweighted.design.formulas import split_formula
 
 __all__ = ["Case", "cases"]
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from riskweighted import build_design
-from riskweighted.synthesis.formulas import response_name, split_formula
+from riskweighted.design.formulas import response_name, split_formula
 
 __all__ = ["PEERS", "PLUG_IN", "cart", "gaussian_copula", "log_normal_noise", "normal_scores_regression", "top_coding"]
 

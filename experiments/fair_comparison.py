@@ -16,14 +16,14 @@ from matplotlib.axes import Axes
 from riskweighted import Sampling, Scenario, adjust_weights, compile_model, evaluate
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.world import make_world
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
-from riskweighted.synthesis.contract import Synthesizer
-from riskweighted.synthesis.fitting import CompiledModel
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.fitting import CompiledModel
+from riskweighted.sampling.posterior import Fit
 from riskweighted.weights.schemes import scheme_weights
 
 __all__ = [

@@ -12,6 +12,23 @@ from .common.errors import (
     UnscoredWarning as UnscoredWarning,
 )
 from .common.survey import survey_weights as survey_weights
+from .conformance.checking import check_synthesizer as check_synthesizer
+from .contract.synthesizer import (
+    Blueprint as Blueprint,
+    ContractError as ContractError,
+    Prepared as Prepared,
+    Synthesizer as Synthesizer,
+    chain_names as chain_names,
+    load_synthesizer as load_synthesizer,
+    synthesizer_names as synthesizer_names,
+)
+from .design.design import (
+    Design as Design,
+    build_design as build_design,
+    response_values as response_values,
+)
+from .design.formulas import response_name as response_name
+from .design.transforms import Transform as Transform
 from .evaluation.assess import (
     Assessment as Assessment,
     assess as assess,
@@ -24,6 +41,11 @@ from .evaluation.evaluate import (
 from .evaluation.fit_check import (
     check_fit as check_fit,
     fit_verdict as fit_verdict,
+)
+from .guarantee.statement import (
+    Guarantee as Guarantee,
+    Reference as Reference,
+    Statement as Statement,
 )
 from .intruder.scenario import Scenario as Scenario
 from .plots.convergence import plot_convergence as plot_convergence
@@ -112,6 +134,11 @@ from .runs.study import (
     Study as Study,
     load_study as load_study,
 )
+from .sampling.fitting import compile_model as compile_model
+from .sampling.posterior import Fit as Fit, load_fit as load_fit
+from .sampling.settings import Sampling as Sampling
+from .sequence.chain_fit import ChainFit as ChainFit
+from .sequence.fit import fit as fit
 from .sweeps.grid import (
     Sweep as Sweep,
     load_sweep as load_sweep,
@@ -120,33 +147,6 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
-from .synthesis.chain_fit import ChainFit as ChainFit
-from .synthesis.checking import check_synthesizer as check_synthesizer
-from .synthesis.contract import (
-    Blueprint as Blueprint,
-    ContractError as ContractError,
-    Prepared as Prepared,
-    Synthesizer as Synthesizer,
-    chain_names as chain_names,
-    load_synthesizer as load_synthesizer,
-    synthesizer_names as synthesizer_names,
-)
-from .synthesis.design import (
-    Design as Design,
-    build_design as build_design,
-    response_values as response_values,
-)
-from .synthesis.fit import fit as fit
-from .synthesis.fitting import compile_model as compile_model
-from .synthesis.formulas import response_name as response_name
-from .synthesis.guarantee import (
-    Guarantee as Guarantee,
-    Reference as Reference,
-    Statement as Statement,
-)
-from .synthesis.posterior import Fit as Fit, load_fit as load_fit
-from .synthesis.sampling import Sampling as Sampling
-from .synthesis.transforms import Transform as Transform
 from .tuning.tune import (
     Tuning as Tuning,
     tune as tune,
@@ -180,11 +180,11 @@ from .weights.kway import (
     marginal_weights as marginal_weights,
     pairwise_weights as pairwise_weights,
 )
-from .weights.match import match_weights as match_weights
-from .weights.schemes import scheme_weights as scheme_weights
-from .weights.shift import (
+from .weights.margins import (
     margin_shift as margin_shift,
     warn_of_shift as warn_of_shift,
 )
+from .weights.match import match_weights as match_weights
+from .weights.schemes import scheme_weights as scheme_weights
 
 __version__: str

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from riskweighted import Sampling, Scenario, equalize_weights, load_study, load_synthesizer, scheme_weights
+from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.data.datasets import load_embedded
-from riskweighted.synthesis.contract import Synthesizer
 
 __all__ = ["Case", "ce_like", "delete_label", "families", "simulation", "weights_of"]
 

@@ -12,7 +12,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import World
 from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
 from riskweighted.utility.ecdf import ecdf_distance
 
 __all__ = ["FEW", "INFLUENCE", "STATISTICS", "Measured", "measure"]

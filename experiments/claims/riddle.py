@@ -33,7 +33,7 @@ from scipy.stats import norm
 from experiments.claims.cases import ce_like
 from riskweighted import Sampling, compile_model, scheme_weights
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.synthesis.contract import Blueprint, Draw
+from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance
 

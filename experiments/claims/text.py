@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments.ce.tables import as_markdown
 from experiments.claims.tables import RISES, Number
-from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
+from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
 
 __all__ = ["Results", "write_results"]
 

@@ -18,8 +18,8 @@ from experiments.several.fits import kept_or_fitted
 from experiments.several.measures import compared, evaluated, expected_decile, missing_rates, saturated_ratio, top_decile, violations
 from experiments.several.text import write_results
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.synthesis.chain import prepare_chain
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import prepare_chain
 
 SEED = 14
 SAMPLING = Sampling(chains=4, draws=300, tune=300)

@@ -6,7 +6,7 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Chain
+from riskweighted.sequence.declared import Chain
 
 __all__ = ["CODES", "DATA", "PREDICTORS", "REGRESSIONS", "SCHEMES", "VARIABLES", "chain", "read", "scenario"]
 

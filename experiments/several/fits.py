@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 
 from riskweighted.common.seeds import seed_for
-from riskweighted.synthesis.chain import PreparedChain
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks, load_chain_fit
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import PreparedChain
+from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.chain_fitting import BlockTask, block_alpha, fit_tasks, load_chain_fit
 
 __all__ = ["fitted", "kept_or_fitted"]
 

@@ -9,7 +9,7 @@ import riskweighted as rw
 from experiments.several.case import CODES, PREDICTORS, REGRESSIONS, VARIABLES
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import expected_risk
-from riskweighted.synthesis.chain_fit import ChainFit
+from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = [
     "compared",

@@ -22,7 +22,7 @@ from experiments.fair_comparison import (  # noqa: E402
     whacked_records,
 )
 from riskweighted import Sampling, Scenario, equalize_weights, load_synthesizer  # noqa: E402
-from riskweighted.synthesis.contract import Synthesizer  # noqa: E402
+from riskweighted.contract.synthesizer import Synthesizer  # noqa: E402
 
 DATA = ROOT / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 RADIUS = 0.2

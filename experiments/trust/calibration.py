@@ -26,14 +26,14 @@ from scipy import stats
 
 from riskweighted import load_synthesizer
 from riskweighted.common.seeds import seed_for
-from riskweighted.synthesis.chains import run_chains, run_density
-from riskweighted.synthesis.contract import Blueprint, Draw, Synthesizer
-from riskweighted.synthesis.convergence import az
-from riskweighted.synthesis.direct_fit import draw_or_refuse
-from riskweighted.synthesis.drawing import spread_draws
-from riskweighted.synthesis.fitting import CompiledModel, compile_model
-from riskweighted.synthesis.layout import as_posterior, layout_of
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
+from riskweighted.sampling.convergence import az
+from riskweighted.sampling.direct_fit import draw_or_refuse
+from riskweighted.sampling.fitting import CompiledModel, compile_model
+from riskweighted.sampling.nuts import run_chains, run_density
+from riskweighted.sampling.settings import Sampling
 
 __all__ = ["CASES", "FALSE_ALARM", "SAMPLING", "Case", "calibrate", "judge"]
 

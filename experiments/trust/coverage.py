@@ -15,7 +15,7 @@ from scipy import stats
 
 from riskweighted import Scenario, load_synthesizer, marginal_weights
 from riskweighted.common.seeds import seed_for
-from riskweighted.synthesis.contract import Draw
+from riskweighted.contract.synthesizer import Draw
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.intervals import (
     combine_fully_synthetic,

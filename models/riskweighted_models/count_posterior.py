@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from riskweighted.synthesis.contract import Density, Draw
+from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.kernels.counts import count_mixture, logistic_parts, rises
 from riskweighted_models.mixture_layout import ComponentVector, offering

@@ -11,11 +11,11 @@ from scipy.stats import norm
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.formulas import response_name
+from riskweighted.design.transforms import Transform
 from riskweighted.intruder.patterns import known_patterns
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import Design, build_design, response_values
-from riskweighted.synthesis.formulas import response_name
-from riskweighted.synthesis.transforms import Transform
 from riskweighted_models.normal_parts import normal_mass
 from riskweighted_models.scaling import transformed
 
@@ -91,7 +91,7 @@ class Hierarchical:
     scale_groups : sequence of str, optional
         The same for the residual scale; default: `groups`.
     transform, transform_constant
-        See `riskweighted.synthesis.transforms.Transform`.
+        See `riskweighted.design.transforms.Transform`.
     """
 
     data_dependent: ClassVar[tuple[str, ...]] = ()

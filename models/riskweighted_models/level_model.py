@@ -13,13 +13,13 @@ import pytensor.tensor as pt
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns, require_finite, require_target
 from riskweighted.common.groups import most_categories
-from riskweighted.synthesis.categories import codes_in
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.coordinates import free_vector
-from riskweighted.synthesis.design import Design, build_design
-from riskweighted.synthesis.formulas import response_name
-from riskweighted.synthesis.laplace import round_coordinates
-from riskweighted.synthesis.tables import Tables
+from riskweighted.contract.categories import codes_in
+from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.design.design import Design, build_design
+from riskweighted.design.formulas import response_name
+from riskweighted.design.tables import Tables
+from riskweighted.sampling.coordinates import free_vector
+from riskweighted.sampling.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
 from riskweighted_models.level_densities import LevelDensity, LevelLikelihood

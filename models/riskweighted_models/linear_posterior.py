@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskweighted.synthesis.contract import Density, Draw
+from riskweighted.contract.synthesizer import Density, Draw
 
 __all__ = ["LinearLayout", "linear_density"]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.coordinates import free_normal
-from riskweighted.synthesis.distinct import Distinct
+from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.design.distinct import Distinct
+from riskweighted.sampling.coordinates import free_normal
 from riskweighted_models.linear_posterior import LinearLayout, linear_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge

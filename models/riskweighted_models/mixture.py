@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Draw
+from riskweighted.contract.synthesizer import Draw
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln
 
-from riskweighted.synthesis.contract import Density, Draw
-from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.laplace import Offering, Scaled, mode_of
+from riskweighted.contract.synthesizer import Density, Draw
+from riskweighted.design.distinct import Distinct
+from riskweighted.sampling.laplace import Offering, Scaled, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from riskweighted.synthesis.contract import Density, Draw
+from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.kernels.wholes import add_prior, pull_back, take_apart
 from riskweighted_models.mixture import slopes_of, weights_of

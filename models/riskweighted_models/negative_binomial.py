@@ -11,9 +11,9 @@ import pytensor.tensor as pt
 from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import Design, build_design, response_values
-from riskweighted.synthesis.formulas import response_name
+from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.formulas import response_name
 from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.count_posterior import CountLayout, count_density
 from riskweighted_models.mixture import (

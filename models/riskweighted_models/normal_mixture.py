@@ -10,8 +10,8 @@ import pytensor.tensor as pt
 from scipy.special import log_softmax
 
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.coordinates import free_normal
+from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.sampling.coordinates import free_normal
 from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_of, weights_of
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from riskweighted.synthesis.design import Design
-from riskweighted.synthesis.distinct import Distinct
+from riskweighted.design.design import Design
+from riskweighted.design.distinct import Distinct
 
 __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 

@@ -8,10 +8,10 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.design import Design, build_design, response_values
-from riskweighted.synthesis.formulas import response_name
-from riskweighted.synthesis.tables import Tables
-from riskweighted.synthesis.transforms import Transform
+from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.formulas import response_name
+from riskweighted.design.tables import Tables
+from riskweighted.design.transforms import Transform
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -55,7 +55,7 @@ class StandardUnits:
     formula : str
         ``"response ~ predictors"`` (formulaic).
     transform : str
-        Scale on which the response is modelled: see `riskweighted.synthesis.transforms.Transform`.
+        Scale on which the response is modelled: see `riskweighted.design.transforms.Transform`.
     transform_constant : float, optional
         Its constant, in the units of the response.
     location, scale : float, optional

@@ -14,10 +14,10 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.groups import most_categories
 from riskweighted.common.settings import as_tuples
-from riskweighted.synthesis.contract import Synthesizer, load_synthesizer
-from riskweighted.synthesis.formulas import split_formula
-from riskweighted.synthesis.rules import Rules, Structure
-from riskweighted.synthesis.special_codes import stated_codes
+from riskweighted.contract.special_codes import stated_codes
+from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
+from riskweighted.design.formulas import split_formula
+from riskweighted.sequence.rules import Rules, Structure
 
 __all__ = ["Sequential"]
 

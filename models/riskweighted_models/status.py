@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import expit
 
-from riskweighted.synthesis.contract import Density, Draw
+from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted_models.continuation import cell_weights, log_probabilities, log_probability_graph
 
 if TYPE_CHECKING:

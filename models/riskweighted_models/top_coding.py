@@ -8,9 +8,9 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Draw
-from riskweighted.synthesis.design import response_values
-from riskweighted.synthesis.formulas import response_name
+from riskweighted.contract.synthesizer import Draw
+from riskweighted.design.design import response_values
+from riskweighted.design.formulas import response_name
 
 __all__ = ["TopCoded", "TopCoding"]
 

@@ -12,12 +12,12 @@ import pymc as pm
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.design import Design, build_design, response_values
-from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.formulas import response_name
-from riskweighted.synthesis.precision import find_precision
-from riskweighted.synthesis.tables import Tables
+from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.formulas import response_name
+from riskweighted.design.precision import find_precision
+from riskweighted.design.tables import Tables
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, find_ends, make_grid, straight
 from riskweighted_models.raw_columns import RawColumns, raw_columns

@@ -8,8 +8,8 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from riskweighted.synthesis.contract import Density, Draw
-from riskweighted.synthesis.laplace import Scaled
+from riskweighted.contract.synthesizer import Density, Draw
+from riskweighted.sampling.laplace import Scaled
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
 from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, weighted_sum

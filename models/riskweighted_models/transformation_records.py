@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.contract import Draw
+from riskweighted.contract.synthesizer import Draw
 from riskweighted_models.grid import Ends, Grid
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.kernels.points import by_design, masses_between, pick_bins, probabilities_of, shares_below, units_reaching

@@ -15,12 +15,21 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
-from riskweighted.synthesis.contract import Blueprint, Density, Draw, Layout, Synthesizer, data_dependent, interval_masses, load_synthesizer
-from riskweighted.synthesis.design import Design, build_design, response_values
-from riskweighted.synthesis.formulas import response_name
-from riskweighted.synthesis.laplace import Independent
-from riskweighted.synthesis.layout import EndToEnd, Joined, layout_of
-from riskweighted.synthesis.tables import Tables
+from riskweighted.contract.layout import EndToEnd, Joined, layout_of
+from riskweighted.contract.synthesizer import (
+    Blueprint,
+    Density,
+    Draw,
+    Layout,
+    Synthesizer,
+    data_dependent,
+    interval_masses,
+    load_synthesizer,
+)
+from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.formulas import response_name
+from riskweighted.design.tables import Tables
+from riskweighted.sampling.laplace import Independent
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum

@@ -5,7 +5,7 @@ from riskweighted.commands.terminal import print_pairs, show_json
 
 def synthesizers() -> None:
     """List the installed synthesizers."""
-    from riskweighted.synthesis.descriptions import CHAINS, describe_synthesizers
+    from riskweighted.contract.descriptions import CHAINS, describe_synthesizers
 
     of_one, of_several = describe_synthesizers(), describe_synthesizers(CHAINS)
     print_pairs(of_one | of_several)

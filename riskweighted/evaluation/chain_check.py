@@ -5,7 +5,7 @@ import pandas as pd
 
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, check_fit, fit_verdict
 from riskweighted.evaluation.measures import MEASURES
-from riskweighted.synthesis.chain_fit import ChainFit
+from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = ["check_chain_fit"]
 

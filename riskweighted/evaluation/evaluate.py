@@ -12,6 +12,7 @@ from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
+from riskweighted.contract.categories import codes_in
 from riskweighted.evaluation.expected import (
     Groups,
     Mechanism,
@@ -36,7 +37,6 @@ from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
-from riskweighted.synthesis.categories import codes_in
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 from riskweighted.utility.intervals import Interval, interval_overlap

@@ -16,8 +16,8 @@ from riskweighted.risk.chance import expected_over, expected_whacked
 from riskweighted.risk.expected import ExpectedRisk, count_draws, expected_risk, gives_masses, isolated_records, top_values
 
 if TYPE_CHECKING:  # at run time it would load xarray
+    from riskweighted.design.precision import Precision
     from riskweighted.risk.expected import AnyFit
-    from riskweighted.synthesis.precision import Precision
 
 __all__ = [
     "RISES",
@@ -177,7 +177,7 @@ def influence_rows(label: str, mechanism: Mechanism, groups: Groups, cluster: st
     found = mechanism.influence
     if found is None:
         return
-    from riskweighted.synthesis.loo import K_LIMIT
+    from riskweighted.sampling.loo import K_LIMIT
 
     values = {
         "influence-lipschitz": found["lipschitz"].max(),

@@ -11,15 +11,15 @@ from scipy.stats import norm
 from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.contract.drawing import draw_values, spread_draws
+from riskweighted.design.formulas import split_formula
 from riskweighted.evaluation.fit_pit import pit_rows
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.synthesis.contract import refuse_chain
-from riskweighted.synthesis.drawing import draw_values, spread_draws
-from riskweighted.synthesis.formulas import split_formula
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.declared import refuse_chain
 
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_fit", "fit_verdict"]
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riskweighted.synthesis.contract import interval_masses
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.contract.synthesizer import interval_masses
+from riskweighted.sampling.posterior import Fit
 
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
 

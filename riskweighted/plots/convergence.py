@@ -12,10 +12,10 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
-from riskweighted.synthesis.sampling import DIRECT
+from riskweighted.sampling.settings import DIRECT
 
 if TYPE_CHECKING:
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.sampling.posterior import Fit
 
 __all__ = ["plot_convergence", "rank_histogram"]
 

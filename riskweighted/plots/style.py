@@ -16,8 +16,8 @@ from matplotlib.transforms import ScaledTranslation
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.contract.synthesizer import baseline_names
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.synthesis.contract import baseline_names
 
 __all__ = [
     "CONFIDENTIAL_COLOUR",

@@ -10,10 +10,10 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from riskweighted.common.text import escape_markdown, plain
+from riskweighted.design.design import build_design
+from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.tables import Statistic, rows_of
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.formulas import response_name, split_formula
 
 __all__ = ["Analysis", "Predictor", "combining_code", "find_analysis", "render"]
 

@@ -28,13 +28,13 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import kind_of_values
 from riskweighted.data.io import read_label, read_table, write_table
+from riskweighted.design.precision import round_to
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness
 from riskweighted.release.remade import MadeDatasets, check_made, refusal
 from riskweighted.release.sensitive import Sensitive, find_sensitive, same_records
 from riskweighted.risk.copies import Ranked, order_alike
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.precision import round_to
 
 __all__ = ["ALLOWED", "Secrets", "check_pack", "check_synthesized", "gather_secrets", "recorded"]
 

@@ -14,15 +14,15 @@ import pandas as pd
 
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
+from riskweighted.contract.categories import categories_of, codes_in
+from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.release.nearness import Chance, Own, chance_of, equal_rows, most_by_chance, own_of
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.categories import categories_of, codes_in
-from riskweighted.synthesis.chain import Link, PreparedChain, prepare_chain
-from riskweighted.synthesis.chain_fit import AnyFit
-from riskweighted.synthesis.chain_fitting import load_chain_fit
-from riskweighted.synthesis.posterior import PreparedModel, prepare_model
-from riskweighted.synthesis.precision import find_precision
+from riskweighted.sampling.posterior import PreparedModel, prepare_model
+from riskweighted.sequence.blocks import Link, PreparedChain, prepare_chain
+from riskweighted.sequence.chain_fit import AnyFit
+from riskweighted.sequence.chain_fitting import load_chain_fit
 
 __all__ = ["Sensitive", "find_sensitive", "same_records"]
 

@@ -14,8 +14,8 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.reports.blocks import Term
 from riskweighted.reports.wording import capital, define, define_confidential, in_words, rules, symbol_of
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.synthesis.convergence import ESS_LIMIT, R_HAT_LIMIT
-from riskweighted.synthesis.loo import K_LIMIT
+from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
+from riskweighted.sampling.loo import K_LIMIT
 
 __all__ = ["RISKIER", "Glossary", "ball_rule"]
 

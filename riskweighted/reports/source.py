@@ -11,13 +11,13 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
+from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.tables import CONFIDENTIAL, distinct
 from riskweighted.evaluation.verdicts import Verdict
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
-from riskweighted.synthesis.precision import find_precision
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Source", "gather"]

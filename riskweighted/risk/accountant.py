@@ -8,10 +8,10 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count, check_share, check_text, is_number
 from riskweighted.common.errors import InputError
+from riskweighted.guarantee.statement import NEIGHBOURS, Statement, epsilon_at
 from riskweighted.risk.influence import influence
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.guarantee import NEIGHBOURS, Statement, epsilon_at
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = ["EMPIRICAL", "PROVED", "TOTAL", "Release", "accountant"]
 

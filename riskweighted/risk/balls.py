@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer, interval_masses
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.synthesis.contract import ContractError, Draw, Synthesizer, interval_masses
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.sampling.posterior import Fit
 
 __all__ = ["REPEATS", "DrawnBalls", "Masses", "drawn_balls", "has_mass", "mass_inside", "masses_of_one"]
 

@@ -14,17 +14,17 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.frames import as_floats
+from riskweighted.contract.categories import target_numbers
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
 from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, has_mass, mass_inside
 from riskweighted.risk.inside import Counted, Inside
-from riskweighted.synthesis.categories import target_numbers
-from riskweighted.synthesis.chain import Block, Link
-from riskweighted.synthesis.chain_fit import ROUNDS, ChainFit, Thetas
-from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.outcomes import is_missing
-from riskweighted.synthesis.precision import Precision, precision_of
-from riskweighted.synthesis.rules import Structure
+from riskweighted.sequence.blocks import Block, Link
+from riskweighted.sequence.chain_fit import ROUNDS, ChainFit, Thetas
+from riskweighted.sequence.outcomes import is_missing
+from riskweighted.sequence.rules import Structure
 
 __all__ = ["chain_masses"]
 

@@ -16,16 +16,16 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.drawing import spread_draws
+from riskweighted.design.precision import Precision
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.balls import Masses, has_mass, masses_of_one
-from riskweighted.synthesis.contract import is_chain
-from riskweighted.synthesis.drawing import spread_draws
-from riskweighted.synthesis.precision import Precision
+from riskweighted.sequence.declared import is_chain
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.synthesis.chain_fit import ChainFit
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = [
     "ExpectedRisk",

@@ -14,14 +14,14 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import own_masses, variable_terms
 from riskweighted.risk.kernels.left_out import add_to_left_out, averages_without, nothing_left_out
 from riskweighted.risk.kernels.moments import add_to_moments, no_moments
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.drawing import spread_draws
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = ["Clusters", "InfluenceSums", "clusters_of", "influence"]
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskweighted.contract.synthesizer import Draw
 from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
 from riskweighted.risk.balls import DrawnBalls, mass_inside
-from riskweighted.synthesis.contract import Draw
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
 
 __all__ = ["Counted", "Inside"]
 

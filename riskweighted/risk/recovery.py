@@ -8,15 +8,15 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.synthesis.contract import refuse_chain
-from riskweighted.synthesis.drawing import spread_draws
+from riskweighted.sequence.declared import refuse_chain
 
 if TYPE_CHECKING:
-    from riskweighted.synthesis.contract import Draw
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.contract.synthesizer import Draw
+    from riskweighted.sampling.posterior import Fit
 
 __all__ = ["recovery_probability"]
 

@@ -12,6 +12,11 @@ from riskweighted.common.errors import InputError, SparseLevelWarning, listing
 from riskweighted.common.extras import optional
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import survey_weights
+from riskweighted.contract.categories import categories_of
+from riskweighted.contract.layout import free_shapes
+from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
+from riskweighted.design.design import Design
+from riskweighted.design.levels import SPARSE, level_members, sparse_levels
 from riskweighted.evaluation.survey import checked_design
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
@@ -20,23 +25,19 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.categories import categories_of
-from riskweighted.synthesis.chain import PreparedChain, prepare_chain
-from riskweighted.synthesis.chain_fitting import block_alpha
-from riskweighted.synthesis.contract import Chain, Synthesizer, keeps_true_values
-from riskweighted.synthesis.design import Design
-from riskweighted.synthesis.layout import free_shapes
-from riskweighted.synthesis.levels import SPARSE, level_members, sparse_levels
-from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import JAX
+from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.sampling.settings import JAX
+from riskweighted.sequence.blocks import PreparedChain, prepare_chain
+from riskweighted.sequence.chain_fitting import block_alpha
+from riskweighted.sequence.declared import Chain
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
+from riskweighted.weights.margins import warn_of_shift, world_shift
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
-from riskweighted.weights.shift import warn_of_shift, world_shift
 
 __all__ = ["CheckedStudy", "check_study", "study_alpha", "study_weights"]
 

@@ -22,16 +22,16 @@ from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
+from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
+from riskweighted.design.design import response_values
 from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verdict
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.study import AUTO, Study, SynthesizerSettings, build_synthesizer
-from riskweighted.synthesis.contract import baseline_names, load_synthesizer, synthesizer_names
-from riskweighted.synthesis.design import response_values
-from riskweighted.synthesis.drawing import spread_draws
-from riskweighted.synthesis.fitting import compile_prepared
-from riskweighted.synthesis.loo import K_LIMIT, LeaveOneOut, leave_one_out
-from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
+from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.sampling.settings import Sampling
 
 __all__ = ["Candidate", "Choice", "choose_synthesizer", "find_candidates", "resolve_study", "study_text"]
 

@@ -12,9 +12,9 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
+from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
 from riskweighted.intruder.disguise import disguise_of
-from riskweighted.synthesis.precision import find_precision
 
 __all__ = [
     "AMOUNT",

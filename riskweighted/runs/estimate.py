@@ -18,6 +18,8 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.room import memory_peak
+from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.contract.synthesizer import Density
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.evaluation.chain_check import check_chain_fit
 from riskweighted.evaluation.evaluate import evaluate_world
@@ -26,16 +28,14 @@ from riskweighted.evaluation.fit_check import check_fit
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.chain import PreparedChain, prepare_chain
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.contract import Density
-from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.direct import heights_of
-from riskweighted.synthesis.fitting import compile_prepared
-from riskweighted.synthesis.laplace import Coordinates, Independent, Scaled
-from riskweighted.synthesis.layout import as_posterior, layout_of
-from riskweighted.synthesis.posterior import Fit, PreparedModel
-from riskweighted.synthesis.sampling import JAX, NUTS
+from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.direct import heights_of
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.laplace import Coordinates, Independent, Scaled
+from riskweighted.sampling.posterior import Fit, PreparedModel
+from riskweighted.sampling.settings import JAX, NUTS
+from riskweighted.sequence.blocks import PreparedChain, prepare_chain
+from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = ["Estimate", "estimate_run"]
 

@@ -15,6 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
+from riskweighted.design.precision import LEVELS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
 from riskweighted.runs.contents import (
     check_dataset,
@@ -27,7 +28,6 @@ from riskweighted.runs.contents import (
 )
 from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.study import Study, read_study
-from riskweighted.synthesis.precision import LEVELS
 
 if TYPE_CHECKING:
     import xarray as xr

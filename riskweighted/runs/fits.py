@@ -14,12 +14,12 @@ from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import keep_entropy
-from riskweighted.synthesis.chain import Block, PreparedChain
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks
-from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
-from riskweighted.synthesis.posterior import Fit, PreparedModel
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.fitting import CompiledModel, compile_prepared
+from riskweighted.sampling.posterior import Fit, PreparedModel
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import Block, PreparedChain
+from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.chain_fitting import BlockTask, block_alpha, fit_tasks
 from riskweighted.weights.schemes import in_order
 
 __all__ = ["Fits", "block_fingerprint", "fit_fingerprint"]

@@ -19,15 +19,15 @@ from riskweighted.common.frames import holds_numbers
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import DatasetWriter, write_table
+from riskweighted.design.precision import LEVELS, in_words
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.contents import posterior_name, weight_name
 from riskweighted.runs.randomness import FILE, streams_bytes
-from riskweighted.synthesis.precision import LEVELS, in_words
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
     from riskweighted.runs.target import TunedScheme
-    from riskweighted.synthesis.chain_fit import AnyFit
+    from riskweighted.sequence.chain_fit import AnyFit
 
 __all__ = ["check_replaceable", "write_results"]
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from riskweighted.contract.categories import categories_of
+from riskweighted.contract.synthesizer import probability_mass
+from riskweighted.guarantee.clip import obstacles, refusal
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.categories import categories_of
-from riskweighted.synthesis.censoring import obstacles, refusal
-from riskweighted.synthesis.contract import probability_mass
 
 if TYPE_CHECKING:
-    from riskweighted.synthesis.guarantee import Statement
-    from riskweighted.synthesis.posterior import PreparedModel
+    from riskweighted.guarantee.statement import Statement
+    from riskweighted.sampling.posterior import PreparedModel
 
 __all__ = ["SECRET_ONLY", "guarantee_table", "proved", "refuse_data_dependent"]
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from riskweighted.contract.synthesizer import load_synthesizer, probability_mass, synthesizer_names
 from riskweighted.runs.columns import skewness
-from riskweighted.synthesis.contract import load_synthesizer, probability_mass, synthesizer_names
 
 __all__ = ["Mixture", "suggest_mixture"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from riskweighted.design.design import build_design
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.chain import PreparedChain
-from riskweighted.synthesis.design import build_design
-from riskweighted.weights.shift import world_shift
+from riskweighted.sequence.blocks import PreparedChain
+from riskweighted.weights.margins import world_shift
 
 __all__ = ["Plan", "plan_study"]
 

@@ -32,7 +32,7 @@ from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.target import TunedScheme, meet_target
-from riskweighted.synthesis.chain_fit import AnyFit, ChainFit
+from riskweighted.sequence.chain_fit import AnyFit, ChainFit
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]

@@ -37,16 +37,17 @@ from riskweighted.common.settings import (
     setting_names,
     to_table,
 )
+from riskweighted.contract.special_codes import stated_codes
+from riskweighted.contract.synthesizer import Synthesizer, baseline_names, load_synthesizer, probability_mass
+from riskweighted.design.formulas import response_name, split_formula
+from riskweighted.design.precision import Precision, precision_of
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.thresholds import Thresholds
+from riskweighted.guarantee.clip import refusal
+from riskweighted.guarantee.statement import Guarantee, Reference, Statement
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.synthesis.censoring import refusal
-from riskweighted.synthesis.contract import Chain, Synthesizer, baseline_names, is_chain, load_synthesizer, probability_mass
-from riskweighted.synthesis.formulas import response_name, split_formula
-from riskweighted.synthesis.guarantee import Guarantee, Reference, Statement
-from riskweighted.synthesis.precision import Precision, precision_of
-from riskweighted.synthesis.sampling import Sampling
-from riskweighted.synthesis.special_codes import stated_codes
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.declared import Chain, is_chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets
 

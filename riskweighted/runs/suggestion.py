@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
 from riskweighted.runs.roles import gives_away, known_of, likely_target, patterns_of, predictors_of
-from riskweighted.synthesis.contract import Chain, chain_names, load_synthesizer, synthesizer_names
+from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Suggestion", "suggest", "with_fewer"]

@@ -13,7 +13,7 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy, study_alpha, study_weights
 from riskweighted.runs.fits import Fits, fit_fingerprint
-from riskweighted.synthesis.chain import PreparedChain
+from riskweighted.sequence.blocks import PreparedChain
 from riskweighted.tuning.tune import tune_model
 from riskweighted.weights.names import UNWEIGHTED
 

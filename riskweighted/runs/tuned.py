@@ -10,7 +10,7 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.sampling.posterior import prepare_model
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tune import Tuning, tune_model
 from riskweighted.utility.regression import checked_regression

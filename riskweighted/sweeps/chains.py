@@ -7,11 +7,11 @@ import pandas as pd
 from riskweighted.common.seeds import Streams
 from riskweighted.runs.fits import block_fingerprint
 from riskweighted.runs.study import Study
-from riskweighted.synthesis.chain import PreparedChain
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.chain_fitting import BlockTask, block_alpha, fit_tasks
-from riskweighted.synthesis.posterior import Fit
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import PreparedChain
+from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.chain_fitting import BlockTask, block_alpha, fit_tasks
 
 __all__ = ["fit_cell_chain", "forget_blocks"]
 

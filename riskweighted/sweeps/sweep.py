@@ -28,6 +28,7 @@ from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import DataSettings
+from riskweighted.sampling.posterior import prepare_model
 from riskweighted.sweeps.cells import Cell, Group, group_cells, identify, of_records
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
@@ -35,7 +36,6 @@ from riskweighted.sweeps.outcomes import Result
 from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool
 from riskweighted.sweeps.work import forget
-from riskweighted.synthesis.posterior import prepare_model
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
 

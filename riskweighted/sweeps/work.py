@@ -25,16 +25,16 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import DataSettings, Study
+from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.fitting import CompiledModel, compile_prepared
+from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.sequence.blocks import PreparedChain, prepare_chain
+from riskweighted.sequence.chain_fit import AnyFit, ChainFit
+from riskweighted.sequence.chain_fitting import load_chain_fit
 from riskweighted.sweeps.cells import Cell, Group, of_records, scenario_text
 from riskweighted.sweeps.chains import fit_cell_chain, forget_blocks
 from riskweighted.sweeps.memo import Memo, bytes_of
 from riskweighted.sweeps.outcomes import Outcome, Result, Stored, describe
-from riskweighted.synthesis.chain import PreparedChain, prepare_chain
-from riskweighted.synthesis.chain_fit import AnyFit, ChainFit
-from riskweighted.synthesis.chain_fitting import load_chain_fit
-from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
-from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.utility.regression import checked_regression
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED

@@ -10,8 +10,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import FlatWeightsWarning, InputError
-from riskweighted.synthesis.modes import Modes
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.modes import Modes
+from riskweighted.sampling.posterior import Fit
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.paths import Path, rounded
 from riskweighted.tuning.targets import Measured, Subject, Target

@@ -13,7 +13,7 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import expected_risk, isolated_records
 from riskweighted.risk.influence import influence
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
 
 __all__ = ["TARGETS", "Measured", "Subject", "Target", "check_family", "check_measurable", "check_target"]
 

@@ -18,13 +18,14 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas, native_of
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
+from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.synthesis.contract import Synthesizer, refuse_chain
-from riskweighted.synthesis.fitting import CompiledModel, compile_prepared
-from riskweighted.synthesis.modes import modes_of
-from riskweighted.synthesis.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.synthesis.sampling import AUTO, Sampling
+from riskweighted.sampling.fitting import CompiledModel, compile_prepared
+from riskweighted.sampling.modes import modes_of
+from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.sampling.settings import AUTO, Sampling
+from riskweighted.sequence.declared import refuse_chain
 from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
 from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path

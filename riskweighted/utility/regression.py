@@ -12,9 +12,9 @@ from scipy import stats
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.synthesis.design import build_design, response_values
-from riskweighted.synthesis.distinct import Distinct, distinct_records
-from riskweighted.synthesis.formulas import response_name
+from riskweighted.design.design import build_design, response_values
+from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.design.formulas import response_name
 from riskweighted.utility.intervals import Interval, combine_partially_synthetic
 
 __all__ = ["Regression", "checked_regression", "coefficient_interval"]

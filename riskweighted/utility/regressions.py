@@ -17,10 +17,10 @@ from scipy.special import expit
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns
-from riskweighted.synthesis.conditions import Condition
-from riskweighted.synthesis.design import Design, build_design
-from riskweighted.synthesis.distinct import Distinct
-from riskweighted.synthesis.formulas import split_formula
+from riskweighted.design.design import Design, build_design
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.formulas import split_formula
+from riskweighted.sequence.conditions import Condition
 from riskweighted.utility.intervals import Interval, combine_fully_synthetic, combine_partially_synthetic
 from riskweighted.utility.survey import SurveyDesign
 

@@ -10,10 +10,10 @@ from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import World
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.synthesis.contract import refuse_chain
+from riskweighted.sequence.declared import refuse_chain
 
 if TYPE_CHECKING:
-    from riskweighted.synthesis.posterior import Fit
+    from riskweighted.sampling.posterior import Fit
 
 __all__ = ["FAMILIES", "Family", "family_alpha", "family_settings"]
 

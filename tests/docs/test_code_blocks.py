@@ -39,7 +39,7 @@ PAGES = [
 # The named files of these pages are run by tests of their own.
 ELSEWHERE = {
     "docs/several-variables.md": "tests/runs/test_several_page.py",
-    "docs/own-synthesizer.md": "tests/synthesis/test_own_synthesizer.py",
+    "docs/own-synthesizer.md": "tests/conformance/test_own_synthesizer.py",
 }
 COMMANDS = typer.main.get_command(app)
 SHORTER = {"demo": ["--dry-run"], "sweep": ["--workers", "1"]}  # added to these commands

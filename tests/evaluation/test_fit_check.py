@@ -13,8 +13,8 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
 from riskweighted.evaluation.measures import MEASURES, Disclosure
-from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.posterior import Fit
 
 
 @dataclass(frozen=True)

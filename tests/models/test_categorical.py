@@ -18,8 +18,8 @@ from scipy.linalg import helmert
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.laplace import mode_of
-from riskweighted.synthesis.posterior import prepare_model
+from riskweighted.sampling.laplace import mode_of
+from riskweighted.sampling.posterior import prepare_model
 
 N = 160
 LEVELS = ("low", "middle", "high")

@@ -20,9 +20,9 @@ from scipy import stats
 
 import riskweighted
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.agreement import PLAIN, log_posterior_graph
-from riskweighted.synthesis.design import build_design
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.design.design import build_design
+from riskweighted.sampling.agreement import PLAIN, log_posterior_graph
+from riskweighted.sampling.posterior import Fit
 
 N = 150
 # The rewrites of the sampled model, run in plain Python; fusion is for compiled code (in Python it loses digits).

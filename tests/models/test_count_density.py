@@ -11,9 +11,9 @@ from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import nbinom
 
-from riskweighted.synthesis.agreement import _function
-from riskweighted.synthesis.fitting import compile_model
-from riskweighted.synthesis.laplace import begun_at_modes, mode_of
+from riskweighted.sampling.agreement import _function
+from riskweighted.sampling.fitting import compile_model
+from riskweighted.sampling.laplace import begun_at_modes, mode_of
 
 N = 400
 SHAPES = [

@@ -6,7 +6,7 @@ import pytest
 from posteriors import log_posterior_of
 from riskweighted_models.linear_regression import LinearRegression
 
-from riskweighted.synthesis.fitting import compile_model
+from riskweighted.sampling.fitting import compile_model
 
 N = 300
 

@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.synthesis.agreement import _function
-from riskweighted.synthesis.laplace import begun_at_modes, mode_of
+from riskweighted.sampling.agreement import _function
+from riskweighted.sampling.laplace import begun_at_modes, mode_of
 
 N = 400
 SHAPES = [

@@ -7,8 +7,8 @@ import pytest
 from riskweighted_models.raw_columns import raw_columns, ridge, root_of_inverse
 
 import riskweighted as rw
-from riskweighted.synthesis.agreement import PLAIN
-from riskweighted.synthesis.design import build_design
+from riskweighted.design.design import build_design
+from riskweighted.sampling.agreement import PLAIN
 
 N = 120
 

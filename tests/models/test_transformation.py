@@ -13,11 +13,11 @@ from scipy.stats import binom
 
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, InputError
+from riskweighted.contract.synthesizer import ContractError
 from riskweighted.runs.plan import plan_study
-from riskweighted.synthesis.agreement import check_density, compile_weighted_sum
-from riskweighted.synthesis.contract import ContractError
-from riskweighted.synthesis.laplace import mode_of, round_coordinates
-from riskweighted.synthesis.posterior import plug_in
+from riskweighted.sampling.agreement import check_density, compile_weighted_sum
+from riskweighted.sampling.laplace import mode_of, round_coordinates
+from riskweighted.sampling.posterior import plug_in
 
 N = 400
 

@@ -7,7 +7,7 @@ from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
 
 import riskweighted as rw
-from riskweighted.synthesis.contract import interval_masses
+from riskweighted.contract.synthesizer import interval_masses
 
 N = 3000
 

@@ -17,8 +17,8 @@ from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
-from riskweighted.synthesis.convergence import diagnose, diagnose_direct
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.convergence import diagnose, diagnose_direct
+from riskweighted.sampling.posterior import Fit
 
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
 ODD = ["x" * 150 + "y" * 150, "שיטה משוקללת", '$a^2$ \N{GRINNING FACE} 漢 <b>"q"</b>', "_hidden"]

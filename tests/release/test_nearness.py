@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from brute_nearness import BruteChance, brute_clusters
 
+from riskweighted.design.precision import find_precision, round_to
 from riskweighted.release.leak_check import check_synthesized, recorded
 from riskweighted.release.nearness import _clusters, chance_of, find_nearness
-from riskweighted.synthesis.precision import find_precision, round_to
 
 N = 383
 

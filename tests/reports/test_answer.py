@@ -21,8 +21,8 @@ from riskweighted.reports.disclosure import INTERNAL, outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, shown_verdict, verdict_records
 from riskweighted.runs.finished import load_run
-from riskweighted.synthesis.convergence import no_diagnostics
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.posterior import Fit
 
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 

@@ -10,10 +10,10 @@ from scipy import stats
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import ContractError
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
-from riskweighted.synthesis.contract import ContractError
 
 OTHER = rw.Scenario(known=[], synthetic="area", categorical=["area"])
 CHAINS, DRAWS, N = 2, 60, 80

@@ -10,7 +10,7 @@ from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.influence import InfluenceSums
-from riskweighted.synthesis.loo import importance_weights
+from riskweighted.sampling.loo import importance_weights
 
 
 def held_at_once(terms, masses):

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
+from riskweighted.contract.layout import layout_of
 from riskweighted.risk.balls import drawn_balls
 from riskweighted.risk.inside import Inside
-from riskweighted.synthesis.layout import layout_of
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
 
 N = 300
 

@@ -9,10 +9,10 @@ from brute import SECRET, assert_clear
 from scipy import stats
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.recovery import _near, recovery_probability
-from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
 
 
 class Values(NamedTuple):

@@ -17,8 +17,8 @@ from riskweighted.runs import choice
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study, names_of_settings, read_study
-from riskweighted.synthesis.fit import fit
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.fit import fit
 
 N = 150
 NAMES = ["hierarchical", "linear-regression", "negative-binomial", "top-coding"]

@@ -11,6 +11,8 @@ from brute import assert_clear
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml
+from riskweighted.contract import synthesizer as contract
+from riskweighted.contract.synthesizer import GROUP
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.runs import choice
 from riskweighted.runs.checked import check_study
@@ -18,8 +20,6 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.synthesis import contract
-from riskweighted.synthesis.contract import GROUP
 
 N = 200
 SETTINGS = {

@@ -21,7 +21,7 @@ from riskweighted.runs.fits import fit_fingerprint
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.synthesis import fitting
+from riskweighted.sampling import fitting
 
 SETTINGS = {
     "data": {"path": "households.csv"},

@@ -13,8 +13,8 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import Study, make_study
-from riskweighted.synthesis.chain import prepare_chain
-from riskweighted.synthesis.chain_fitting import load_chain_fit
+from riskweighted.sequence.blocks import prepare_chain
+from riskweighted.sequence.chain_fitting import load_chain_fit
 
 N = 300
 

@@ -13,8 +13,8 @@ from riskweighted.runs import target as target_module
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study, make_study
+from riskweighted.sampling import fitting
 from riskweighted.sweeps.grid import Sweep
-from riskweighted.synthesis import fitting
 
 SETTINGS = {
     "data": {"path": "data.csv"},

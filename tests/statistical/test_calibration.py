@@ -12,11 +12,11 @@ import pytest
 from scipy import integrate, stats
 
 from riskweighted.common.errors import ConvergenceWarning
-from riskweighted.synthesis.chains import run_density
-from riskweighted.synthesis.contract import load_synthesizer, synthesizer_names
-from riskweighted.synthesis.fit import fit
-from riskweighted.synthesis.layout import EndToEnd
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.contract.layout import EndToEnd
+from riskweighted.contract.synthesizer import load_synthesizer, synthesizer_names
+from riskweighted.sampling.nuts import run_density
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.fit import fit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
 from riskweighted_models.common_scale import common_scale_coefficients

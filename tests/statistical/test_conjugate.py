@@ -7,9 +7,9 @@ import pytensor
 import pytest
 from scipy import stats
 
-from riskweighted.synthesis.contract import load_synthesizer
-from riskweighted.synthesis.convergence import az
-from riskweighted.synthesis.fit import fit
+from riskweighted.contract.synthesizer import load_synthesizer
+from riskweighted.sampling.convergence import az
+from riskweighted.sequence.fit import fit
 
 pytestmark = pytest.mark.slow
 

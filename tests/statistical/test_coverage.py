@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from riskweighted import compile_model, marginal_weights
-from riskweighted.synthesis.convergence import az
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.convergence import az
+from riskweighted.sampling.settings import Sampling
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
 from experiments.trust.coverage import SCENARIO, SYNTHESIZER, coverage, exact_draws, population, summarise

@@ -10,8 +10,8 @@ import pytest
 from shared_data import shared
 
 import riskweighted as rw
-from riskweighted.synthesis.fitting import compile_model
-from riskweighted.synthesis.sampling import Sampling
+from riskweighted.sampling.fitting import compile_model
+from riskweighted.sampling.settings import Sampling
 
 pytestmark = pytest.mark.slow
 

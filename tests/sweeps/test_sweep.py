@@ -16,6 +16,7 @@ from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
+from riskweighted.sampling import fitting
 from riskweighted.sweeps import sweep as sweeping, work
 from riskweighted.sweeps.cells import group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
@@ -24,7 +25,6 @@ from riskweighted.sweeps.outcomes import Outcome
 from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.sweeps.scheduling import Pool
 from riskweighted.sweeps.sweep import sweep
-from riskweighted.synthesis import fitting
 
 SECRET = 91827.6453
 SETTINGS = {

@@ -5,9 +5,9 @@ import pandas as pd
 import xarray as xr
 
 import riskweighted as rw
-from riskweighted.synthesis.chain import prepare_chain
-from riskweighted.synthesis.chain_fit import ChainFit
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.blocks import prepare_chain
+from riskweighted.sequence.chain_fit import ChainFit
 
 __all__ = ["given_chain_fit", "given_fit"]
 

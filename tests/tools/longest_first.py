@@ -6,7 +6,7 @@ LONGEST = (  # seconds of one core, about, where all caches are empty
     "statistical/test_calibration.py",  # 400
     "docs/test_code_blocks.py",  # 100
     "models/test_contract.py",  # 70
-    "synthesis/test_guarantee.py",  # 60
+    "guarantee/test_guarantee.py",  # 60
     "sweeps/test_scheduling.py",
     "runs/test_guaranteed.py",
     "harness/test_kills.py",
@@ -14,10 +14,10 @@ LONGEST = (  # seconds of one core, about, where all caches are empty
     "sweeps/test_sweep.py",
     "test_types.py",
     "reports/test_browser.py",
-    "synthesis/test_own_synthesizer.py",  # 40
+    "conformance/test_own_synthesizer.py",  # 40
     "experiments/test_claims.py",
-    "synthesis/test_jaxed.py",
-    "synthesis/test_fitting.py",
+    "sampling/test_jaxed.py",
+    "sampling/test_fitting.py",
     "runs/test_several_page.py",
     "commands/test_writing.py",
     "commands/test_manners.py",  # 20

@@ -1,7 +1,7 @@
 """The log posterior that a blueprint's graph states, to hold densities to."""
 
-from riskweighted.synthesis.agreement import WeightedSum, _compiled, log_posterior_graph
-from riskweighted.synthesis.contract import Blueprint
+from riskweighted.contract.synthesizer import Blueprint
+from riskweighted.sampling.agreement import WeightedSum, _compiled, log_posterior_graph
 
 
 def log_posterior_of(blueprint: Blueprint) -> WeightedSum:

@@ -9,7 +9,7 @@ from handmade import given_fit
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.tuning.neighbours import reweighted_draws
+from riskweighted.tuning.importance import reweighted_draws
 
 DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)

@@ -23,11 +23,11 @@ from experiments.claims.measured import Measured, measure
 from experiments.claims.tables import tidy
 from riskweighted import Sampling, compile_model, load_synthesizer, scheme_weights
 from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.data.datasets import load_embedded
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.study import demo_study
-from riskweighted.synthesis.contract import Blueprint, Draw
-from riskweighted.synthesis.posterior import Fit
+from riskweighted.sampling.posterior import Fit
 
 __all__ = ["ISSUE", "SCHEMES", "LandedMixture", "LandedPrepared", "beside_issue", "landed_fit", "shown"]
 

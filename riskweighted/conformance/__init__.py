@@ -1,0 +1,1 @@
+"""The contract of a synthesizer, tried clause by clause on any class."""

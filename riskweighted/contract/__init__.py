@@ -1,0 +1,1 @@
+"""What a synthesizer is, and what the framework asks of one."""

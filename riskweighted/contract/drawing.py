@@ -1,0 +1,94 @@
+"""From posterior draws to L synthetic datasets that look like the confidential one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_count
+from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
+
+__all__ = ["as_column", "draw_values", "levels_at", "random_draws", "spread_draws"]
+
+
+def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
+    """`count` distinct (chain, draw) pairs, always the same ones: chains in turn, and within a chain evenly spaced."""
+    check_count(count, most=chains * draws)
+    return _in_turn(chains, count, lambda share: np.floor((np.arange(share) + 0.5) * draws / max(share, 1)).astype(int))
+
+
+def random_draws(chains: int, draws: int, count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """`count` distinct (chain, draw) pairs at random: chains in turn, and within a chain one draw of every stretch (METHODS section 5.4).
+
+    Each chain is a ring cut at a random place into stretches of equal length, to a draw. So every pair is as likely as any other.
+    """
+    check_count(count, most=chains * draws)
+
+    def places(share: int) -> np.ndarray:
+        ends = np.arange(share + 1) * draws // max(share, 1)
+        return np.sort((rng.integers(draws) + rng.integers(ends[:-1], ends[1:])) % draws)
+
+    order = rng.permutation(chains)  # the first ones give one more where count is no multiple of chains
+    return [(int(order[turn]), draw) for turn, draw in _in_turn(chains, count, places)]
+
+
+def _in_turn(chains: int, count: int, places: Callable[[int], np.ndarray]) -> list[tuple[int, int]]:
+    """(chain, draw) pairs, chains in turn; `places` gives the draws of a chain for its share of `count`."""
+    rows = [[(chain, int(draw)) for draw in places(count // chains + (chain < count % chains))] for chain in range(chains)]
+    longest = max(len(row) for row in rows)
+    return [row[turn] for turn in range(longest) for row in rows if turn < len(row)]
+
+
+def draw_values(synthesizer: Synthesizer, theta: Draw, prepared: Any, rng: np.random.Generator, n: int) -> np.ndarray:
+    """One draw of the target for n records, (n,), once it is seen to be n numbers."""
+    values = np.asarray(synthesizer.draw(theta, prepared, rng))
+    if values.shape != (n,) or values.dtype.kind not in "fiub":
+        raise ContractError(
+            f"{type(synthesizer).__name__}: draw must give {n} numbers, one a record; got shape {values.shape}, dtype {values.dtype}"
+        )
+    return values
+
+
+def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] | None = None) -> pd.Series:
+    """Drawn values with the dtype and index of the confidential column; whole-number columns are rounded.
+
+    `levels`: those of a categorical column, whose codes the values then are.
+
+    Raises
+    ------
+    InputError
+        If a drawn value is not finite or does not fit the dtype (a model far from its data), or is the code of no level.
+    """
+    if levels is not None:
+        return _as_levels(values, original, levels)
+    numpy_dtype = getattr(original.dtype, "numpy_dtype", original.dtype)
+    if pd.api.types.is_integer_dtype(original.dtype):
+        values = np.rint(values)
+        limits = np.iinfo(numpy_dtype)
+        fits = (values >= limits.min) & (values < float(limits.max) + 1)  # max + 1 is a power of two: exact
+    else:
+        fits = np.abs(values) <= np.finfo(numpy_dtype).max
+    unusable = int((~fits).sum())
+    if unusable:
+        raise InputError(
+            f"the model drew {unusable} values of {original.name!r} that do not fit dtype {original.dtype}; "
+            "set support within its range or widen the dtype; else check convergence, the transform and the weights"
+        )
+    return pd.Series(values, original.index, name=original.name).astype(original.dtype)
+
+
+def _as_levels(codes: np.ndarray, original: pd.Series, levels: Sequence[object]) -> pd.Series:
+    """The levels of codes (n,) in the dtype of the confidential column, its categories and their order included."""
+    unknown = int((~np.isin(codes, np.arange(len(levels)))).sum())
+    if unknown:
+        raise ContractError(f"draw gave {unknown} values of {original.name!r} that are no code: 0 to {len(levels) - 1}, one for each level")
+    return pd.Series(levels_at(codes, levels), original.index, name=original.name, dtype=object).astype(original.dtype)
+
+
+def levels_at(codes: np.ndarray, levels: Sequence[object]) -> np.ndarray:
+    """The levels that codes (n,) stand for, (n,) objects."""
+    names = np.empty(len(levels), dtype=object)
+    names[:] = levels
+    return np.asarray(names[codes.astype(int)])

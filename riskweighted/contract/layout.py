@@ -1,0 +1,120 @@
+"""From the vector that a density is a function of to the variables of its model, and back."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from riskweighted.contract.synthesizer import Blueprint, Draw, Layout
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+__all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of"]
+
+_Named = Callable[[np.ndarray], dict[str, np.ndarray]]
+
+
+def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
+    """Shape of every free variable, in the model's order."""
+    start = model.initial_point()
+    return {str(variable.name): np.shape(start[str(model.rvs_to_values[variable].name)]) for variable in model.free_RVs}
+
+
+@dataclass(frozen=True)
+class EndToEnd:
+    """The variables themselves, laid end to end: none of them is bounded."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+
+    @property
+    def size(self) -> int:
+        """d."""
+        return sum(map(math.prod, self.shapes.values()))
+
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        parts = _split(vectors, [math.prod(shape) for shape in self.shapes.values()])
+        return {name: part.reshape(-1, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        return self.variables(vectors)
+
+    def vector(self, theta: Draw) -> np.ndarray:
+        """See `Layout`."""
+        return np.concatenate([np.ravel(theta[name]) for name in self.shapes])
+
+    def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
+        """See `Layout`."""
+        return np.zeros(len(vectors))
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Layouts side by side, the names of each with a prefix of its own."""
+
+    parts: tuple[tuple[str, Layout], ...]
+
+    @property
+    def size(self) -> int:
+        """d."""
+        return sum(layout.size for _, layout in self.parts)
+
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        return self._together(vectors, lambda layout: layout.variables)
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Layout`."""
+        return self._together(vectors, lambda layout: layout.parameters)
+
+    def vector(self, theta: Draw) -> np.ndarray:
+        """See `Layout`."""
+        named = [
+            layout.vector({name.removeprefix(prefix): value for name, value in theta.items() if name.startswith(prefix)})
+            for prefix, layout in self.parts
+        ]
+        return np.concatenate(named)
+
+    def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
+        """See `Layout`."""
+        parts = zip(self.parts, self._split(vectors), strict=True)
+        return sum((layout.log_jacobian(own) for (_, layout), own in parts), np.zeros(len(vectors)))
+
+    def _together(
+        self, vectors: np.ndarray, of: Callable[[Layout], Callable[[np.ndarray], dict[str, np.ndarray]]]
+    ) -> dict[str, np.ndarray]:
+        """What `of` a layout gives of its share of the vectors, under names with the prefix."""
+        found: dict[str, np.ndarray] = {}
+        for (prefix, layout), own in zip(self.parts, self._split(vectors), strict=True):
+            found |= {prefix + name: values for name, values in of(layout)(own).items()}
+        return found
+
+    def _split(self, vectors: np.ndarray) -> list[np.ndarray]:
+        return _split(vectors, [layout.size for _, layout in self.parts])
+
+
+def _split(vectors: np.ndarray, sizes: list[int]) -> list[np.ndarray]:
+    """The columns of vectors (S, d), so many at a time."""
+    ends = np.cumsum(sizes).tolist()
+    return [vectors[:, end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def layout_of(blueprint: Blueprint) -> Layout:
+    """The blueprint's own, or its free variables end to end."""
+    return EndToEnd(free_shapes(blueprint.model)) if blueprint.layout is None else blueprint.layout
+
+
+def as_posterior(layout: Layout, vectors: np.ndarray) -> xr.Dataset:
+    """Vectors (chains, draws, d) as the variables that they stand for, named as nutpie names them."""
+    chains, draws, size = vectors.shape
+    variables = {}
+    for name, values in layout.parameters(vectors.reshape(-1, size)).items():
+        axes = [f"{name}_dim_{axis}" for axis in range(values.ndim - 1)]
+        variables[name] = (("chain", "draw", *axes), values.reshape(chains, draws, *values.shape[1:]))
+    found = xr.Dataset(variables)
+    return found.assign_coords({str(name): np.arange(size) for name, size in found.sizes.items()})

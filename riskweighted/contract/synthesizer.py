@@ -1,0 +1,244 @@
+"""What a synthesizer is, and where the registered ones are found."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.descriptions import CHAINS, GROUP
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from pytensor.tensor import TensorVariable
+
+
+__all__ = [
+    "Blueprint",
+    "ContractError",
+    "Layout",
+    "Prepared",
+    "Synthesizer",
+    "baseline_names",
+    "chain_names",
+    "data_dependent",
+    "interval_masses",
+    "keeps_true_values",
+    "load_synthesizer",
+    "probability_mass",
+    "synthesizer_names",
+]
+
+_BASELINES = "riskweighted.baselines"
+
+Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
+Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class Layout(Protocol):
+    """What the vector (d,) of a density stands for: the variables of its model in a form without bounds."""
+
+    @property
+    def size(self) -> int:
+        """d."""
+
+    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """From vectors (S, d) to the free variables by name, each (S, ...).
+
+        The engine "jax" follows it and `log_jacobian` with arrays of JAX: no function of NumPy by name, but those of
+        ``vectors.__array_namespace__()``, and nothing assigned to a part of an array.
+        """
+
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """From vectors (S, d) to what a fit holds of them: free variables and what follows from them, by name, each (S, ...)."""
+
+    def vector(self, theta: Draw) -> np.ndarray:
+        """The vector (d,) of one draw of the free variables."""
+
+    def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
+        """log |d free variables / d vector| at vectors (S, d), (S,): what the log density has over the log posterior of the variables."""
+
+
+class Blueprint(NamedTuple):
+    """A model ready to be weighted.
+
+    Attributes
+    ----------
+    model : pm.Model
+        The priors, and the data that depends on alpha as mutable ``pm.Data``. No likelihood.
+    weighted_log_likelihood : TensorVariable, scalar
+        sum_i alpha_i log p(y_i | theta), or the same number from sufficient statistics. The framework adds it to
+        the model as its one ``pm.Potential``.
+    weigh : callable
+        From alpha (n,) to the values of every ``pm.Data`` that depends on it.
+    monitored : tuple of str
+        Parameters on which convergence is judged. A mixture names only what does not change when its components
+        swap labels.
+    density_terms : int
+        Log densities evaluated per gradient, for the estimate of the running time where the model has a graph alone.
+    geometry : callable, optional
+        From alpha (n,) to the values of ``pm.Data`` that set the coordinates in which the sampler moves, and nothing of the posterior
+        (`riskweighted.sampling.coordinates`).
+    density : callable, optional
+        The same posterior as a compiled function, which is then what is sampled: from alpha (n,) to a function of one vector (d,), all
+        free variables of the model laid end to end or in another `layout`, that gives the log density (up to a constant) and its
+        gradient (d,). It may offer ``starts()``, places (S, d) about which chains begin, in place of the one mode that is
+        found from 0: a posterior that may have several modes begins at each; and ``rough()``, a density of a share of the
+        records, searched before the whole one. At every fit the framework holds it to the model.
+    records : TensorVariable (n,), optional
+        log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
+        (`riskweighted.guarantee.clip`); without it there is none.
+    direct : callable, optional
+        The same posterior as such a function of one vector, for a model whose posterior is close to normal: it is drawn from by importance
+        (`riskweighted.sampling.direct`) before anything is compiled, and sampled by chains where that fails. Alpha (n,) may be
+        all zero. The function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and ``curvature(vector)``, minus the
+        second derivatives (d, d). The model must monitor what its layout gives.
+    exact : callable, optional
+        Where ``density`` is an approximation: the density that it stands for, held to the model in its place. How far apart the two are
+        over the draws is a number of the fit's diagnostics.
+    layout : Layout, optional
+        What that vector stands for; without it no free variable may be bounded.
+    """
+
+    model: "pm.Model"
+    weighted_log_likelihood: "TensorVariable[Any, Any]"
+    weigh: Callable[[np.ndarray], dict[str, np.ndarray]]
+    monitored: tuple[str, ...]
+    density_terms: int
+    geometry: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
+    density: Callable[[np.ndarray], Density] | None = None
+    records: "TensorVariable[Any, Any] | None" = None
+    direct: Callable[[np.ndarray], Density] | None = None
+    layout: Layout | None = None
+    exact: Callable[[np.ndarray], Density] | None = None
+
+    @property
+    def of_vector(self) -> Callable[[np.ndarray], Density] | None:
+        """`density`, or else `direct`: the posterior as a function of one vector, where it is given so."""
+        return self.density if self.density is not None else self.direct
+
+
+class ContractError(InputError):
+    """A synthesizer does not keep its contract. Names the class and the clause, and shows no value of the data."""
+
+
+class Prepared(Protocol):
+    """What `Synthesizer.prepare` makes of the confidential data: checked arrays, whose form is the model's own business.
+
+    In a chain ``placed(columns)``, where it is offered, is `at` of records whose model matrix without its intercept is given as `Tables`.
+    """
+
+    def at(self, frame: pd.DataFrame) -> Self:
+        """The same for the m rows of another frame, by the confidential recipe: levels, centre, turn, location, scale, codes.
+
+        The response too where the frame has the column, else NaN (`Synthesizer.draw` and ``mass`` never use it).
+        InputError where a predictor is absent, missing, infinite, or has a level that the confidential data lack.
+        """
+
+
+class Synthesizer(Protocol):
+    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
+
+    These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
+    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves), with ``masses(prepared, lower,
+    upper)``, the same as a function of theta, for a model that finds what the intervals decide only once, and ``inverse(theta, prepared,
+    lower, upper, share)``, the value in each interval up to which it has a share (n,) of its mass, (n,); ``categories(prepared)``,
+    for a categorical target: its levels as a tuple, whose codes 0, ..., K - 1 ``draw`` then gives and ``mass`` then takes;
+    ``draws_points = True`` for a model that draws single values such as zero with positive probability; and ``keeps_true_values =
+    True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,
+    public bounds that draws keep to, so that rounding keeps to them too.
+
+    A guarantee (`riskweighted.guarantee.statement`) needs ``data_dependent``: names of all that priors, likelihood or draws take from the
+    sensitive values besides the record's own likelihood, as the settings stand; () for nothing. It asks for ``response(prepared)``, the
+    values on the model's scale (n,), where a reference is given. ``probability_mass = True`` says that the likelihood is a probability,
+    whose logarithm is never positive.
+    """
+
+    @property
+    def target(self) -> str:
+        """The column that it synthesizes."""
+
+    def prepare(self, data: pd.DataFrame) -> Any:
+        """Check the data and turn it into a `Prepared` that the other methods need. Raises InputError."""
+
+    def build(self, prepared: Any) -> Blueprint | None:
+        """Priors and weighted likelihood; None where there is nothing to estimate."""
+
+    def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
+        """log p(y_i | theta) of every record on the model's scale, (n,), in NumPy."""
+
+    def draw(self, theta: Draw, prepared: Any, rng: np.random.Generator) -> np.ndarray:
+        """New values of the target given one posterior draw, on the original scale, (n,)."""
+
+
+def keeps_true_values(synthesizer: Synthesizer) -> bool:
+    """Whether its output holds confidential values, as top-coding's does: confidential, whatever it is called."""
+    return bool(getattr(synthesizer, "keeps_true_values", False))
+
+
+def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
+    """The settings that it takes from the data as they stand; None where it does not say.
+
+    Raises
+    ------
+    ContractError
+        If it says something else than names.
+    """
+    stated = getattr(synthesizer, "data_dependent", None)
+    if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
+        raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")
+    return stated
+
+
+def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], Any]:
+    """From parameters to the synthesizer's ``mass`` of the same intervals (n,); by its ``masses`` where it has them."""
+    own: Any = synthesizer
+    if callable(getattr(synthesizer, "masses", None)):
+        masses: Callable[[Draw], Any] = own.masses(prepared, lower, upper)
+        return masses
+    return lambda theta: own.mass(theta, prepared, lower, upper)
+
+
+def probability_mass(synthesizer: Synthesizer) -> bool:
+    """Whether its likelihood is a probability, whose logarithm is never positive, rather than a density."""
+    return getattr(synthesizer, "probability_mass", False) is True
+
+
+def synthesizer_names() -> list[str]:
+    """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
+    return sorted(entry_points(group=GROUP).names)
+
+
+def chain_names() -> list[str]:
+    """Names of the synthesizers of several variables, which packages register under ``riskweighted.chains``."""
+    return sorted(entry_points(group=CHAINS).names)
+
+
+def baseline_names() -> list[str]:
+    """Names of those that packages also register under ``riskweighted.baselines``: protection without a model, for comparison."""
+    return sorted(entry_points(group=_BASELINES).names)
+
+
+def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
+    """The synthesizer class of that name; build it with a formula first.
+
+    Parameters
+    ----------
+    name : str
+        One of `synthesizer_names`, or of `chain_names` for several variables; an agency adds its own through the same entry points.
+
+    Examples
+    --------
+    >>> synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
+    >>> chain = load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])
+    """
+    found = [point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name]
+    if not found:
+        raise InputError(f"unknown synthesizer {name!r}; installed are {listing([*synthesizer_names(), *chain_names()])}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
+        make: Callable[..., Synthesizer] = found[0].load()
+    return make

@@ -1,0 +1,1 @@
+"""From columns to numbers: formulas, model matrices of distinct rows, transforms, and how finely a column is recorded."""

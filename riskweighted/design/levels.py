@@ -1,0 +1,47 @@
+"""How much weight each level of the predictors has: where it is little, the prior decides what is drawn there."""
+
+import numpy as np
+
+from riskweighted.design.design import Design
+
+__all__ = ["SPARSE", "level_members", "sparse_levels"]
+
+SPARSE = 5.0  # sum of weights
+
+
+def level_members(design: Design) -> dict[str, np.ndarray]:
+    """Which records (n,) hold each level of the categorical predictors, by column name; references and cells of interactions too.
+
+    Every column of the model matrix that holds only 0 and 1 is a level. The reference level of a factor is where all its columns
+    are 0; a column of numbers 0 and 1 is a factor of its own.
+    """
+    spec = design.spec
+    recorded = design.distinct.rows + design.centre
+    kept = [place for place, name in enumerate(spec.column_names) if str(name) != "Intercept"]
+    column = {place: recorded[:, at] for at, place in enumerate(kept)}
+    members: dict[str, np.ndarray] = {}
+    for term, places in spec.term_slices.items():
+        held = [place for place in range(places.start, places.stop) if place in column]
+        if not held or not all(_binary(column[place]) for place in held):
+            continue
+        ones = {str(spec.column_names[place]): column[place] > 0.5 for place in held}
+        members |= ones
+        if len(term.factors) == 1:
+            members[_reference(str(term), spec)] = ~np.any(list(ones.values()), axis=0)
+    return {name: design.distinct.spread(rows) for name, rows in members.items()}
+
+
+def sparse_levels(members: dict[str, np.ndarray], alpha: np.ndarray) -> tuple[str, ...]:
+    """The levels whose weights (n,) sum to less than `SPARSE`; those that no record holds are none."""
+    return tuple(name for name, rows in members.items() if rows.any() and alpha[rows].sum() < SPARSE)
+
+
+def _binary(column: np.ndarray) -> bool:
+    return bool((np.minimum(np.abs(column), np.abs(column - 1.0)) <= 1e-9).all())
+
+
+def _reference(factor: str, spec: object) -> str:
+    """The name of a factor's reference level."""
+    _, state = getattr(spec, "encoder_state", {}).get(factor, (None, {}))
+    categories = state.get("categories", [])
+    return f"{factor}[{categories[0]}]" if len(categories) else f"{factor} = 0"

@@ -1,0 +1,1 @@
+"""What the censored pseudo posterior proves, and the clip that it is proved by."""

@@ -1,0 +1,192 @@
+"""The censored pseudo posterior: contributions clipped, in the graph and in NumPy, and what would void the proof refused."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.contract.categories import categories_of, codes_in
+from riskweighted.contract.drawing import as_column, draw_values
+from riskweighted.contract.synthesizer import (
+    Blueprint,
+    ContractError,
+    Draw,
+    Synthesizer,
+    data_dependent,
+    keeps_true_values,
+    probability_mass,
+)
+from riskweighted.guarantee.statement import Guarantee, Statement
+
+if TYPE_CHECKING:
+    from pytensor.tensor import TensorVariable
+
+__all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "refusal", "refuse_dependence"]
+
+Tensor: TypeAlias = "TensorVariable[Any, Any]"
+LOWER, UPPER = "guarantee_lower", "guarantee_upper"
+DATA = ("guarantee_alpha", "guarantee_reference", LOWER, UPPER)  # the pm.Data of a censored model
+
+
+@dataclass(frozen=True, eq=False)
+class Censoring:
+    """How the contributions of a fit's records are clipped: the statement that follows, and the reference log density r, (n,)."""
+
+    statement: Statement
+    reference: np.ndarray = field(repr=False)
+
+    def contributions(self, alpha: np.ndarray, terms: np.ndarray) -> np.ndarray:
+        """g_i = clip(alpha_i (l_i - r_i), a, b), (n,), of terms l (n,)."""
+        weighted = alpha * (terms - self.reference)
+        return np.clip(np.where(np.isnan(weighted), self.statement.lower, weighted), self.statement.lower, self.statement.upper)
+
+    def values(self, alpha: np.ndarray) -> dict[str, Any]:
+        """Of the ``pm.Data`` that `clipped_sum` makes; the weights (n,) are all the same."""
+        return dict(zip(DATA, (alpha[0], self.reference, self.statement.lower, self.statement.upper), strict=True))
+
+    def digest(self) -> str:
+        """Of all that decides the mechanism but alpha; the reference to one millionth."""
+        statement = self.statement
+        text = f"{statement.lower!r} {statement.upper!r} {statement.L} {statement.neighbours}"
+        return hashlib.sha256(text.encode() + np.rint(self.reference * 1e6).astype("<i8").tobytes()).hexdigest()
+
+
+def clipped_sum(blueprint: Blueprint, n: int) -> Tensor:
+    """sum_i g_i in the graph of a model, whose bounds, weight and reference are ``pm.Data`` (`Censoring.values`).
+
+    A contribution that is not a number, far out in the parameters, counts as the lower bound: any function of one record and theta
+    may stand between the bounds.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    with blueprint.model:
+        alpha, reference, lower, upper = (pm.Data(name, value) for name, value in zip(DATA, (1.0, np.zeros(n), -1.0, 1.0), strict=True))
+        weighted = alpha * (blueprint.records - reference)
+        total: Tensor = pt.clip(pt.switch(pt.isnan(weighted), lower, weighted), lower, upper).sum()
+    return total
+
+
+def obstacles(synthesizer: Synthesizer, prepared: Any) -> list[str]:
+    """What of a synthesizer voids a guarantee, in words: settings taken from the data, or a likelihood that cannot be clipped."""
+    name = type(synthesizer).__name__
+    if keeps_true_values(synthesizer):
+        return [f"{name}, whose output holds confidential values"]
+    found, settings = [], data_dependent(synthesizer)
+    if settings is None:
+        found.append(f"{name}, which does not say which of its settings depend on the data (data_dependent)")
+    else:
+        found += [f"{setting} of {name}" for setting in settings]
+    blueprint = synthesizer.build(prepared)
+    if blueprint is None:
+        found.append(f"{name}, which estimates nothing")
+    elif blueprint.records is None:
+        lacks = "samples a compiled density of its own" if blueprint.density is not None else "has one sum of them"
+        found.append(f"{name}, whose graph gives no log-likelihood record by record that could be clipped (Blueprint.records): it {lacks}")
+    return found
+
+
+def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
+    """Refuse a synthesizer that says that nothing is taken from the data, and takes something.
+
+    The values above the median are set to it (of levels every second record takes the next one), the synthesizer is prepared anew, and the
+    other records must keep their terms and all records their draws.
+
+    Raises
+    ------
+    ContractError
+    """
+    n, values = len(confidential), confidential[synthesizer.target]
+    levels = categories_of(synthesizer, prepared)
+    if levels is None:
+        middle = np.sort(values.to_numpy())[n // 2]
+        moved = (values > middle).to_numpy()
+        others = values.where(~moved, middle)
+    else:
+        codes, moved = codes_in(values, levels), np.arange(n) % 2 == 0
+        others = as_column(np.where(moved, (codes + 1) % len(levels), codes), values, levels)
+    try:
+        other = synthesizer.prepare(confidential.assign(**{synthesizer.target: others}))
+    except InputError:
+        return  # such data do not suit it: nothing to compare
+    for theta in thetas:
+        terms = [np.asarray(synthesizer.log_likelihood(theta, one))[~moved] for one in (prepared, other)]
+        draws = [draw_values(synthesizer, theta, one, np.random.default_rng(0), n) for one in (prepared, other)]
+        if not all(np.allclose(one, again, rtol=1e-9, atol=1e-9) for one, again in (terms, draws)):
+            raise ContractError(
+                f"{type(synthesizer).__name__}: data_dependent says that nothing is taken from the data, yet with other values of some "
+                "records the log_likelihood or the draws of others change"
+            )
+
+
+def refusal(found: list[str]) -> InputError:
+    """One error that names all that depends on the data, or else voids the guarantee."""
+    counted = "is 1 such thing" if len(found) == 1 else f"are {len(found)} such things"
+    return InputError(
+        f"a guarantee holds for nothing that is taken from the data, and here {counted}: {'; '.join(found)}; "
+        "state public values instead, or leave the guarantee out"
+    )
+
+
+def censor(
+    synthesizer: Synthesizer,
+    prepared: Any,
+    confidential: pd.DataFrame,
+    alpha: pd.Series,
+    guarantee: Guarantee,
+    L: int,  # noqa: N803
+) -> Censoring:
+    """The clip that a guarantee asks for, once nothing voids it.
+
+    Raises
+    ------
+    InputError
+        Naming all that is taken from the data: settings that the synthesizer says are, or weights that are not all the same; or if the
+        synthesizer gives no log-likelihood record by record, or the reference is not finite somewhere or looks at more than each record.
+    """
+    found = obstacles(synthesizer, prepared)
+    if alpha.nunique() > 1:
+        found.append("weights alpha that are not all the same")
+    if found:
+        raise refusal(found)
+    statement = guarantee.statement(L, probability_mass(synthesizer))
+    return Censoring(statement, _reference(synthesizer, prepared, confidential, guarantee))
+
+
+def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, guarantee: Guarantee) -> np.ndarray:
+    """r(y_i, x_i), (n,), finite; the callable sees no sensitive column but the values."""
+    n = len(confidential)
+    if guarantee.reference is None:
+        return np.zeros(n)
+    respond = getattr(synthesizer, "response", None)
+    if not callable(respond):
+        raise InputError(
+            f"{type(synthesizer).__name__} has no response(prepared), the values on the model's scale, and a reference needs them; "
+            "leave the reference out"
+        )
+    values, public = np.asarray(respond(prepared), dtype=float), confidential.drop(columns=[synthesizer.target])
+    if values.shape != (n,):
+        raise ContractError(f"{type(synthesizer).__name__}: response must give {n} numbers, one a record; got shape {values.shape}")
+    try:
+        found = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
+    except (InputError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # a user's function: its text may quote values
+        raise InputError(f"reference raised {type(error).__name__}; it must give one number a record, {n}") from None
+    if found.shape != (n,):
+        raise InputError(f"reference must give one number a record, {n}; got shape {found.shape}")
+    unfit = int((~np.isfinite(found)).sum())
+    if unfit:
+        raise InputError(
+            f"reference is not finite in {unfit} of {n} records; give a log density that is finite for every possible value on the model's "
+            "scale"
+        )
+    half = np.arange(0, n, 2)
+    again = np.asarray(guarantee.reference(values[half], public.iloc[half]), dtype=float)
+    if not np.allclose(again, found[half], rtol=1e-9, atol=1e-9):
+        raise InputError("reference must look at each record alone: for half of the records it gives other numbers than for all of them")
+    return found

@@ -1,0 +1,1 @@
+"""From a prepared model and weights to posterior draws that were judged."""

@@ -1,0 +1,119 @@
+"""The risk-weighted pseudo posterior (S003 eq. 4, 10): compile once, sample for each weight vector, check.
+
+This file, `compiled`, `agreement`, `checking` and `convergence` beside it are the ones that know the versions of PyMC, nutpie and ArviZ.
+"""
+
+import warnings
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.native import as_pandas
+from riskweighted.contract.synthesizer import Blueprint, Synthesizer
+from riskweighted.guarantee.clip import clipped_sum, obstacles, refusal
+from riskweighted.sampling.agreement import (
+    compile_clipped_sum,
+    compile_log_prior,
+    compile_records,
+    compile_weighted_sum,
+)
+from riskweighted.sampling.compiled import Censored, CompiledModel, Computed, Sampler
+from riskweighted.sampling.nuts import LOG_LIKELIHOOD
+from riskweighted.sampling.posterior import PreparedModel, prepare_model
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
+    import nutpie
+    import pymc as pm
+    import pytensor
+
+__all__ = ["CompiledModel", "compile_model", "compile_prepared"]
+
+
+def _compile(model: "pm.Model") -> Any:
+    """Compile for nutpie with numba, without a C++ compiler, and without what PyTensor keeps on disk: its functions all have the same few
+    names, and one compiled by another process was called in the place of its namesake."""
+    with pytensor.config.change_flags(cxx="", mode="NUMBA", numba__cache=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return nutpie.compile_pymc_model(model, backend="numba")
+
+
+_KEPT = 32  # as many as a chain of many variables has blocks
+_recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
+
+
+def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledModel:
+    """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds."""
+    key = (model.synthesizer, model.fingerprint, censored)
+    if key in _recent:
+        _recent.move_to_end(key)
+        return replace(_recent[key], confidential=model.confidential, survey=model.survey)
+    blueprint = model.build()
+    sampler, weighted_sum, log_prior, clipped = None, None, None, None
+    if blueprint is not None:
+        weighted_sum, total = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential)), blueprint.weighted_log_likelihood
+        log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
+        if censored:
+            clipped, total = _censored(model, blueprint)
+        with blueprint.model:
+            pm.Potential("weighted_log_likelihood", total)
+            pm.Deterministic(LOG_LIKELIHOOD, total)
+        sampler = Sampler(blueprint.model, _compile) if blueprint.density is None or censored else None
+    made = (
+        model.synthesizer,
+        model.confidential,
+        model.prepared,
+        blueprint,
+        sampler,
+        weighted_sum,
+        log_prior,
+        model.fingerprint,
+        clipped,
+        model.survey,
+        None if blueprint is None else Computed(blueprint),
+    )
+    if sampler is not None and (censored or (blueprint is not None and blueprint.direct is None)):
+        _ = sampler.compiled
+    _recent[key] = CompiledModel(*made)
+    while len(_recent) > _KEPT:
+        _recent.popitem(last=False)
+    return _recent[key]
+
+
+def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any]:
+    """What a censored model is checked by, and its sum of clipped contributions."""
+    found, records = obstacles(model.synthesizer, model.prepared), compile_records(blueprint)
+    if found or records is None:
+        raise refusal(found)
+    total = clipped_sum(blueprint, len(model.confidential))
+    return Censored(records, compile_clipped_sum(blueprint, total)), total
+
+
+def compile_model(
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    *,
+    censored: bool = False,
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> CompiledModel:
+    """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
+
+    Parameters
+    ----------
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    censored : bool
+        Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
+    survey : str, Series or array (n,), optional
+        Survey weights of its fits, see `fit`.
+
+    Raises
+    ------
+    InputError
+        Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
+    """
+    confidential = as_pandas(confidential)
+    return compile_prepared(prepare_model(synthesizer, confidential, survey), censored)

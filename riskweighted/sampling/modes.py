@@ -1,0 +1,140 @@
+"""The mode of a model's pseudo posterior under any weights: parameters in a fraction of a second where chains take minutes.
+
+It stands in for the posterior while settings of weights are compared; what is released is sampled.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytensor
+import pytensor.tensor as pt
+import xarray as xr
+
+from riskweighted.common.errors import InputError
+from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.layout import layout_of
+from riskweighted.contract.synthesizer import Blueprint, Density, Draw
+from riskweighted.sampling.agreement import PLAIN, unconstrained
+from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.fitting import CompiledModel
+from riskweighted.sampling.laplace import laplace_draws, mode_of
+from riskweighted.sampling.nuts import graph_density, graph_parameters
+from riskweighted.sampling.posterior import Fit
+
+__all__ = ["Modes", "modes_of"]
+
+_STARTS = 20  # draws of the fit, of which the highest is where the first search begins
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """One model's pseudo posterior as a function of a vector (d,), for any weights. Confidential; made by `modes_of`.
+
+    Attributes
+    ----------
+    fit : Fit
+        The unweighted one.
+    density : callable
+        From alpha (n,) to the log density of the vector, with its gradient.
+    parameters : callable
+        From vectors (S, d) to what a fit holds: variables by name.
+    start : array (d,)
+        A draw of the fit.
+    """
+
+    fit: Fit = field(repr=False)
+    density: Callable[[np.ndarray], Density] = field(repr=False)
+    parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = field(repr=False)
+    start: np.ndarray = field(repr=False)
+
+    def find(self, alpha: np.ndarray, near: np.ndarray | None = None) -> np.ndarray:
+        """The mode (d,) under weights alpha (n,), searched from one that is near.
+
+        Raises
+        ------
+        InputError
+            If the search ends at no finite density.
+        """
+        start = self.start if near is None else near
+        density = self.density(self._weights(alpha))
+        found = mode_of(density, len(start), start)
+        if not (np.isfinite(found).all() and np.isfinite(density(found)[0])):
+            raise InputError(f"the mode of {type(self.fit.synthesizer).__name__} was not found under some weights; sample it instead")
+        return found
+
+    def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int) -> Fit:
+        """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
+        theta = self.parameters(mode[None])
+        return self._fit(alpha, {name: np.broadcast_to(value, (count, *value.shape[1:])) for name, value in theta.items()})
+
+    def laplace(self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator) -> Fit:
+        """A fit of `count` draws from the normal approximation at the mode."""
+        vectors = laplace_draws(self.density(self._weights(alpha)), len(mode), count, rng, mode)
+        return self._fit(alpha, self.parameters(vectors))
+
+    def _weights(self, alpha: np.ndarray) -> np.ndarray:
+        """What enters the likelihood, (n,): alpha, times the survey weights where the fit has any."""
+        return alpha if self.fit.survey is None else alpha * self.fit.survey.to_numpy()
+
+    def _fit(self, alpha: np.ndarray, draws: Draw) -> Fit:
+        """A fit of one chain."""
+        variables = {
+            name: (("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 1))), values[None])
+            for name, values in draws.items()
+        }
+        weights = pd.Series(alpha, self.fit.alpha.index, name="alpha")
+        return replace(self.fit, alpha=weights, posterior=xr.Dataset(variables), diagnostics=no_diagnostics(), random_seed=None)
+
+
+def modes_of(model: CompiledModel, fit: Fit) -> Modes:
+    """The pseudo posterior of a compiled model, and where to begin: the draw of its unweighted fit of highest density.
+
+    Raises
+    ------
+    InputError
+        If the synthesizer estimates nothing.
+    """
+    blueprint = model.blueprint
+    if blueprint is None:
+        raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
+    if blueprint.of_vector is not None:
+        layout, density = layout_of(blueprint), blueprint.of_vector
+        parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = layout.parameters
+        vectors = [layout.vector(theta) for theta in _spread(fit)]
+    else:
+        # The coordinates are held: a vector then says the same under every alpha.
+        held = {} if blueprint.geometry is None else blueprint.geometry(np.ones(len(model.confidential)))
+        compiled = model.compiled.with_data(**held)
+        density, parameters = partial(_weighted, compiled, blueprint.weigh), graph_parameters(compiled)
+        vectors = _unconstrained(blueprint, held, _spread(fit))
+    unweighted = density(fit.weights.to_numpy())
+    return Modes(fit, density, parameters, max(vectors, key=lambda vector: unweighted(vector)[0]))
+
+
+def _spread(fit: Fit) -> list[dict[str, np.ndarray]]:
+    """Some draws of a fit."""
+    sizes = fit.posterior.sizes
+    places = spread_draws(sizes["chain"], sizes["draw"], min(_STARTS, sizes["chain"] * sizes["draw"]))
+    return [fit.draw(*place) for place in places]
+
+
+def _weighted(compiled: Any, weigh: Callable[[np.ndarray], dict[str, np.ndarray]], alpha: np.ndarray) -> Density:
+    """The density of a compiled PyMC model under weights alpha (n,)."""
+    return graph_density(compiled.with_data(**weigh(alpha)))
+
+
+def _unconstrained(blueprint: Blueprint, held: Draw, thetas: list[dict[str, np.ndarray]]) -> list[np.ndarray]:
+    """Draws of a PyMC model as its unconstrained vectors, in the coordinates of `held`."""
+    model = blueprint.model
+    outputs = [unconstrained(model, variable) for variable in model.free_RVs]
+    givens = {variable: pt.constant(held[variable.name]) for variable in model.data_vars if variable.name in held}
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(
+            model.free_RVs, outputs, givens=givens, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
+        )
+    names = [str(variable.name) for variable in model.free_RVs]
+    return [np.concatenate([np.ravel(part) for part in function(*(theta[name] for name in names))]) for theta in thetas]

@@ -1,0 +1,484 @@
+"""A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
+
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from riskweighted.common.atomic import write_file
+from riskweighted.common.checks import check_choice, check_count, check_seed
+from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.frames import as_floats, check_weights
+from riskweighted.common.native import Native, as_pandas, native_of
+from riskweighted.common.survey import checked_survey
+from riskweighted.contract.categories import categories_of, target_numbers
+from riskweighted.contract.drawing import as_column, draw_values, random_draws
+from riskweighted.contract.layout import layout_of
+from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
+from riskweighted.design.precision import find_precision, round_within
+from riskweighted.guarantee.clip import Censoring, censor
+from riskweighted.guarantee.statement import Guarantee, Statement
+from riskweighted.sampling.convergence import no_diagnostics
+from riskweighted.sampling.laplace import mode_of
+from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
+
+__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey"]
+
+_FAR = 10  # times the largest confidential value: drawn values beyond are warned of
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A sampled pseudo posterior and all that is needed to draw from it. Confidential: it carries data.
+
+    Attributes
+    ----------
+    synthesizer : Synthesizer
+    alpha : Series (n,)
+        Risk weights, in [0, 1].
+    posterior : xr.Dataset
+        Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
+    diagnostics : DataFrame
+        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
+        "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density was
+        sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
+    random_seed : int or None
+        That it was sampled with, where it is known.
+    data : str or None
+        Fingerprint of the confidential data, where it is known.
+    censoring : Censoring or None
+        How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
+    survey : Series (n,) or None
+        Survey weights of mean 1, where there are any.
+    native : Native or None
+        What the data were given as, and datasets are given back as, where that is not pandas.
+    """
+
+    synthesizer: Synthesizer
+    alpha: pd.Series = field(repr=False)
+    posterior: xr.Dataset = field(repr=False)
+    diagnostics: pd.DataFrame
+    confidential: pd.DataFrame = field(repr=False)
+    prepared: Any = field(repr=False)
+    random_seed: int | None = field(default=None, repr=False)
+    data: str | None = field(default=None, repr=False)
+    censoring: Censoring | None = field(default=None, repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
+    native: Native | None = field(default=None, repr=False)
+
+    @property
+    def weights(self) -> pd.Series:
+        """What enters the likelihood as the power of each record's, (n,): alpha, times the survey weight, so it may exceed 1."""
+        return self.alpha if self.survey is None else (self.alpha * self.survey).rename("weight")
+
+    @property
+    def statement(self) -> Statement | None:
+        """What is proved of its datasets, under a guarantee."""
+        return None if self.censoring is None else self.censoring.statement
+
+    @property
+    def converged(self) -> bool:
+        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
+        return bool(self.diagnostics["converged"].all())
+
+    @property
+    def estimates(self) -> bool:
+        """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
+        return len(self.posterior.data_vars) > 0
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Chains and draws of each."""
+        return {name: int(self.posterior.sizes[name]) for name in ("chain", "draw")}
+
+    @cached_property
+    def categories(self) -> tuple[object, ...] | None:
+        """The levels of a categorical target in the order of their codes; None where it is a number."""
+        return categories_of(self.synthesizer, self.prepared)
+
+    def numbers(self, frame: pd.DataFrame) -> np.ndarray:
+        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
+        return target_numbers(self.synthesizer, self.prepared, frame)
+
+    @cached_property
+    def precision(self) -> float | None:
+        """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells; 1 for codes."""
+        if self.categories is not None:
+            return 1.0
+        column = self.confidential[self.synthesizer.target]
+        if self.censoring is not None:
+            return 1.0 if pd.api.types.is_integer_dtype(column.dtype) else None
+        return find_precision(column)
+
+    @cached_property
+    def largest_terms(self) -> np.ndarray:
+        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is one, (n,)."""
+        largest = np.zeros(len(self.confidential))
+        for place in np.ndindex(self.posterior.sizes["chain"], self.posterior.sizes["draw"]):
+            largest = np.maximum(largest, np.abs(self.synthesizer.log_likelihood(self.draw(*place), self.prepared)))
+        return largest if self.survey is None else largest * self.survey.to_numpy()
+
+    @property
+    def keeps_true_values(self) -> bool:
+        """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
+        return keeps_true_values(self.synthesizer)
+
+    def value_fits(self) -> dict[str, "Fit"]:
+        """The fit of each variable: of one variable, itself."""
+        return {self.synthesizer.target: self}
+
+    def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
+        """One posterior draw: parameter name -> value."""
+        variables = self.posterior.variables
+        return {str(name): variables[name].values[chain, draw] for name in self.posterior.data_vars}
+
+    def contributions(self, theta: Draw) -> np.ndarray:
+        """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
+        weight if there is one; or that clipped."""
+        alpha = self.weights.to_numpy()
+        terms = np.asarray(self.synthesizer.log_likelihood(theta, self.prepared), dtype=float)
+        if self.censoring is not None:
+            return self.censoring.contributions(alpha, terms)
+        return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
+
+    def synthesize(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: float | None = None,
+        parameters: str = "draws",
+    ) -> list[pd.DataFrame]:
+        """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
+
+        Parameters
+        ----------
+        L : int
+            From 1 to the number of posterior draws.
+        random_seed : int, optional
+            The same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work back
+            to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets are
+            to leave; give one for experiments and tests.
+        precision : float, optional
+            Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
+            multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a column of whole-number dtype, whose
+            precision is then 1.
+        parameters : {"draws", "mode"}
+            "mode" draws every dataset from the mode of the posterior, as tools do that estimate and plug in: for comparison with them,
+            not for release, since intervals of the combining rules are then too short. For models with a density of one vector
+            (`Blueprint.of_vector`).
+
+        Returns
+        -------
+        list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
+        dtypes and categories are kept, and so is what it was given as: of pandas, of polars or of Arrow.
+
+        Raises
+        ------
+        InputError
+            If L exceeds the number of draws, or what the guarantee of the fit is stated for; or a precision is given for a categorical
+        column, which has none.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If L exceeds the smallest bulk effective sample size of the fit.
+        ExplosionWarning
+            If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
+        """
+        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+
+    def synthetic(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: float | None = None,
+        parameters: str = "draws",
+    ) -> Iterator[pd.DataFrame]:
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
+        check_seed(random_seed)
+        check_choice(parameters, ("draws", "mode"), "parameters")
+        if precision is not None and self.categories is not None:
+            raise InputError(f"precision is that of numbers, and {self.synthesizer.target!r} is drawn as levels; leave it out")
+        self._check_guarantee(check_count(L), precision, parameters)
+        plugged = plug_in(self) if parameters == "mode" else None
+        streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
+        choice = np.random.default_rng(streams.spawn(1)[0])
+        places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
+        self._warn_of_few_draws(L)
+        drawn = self._drawn(places, streams.spawn(L), plugged, precision)
+        return drawn if self.native is None else map(self.native.like, drawn)
+
+    def _drawn(
+        self,
+        places: Sequence[tuple[int, int]],
+        seeds: Sequence[np.random.SeedSequence],
+        plugged: Draw | None,
+        precision: float | None,
+    ) -> Iterator[pd.DataFrame]:
+        """A dataset for each place and seed; then the warning of values that lie far out."""
+        far = 0
+        for place, seed in zip(places, seeds, strict=True):
+            theta = self.draw(*place) if plugged is None else plugged
+            frame = self.released(theta, np.random.default_rng(seed), precision)
+            far += self.count_far(frame[self.synthesizer.target])
+            yield frame
+        self.warn_of_far(far, len(places) * len(self.confidential))
+
+    def _check_guarantee(self, count: int, precision: float | None, parameters: str) -> None:
+        """Refuse datasets that the guarantee does not cover."""
+        if self.statement is None:
+            return
+        if count > self.statement.L:
+            raise InputError(f"L must be at most {self.statement.L}, for which the guarantee of this fit is stated, got {count}; fit anew")
+        if parameters != "draws":
+            raise InputError("parameters must be 'draws' under a guarantee, which proves nothing of the mode")
+        if precision is None and self.precision is None:
+            raise InputError(
+                f"precision must be given under a guarantee: the dtype of {self.synthesizer.target!r} does not hold whole numbers, and a "
+                "precision found in the data depends on them"
+            )
+
+    def released(self, theta: Draw, rng: np.random.Generator, precision: float | None = None) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as in `synthesize`."""
+        target = self.synthesizer.target
+        values = self.rounded(draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential)), precision)
+        return self.confidential.assign(**{target: as_column(values, self.confidential[target], self.categories)})
+
+    def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
+        """Drawn values (n,) as they are released: rounded within the bounds, special codes and codes of levels as they are."""
+        if self.keeps_true_values or self.categories is not None:
+            return values
+        rounded = round_within(values, precision or self.precision, getattr(self.synthesizer, "support", None))
+        codes = getattr(self.synthesizer, "codes", ())
+        return np.where(np.isin(values, codes), values, rounded) if len(codes) else rounded
+
+    def count_far(self, values: pd.Series) -> int:
+        """How many drawn values lie beyond ten times the largest absolute confidential one; none of levels."""
+        if self.categories is not None:
+            return 0
+        return int((np.abs(as_floats(values)) > self._limit).sum())
+
+    @cached_property
+    def _limit(self) -> float:
+        return float(_FAR * np.abs(self.confidential[self.synthesizer.target].to_numpy(dtype=float)).max())
+
+    def warn_of_far(self, far: int, drawn: int) -> None:
+        """Warn of that many values of those drawn, as `synthesize` does."""
+        if far:
+            warnings.warn(
+                f"{far} of {drawn:,} drawn values of {self.synthesizer.target!r} lie beyond {_FAR} times the largest confidential one: "
+                "the model knows too little there (rare levels, small weights, a scale with heavy tails); "
+                "set support = [low, high] where the synthesizer takes public bounds, or merge levels",
+                ExplosionWarning,
+                stacklevel=4,
+            )
+
+    def _warn_of_few_draws(self, count: int) -> None:
+        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        if count > smallest:
+            warnings.warn(
+                f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
+                "independent; sample longer or take a smaller L",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_datatree(self) -> xr.DataTree:
+        """The posterior and its ``sample_stats`` as ArviZ reads them.
+
+        ``az.from_netcdf`` opens what ``to_datatree().to_netcdf(path, engine="h5netcdf")`` writes.
+        ``lp`` (chain, draw): the weighted log pseudo-likelihood, sum_i alpha_i log p(y_i | theta), clipped under a guarantee. The
+        diagnostics by quantity stand in the group ``diagnostics``. Confidential, as the posterior is: it holds neither the data nor alpha.
+        """
+        places = {name: self.posterior[name] for name in ("chain", "draw")}
+        lp = np.zeros(tuple(self.sizes.values()))
+        for place in np.ndindex(lp.shape) if self.estimates else ():
+            lp[place] = self.contributions(self.draw(*place)).sum()
+        judged = self.diagnostics.astype({"converged": "int8"}).reset_index(names="quantity")
+        texts = ("quantity", "engine")
+        columns = {name: ("quantity", column.to_numpy(dtype=str if name in texts else None)) for name, column in judged.items()}
+        stats = xr.Dataset({"lp": (("chain", "draw"), lp)}, places) if self.estimates else xr.Dataset(coords=places)
+        return xr.DataTree.from_dict({"posterior": self.posterior, "sample_stats": stats, "diagnostics": xr.Dataset(columns)})
+
+    def to_bytes(self) -> bytes:
+        """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
+        stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
+        for name, column in self.diagnostics.select_dtypes(bool).items():
+            stored[f"_{name}"] = ("quantity", column.astype("int8"))
+        stored["_engine"] = ("quantity", self.diagnostics["engine"].to_numpy(dtype=str))
+        stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
+        seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
+        made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
+        guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
+        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.weights), random_seed=f"seed {seed}", **guarantee))
+
+
+def plug_in(fit: Fit) -> dict[str, np.ndarray]:
+    """The parameters at the mode of the fit's pseudo posterior.
+
+    Raises
+    ------
+    InputError
+        If its synthesizer has no density of one vector, which is what is maximised.
+    """
+    blueprint = fit.synthesizer.build(fit.prepared)
+    if blueprint is None or blueprint.of_vector is None:
+        raise InputError(
+            f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
+        )
+    layout = layout_of(blueprint)
+    mode = mode_of(blueprint.of_vector(fit.weights.to_numpy()), layout.size)
+    return {name: values[0] for name, values in layout.parameters(mode[None]).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """A synthesizer and the data it was prepared for, once, with survey weights if any. Confidential; made by `prepare_model`."""
+
+    synthesizer: Synthesizer
+    confidential: pd.DataFrame = field(repr=False)
+    prepared: Any = field(repr=False)
+    survey: pd.Series | None = field(default=None, repr=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the data."""
+        return fingerprint(self.confidential)
+
+    def weights(self, alpha: pd.Series) -> pd.Series:
+        """What enters the likelihood, (n,): alpha, times the survey weights where there are any."""
+        return alpha if self.survey is None else (alpha * self.survey).rename("weight")
+
+    def build(self) -> Blueprint | None:
+        """Priors and weighted likelihood, not yet compiled."""
+        return self.synthesizer.build(self.prepared)
+
+    def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int) -> Censoring | None:  # noqa: N803
+        """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
+        refuse_survey(self.survey, guarantee)
+        return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L)
+
+    def load(
+        self,
+        path: str | Path | zipfile.Path,
+        alpha: pd.Series,
+        random_seed: int | None = None,
+        *,
+        guarantee: Guarantee | None = None,
+        L: int = 20,  # noqa: N803
+    ) -> Fit:
+        """Read back a fit of this model with these weights (and seed, and guarantee); see `load_fit`."""
+        alpha = check_weights(alpha, self.confidential.index)
+        return _read(path, self, alpha, random_seed, self.censor(guarantee, alpha, L))
+
+
+def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:
+    """A record's contribution, and so what a guarantee bounds, grows with its survey weight."""
+    if survey is not None and guarantee is not None:
+        raise InputError(
+            "a guarantee holds for no survey weights, which multiply what a record adds to the posterior: leave one of them out"
+        )
+
+
+def prepare_model(
+    synthesizer: Synthesizer, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
+) -> PreparedModel:
+    """Check the data, and survey weights if any, and prepare them for a synthesizer.
+
+    Raises
+    ------
+    InputError
+        Whatever the synthesizer finds wrong with the data; if survey weights are not valid, or are the column that it replaces.
+    """
+    if isinstance(survey, str) and survey == synthesizer.target:
+        raise InputError(f"survey weights {survey!r} are the column that is synthesized: name another one")
+    weights = checked_survey(survey, confidential)
+    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
+
+
+def load_fit(
+    path: str | Path,
+    synthesizer: Synthesizer,
+    confidential: pd.DataFrame,
+    alpha: pd.Series,
+    *,
+    random_seed: int | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> Fit:
+    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data, weights and guarantee.
+
+    Parameters
+    ----------
+    path : str or Path
+    synthesizer : Synthesizer
+    confidential : DataFrame, n rows
+    alpha : Series (n,)
+        Weights that differ by less than one millionth are the same.
+    random_seed : int, optional
+        Refuse a fit that was not sampled with it.
+    guarantee : Guarantee, optional
+        That of the fit.
+    L : int
+        The number of datasets that it is stated for.
+    survey : str, Series or array (n,), optional
+        The survey weights of the fit.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or damaged (its checksum differs), or is the fit of another synthesizer, of other data, of
+        other weights, of another seed or under another guarantee.
+    """
+    check_seed(random_seed)
+    native, confidential = native_of(confidential), as_pandas(confidential)
+    found = prepare_model(synthesizer, confidential, survey).load(path, alpha, random_seed, guarantee=guarantee, L=L)
+    return found if native is None else replace(found, native=native)
+
+
+def _read(
+    path: str | Path | zipfile.Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None
+) -> Fit:
+    stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
+    if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
+        raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
+    if stored.attrs.pop("weights", None) != weights_hash(model.weights(alpha)):
+        raise InputError(f"{str(path)!r} is the fit of other weights")
+    if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
+        raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
+    text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
+    seed = int(text) if text else None
+    if random_seed is not None and seed != random_seed:
+        raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
+    columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
+    diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
+    diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
+    posterior = stored.drop_vars([*columns, "quantity"])
+    diagnostics = diagnostics.rename_axis("quantity")
+    return Fit(
+        model.synthesizer,
+        alpha,
+        posterior,
+        diagnostics,
+        model.confidential,
+        model.prepared,
+        seed,
+        model.fingerprint,
+        censoring,
+        model.survey,
+    )

@@ -1,0 +1,59 @@
+"""A posterior as netCDF that carries its own checksum, and hashes of what it was made for."""
+
+import hashlib
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import Synthesizer
+
+__all__ = ["data_hash", "read_sealed", "sealed", "weights_hash"]
+
+_BLANK = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
+
+
+def sealed(stored: xr.Dataset) -> bytes:
+    """NetCDF with the attribute ``checksum``, the SHA-256 of the file in which 64 zeros stand for it."""
+    content = bytes(stored.assign_attrs(checksum=_BLANK.decode()).to_netcdf(engine="scipy"))
+    return content.replace(_BLANK, _checksum(content))
+
+
+def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
+    """What `sealed` made of a dataset, without the checksum.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is something else, or any bit of it has changed.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
+    found = re.search(rb"sha256:[0-9a-f]{64}", content)
+    if found is None or _checksum(content.replace(found[0], _BLANK)) != found[0]:
+        raise InputError(f"{str(path)!r} is no saved fit, or is damaged: its checksum differs")
+    with xr.open_dataset(io.BytesIO(content), engine="scipy") as stored:
+        loaded = stored.load()
+    del loaded.attrs["checksum"]
+    return loaded
+
+
+def _checksum(content: bytes) -> bytes:
+    return b"sha256:" + hashlib.sha256(content).hexdigest().encode()
+
+
+def data_hash(synthesizer: Synthesizer, fingerprint: str) -> str:
+    """Of a synthesizer with its settings, and of the data by their fingerprint."""
+    return hashlib.sha256(f"{synthesizer!r} {fingerprint}".encode()).hexdigest()
+
+
+def weights_hash(alpha: pd.Series) -> str:
+    """Of weights (n,) to one millionth, since a csv file may give them back with another last digit."""
+    return hashlib.sha256(np.rint(alpha.to_numpy(dtype=float) * 1e6).astype("<i8").tobytes()).hexdigest()

@@ -1,0 +1,44 @@
+"""How long a fit samples."""
+
+from dataclasses import dataclass, field
+
+from riskweighted.common.checks import check_choice, check_count, is_number
+from riskweighted.common.errors import InputError
+from riskweighted.common.settings import APART
+
+__all__ = ["AUTO", "DIRECT", "JAX", "NUTS", "Sampling"]
+
+AUTO, DIRECT, JAX, NUTS = "auto", "direct", "jax", "nuts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate, engine.
+
+    The engine "direct" draws from a density near its mode by importance (`riskweighted.sampling.direct`), chains x draws draws, and is
+    refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
+    the second. "jax" runs the same chains on a log density that JAX computes (`riskweighted.sampling.jaxed`), on a GPU where there is one.
+
+    Cores of None are as many as there are chains and as the machine has; for a compiled density one for each third of a millisecond that a
+    gradient takes, since shorter ones would wait for each other. The draws are the same.
+
+    A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
+    to the prior of what is scaled, the shorter its steps; where chains diverge they are run again with shorter ones.
+    """
+
+    draws: int = 500
+    tune: int = 500
+    chains: int = 4
+    cores: int | None = field(default=None, metadata=APART)
+    target_accept: float | None = None
+    engine: str = AUTO
+
+    def __post_init__(self) -> None:
+        for name in ("draws", "tune"):
+            check_count(getattr(self, name), name, most=10_000_000)
+        check_count(self.chains, "chains", most=1000)
+        if self.cores is not None:
+            check_count(self.cores, "cores", most=10_000)
+        if self.target_accept is not None and not (is_number(self.target_accept) and 0 < self.target_accept < 1):
+            raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
+        check_choice(self.engine, (AUTO, NUTS, DIRECT, JAX), "engine")

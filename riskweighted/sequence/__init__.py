@@ -1,0 +1,1 @@
+"""Variables one after the other: blocks, the recoding of predecessors, rules, fits and datasets."""

@@ -1,0 +1,68 @@
+"""What the framework asks of a sequence of synthesizers: `Chain`."""
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.sequence.rules import Rules
+
+__all__ = ["Chain", "is_chain", "refuse_chain"]
+
+
+@runtime_checkable
+class Chain(Protocol):
+    """A sequence of synthesizers: what the framework asks of one.
+
+    It names no model itself: ``status_model`` and ``value_model`` of the chain choose them.
+    """
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The synthesized variables, in order."""
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Unsynthesized columns that predict every variable."""
+
+    @property
+    def codes(self) -> Mapping[str, tuple[float, ...]]:
+        """Values of numeric variables that have a share of their own: special codes and spikes."""
+
+    @property
+    def rules(self) -> Rules:
+        """Structural values, and what holds between variables."""
+
+    def formula_of(self, variable: str) -> str | None:
+        """The user's formula for a variable; None: all predictors and all earlier variables."""
+
+    def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
+        """The levels of a variable in the order in which each is modelled by itself, by continuation ratios; () for one model of all.
+
+        `values`: without gaps; `predictors`: the numeric columns that there are for it.
+        """
+
+    def status_model(self, formula: str) -> Synthesizer:
+        """The model of a binary status."""
+
+    def value_model(self, variable: str, amounts: pd.Series, formula: str) -> Synthesizer:
+        """The model of a variable's amounts or levels, chosen by their type."""
+
+
+def is_chain(synthesizer: object) -> bool:
+    """Whether it synthesizes several variables, one after the other."""
+    return isinstance(synthesizer, Chain)
+
+
+def refuse_chain(synthesizer: object, what: str) -> None:
+    """Refuse a fit of several variables where one is asked for.
+
+    Raises
+    ------
+    InputError
+    """
+    if is_chain(synthesizer):
+        variables = tuple(synthesizer.variables)  # type: ignore[attr-defined]
+        raise InputError(f"{what} is of a fit of one variable, got one of {listing(variables)}, each by models of its own")

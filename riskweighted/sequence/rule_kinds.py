@@ -1,0 +1,182 @@
+"""Each kind of rule: a structural value, a pair with an order, a forbidden combination; which records break it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import is_number
+from riskweighted.common.errors import InputError
+from riskweighted.design.distinct import by_distinct
+from riskweighted.sequence.conditions import Condition, cells_of, shown
+
+__all__ = ["Forbidden", "Order", "Rule", "Structure"]
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Where `when` does not hold, a variable has one value, with no probability.
+
+    Parameters
+    ----------
+    variable : str
+        The variable.
+    when : Condition
+        Over columns that are known once the variable is drawn: earlier variables and columns that are not synthesized.
+    otherwise : float, str or bool
+        The value of the other records. The text "missing" is a missing value, unless the column has a category or a record with that
+        text.
+    place : str
+        Dotted name of the variable's settings, for errors.
+    """
+
+    variable: str
+    when: Condition
+    otherwise: float | str | bool
+    place: str = field(default="structure", compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.when, Condition):
+            raise InputError(f"{self.place}.when must be a condition, got {type(self.when).__name__}")
+        if not isinstance(self.otherwise, str | bool) and not is_number(self.otherwise):
+            raise InputError(f"{self.place}.otherwise must be a number, true, false or a text, got {type(self.otherwise).__name__}")
+
+    @classmethod
+    def read(cls, variable: str, when: object, otherwise: object, place: str) -> "Structure | None":
+        """The structure that the settings `when` and `otherwise` of a variable state; None where both are None."""
+        if when is None and otherwise is None:
+            return None
+        if when is None or otherwise is None:
+            given, lacking = ("when", "otherwise") if otherwise is None else ("otherwise", "when")
+            raise InputError(f"{place} has {given!r} without {lacking!r}; state both, or neither")
+        condition = Condition(when, f"{place}.when")  # type: ignore[arg-type]  # checked there
+        return cls(variable, condition, otherwise, place)  # type: ignore[arg-type]  # checked there
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return (
+            f"{self.variable}: {shown(str(self.otherwise)) if isinstance(self.otherwise, str) else self.otherwise} unless {self.when.text}"
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its columns, the variable's own included."""
+        return tuple(dict.fromkeys((*self.when.names, self.variable)))
+
+    def fixed(self, frame: pd.DataFrame) -> np.ndarray:
+        """Which records have the value `otherwise`, bool (n,)."""
+        return ~self.when.holds(frame)
+
+    def value(self, column: pd.Series) -> float | str | bool | None:
+        """What `otherwise` is in the variable's confidential column; None for a missing value.
+
+        Raises
+        ------
+        InputError
+            If the column cannot hold it.
+        """
+        kind = cells_of(column).kind
+        categories = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
+        if self.otherwise == MISSING and not (kind == "text" and bool((column == MISSING).any())) and not _among(MISSING, categories):
+            if _never_missing(column):
+                raise self._unfit("missing values", column)
+            return None
+        given = "text" if isinstance(self.otherwise, str) else "numbers"
+        if kind not in (given, "nothing"):
+            raise InputError(f"{self.place}.otherwise must be of the kind of {self.variable!r}, which holds {kind}; got {given}")
+        if categories is not None and not _among(self.otherwise, categories):
+            raise InputError(f"{self.place}.otherwise must be a category of {self.variable!r} or 'missing', got {self.otherwise!r}")
+        if pd.api.types.is_integer_dtype(column.dtype) and float(self.otherwise) % 1:
+            raise self._unfit("parts of whole numbers", column)
+        if pd.api.types.is_bool_dtype(column.dtype) and self.otherwise not in (0, 1):
+            raise self._unfit("numbers other than 0 and 1", column)
+        return self.otherwise
+
+    def broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """Which records should have the value and do not, bool (n,)."""
+        return by_distinct(frame, self.names, self._broken)
+
+    def _broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """The same, record by record."""
+        column = frame[self.variable]
+        value, cells = self.value(column), cells_of(column)
+        obeyed = np.asarray(cells.values.astype(object) == value, dtype=bool) & ~cells.missing
+        if self.otherwise == MISSING:  # or the level of that name, which a drawn column may lack
+            obeyed = cells.missing | np.asarray(cells.values.astype(object) == MISSING, dtype=bool)
+        return np.asarray(self.fixed(frame) & ~obeyed, dtype=bool)
+
+    def _unfit(self, what: str, column: pd.Series) -> InputError:
+        return InputError(f"{self.place}.otherwise is {self.otherwise!r}, but {self.variable!r} ({column.dtype}) cannot hold {what}")
+
+
+@dataclass(frozen=True)
+class Order:
+    """`low` is at most `high` where both are amounts; missing values and special codes pass."""
+
+    low: str
+    high: str
+    codes: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    place: str = field(default="order", compare=False)
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return f"{self.low} <= {self.high}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Both columns."""
+        return self.low, self.high
+
+    def broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """Which records stand in the other order, bool (n,)."""
+        low, high = (self._amounts(frame[name], codes) for name, codes in zip(self.names, self.codes, strict=True))
+        return np.asarray(low > high, dtype=bool)
+
+    def _amounts(self, column: pd.Series, codes: tuple[float, ...]) -> np.ndarray:
+        """Values (n,); NaN where missing or a code, which no comparison meets."""
+        cells = cells_of(column)
+        if cells.kind == "text":
+            raise InputError(f"{self.place} names {column.name!r}, which holds text; only numbers stand in an order")
+        return np.where(np.isin(cells.values, codes), np.nan, cells.values)
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """No record meets the condition."""
+
+    condition: Condition
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return f"never {self.condition.text}"
+
+    @property
+    def place(self) -> str:
+        """Dotted name of the setting, for errors."""
+        return self.condition.place
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the condition."""
+        return self.condition.names
+
+    def broken(self, frame: pd.DataFrame) -> np.ndarray:
+        """Which records meet it, bool (n,)."""
+        return self.condition.holds(frame)
+
+
+Rule = Structure | Order | Forbidden
+
+
+def _among(value: object, categories: pd.Index | None) -> bool:
+    return categories is not None and value in set(categories)
+
+
+def _never_missing(column: pd.Series) -> bool:
+    """Plain integers and truth values have no missing value."""
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "biu"
