@@ -1,6 +1,6 @@
 """Find the constants `CALIBRATED` of riskweighted/data/ce_simulator.py: `python experiments/calibrate_ce.py`, 10 to 25 seconds.
 
-Three unknowns, three published figures (S003 Table 4), each averaged over seeds 0 to 9; the seeds stay fixed while the root is sought.
+Three unknowns, three published figures (Hu et al. 2022, Table 4), each averaged over seeds 0 to 9; the seeds stay fixed meanwhile.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The Consumer Expenditure study of the main paper (S003 sections 2.3 and 3.2): `python experiments/ce/replicate.py --out results/ce-like`.
+"""The Consumer Expenditure study (Hu et al. 2022, sections 2.3 and 3.2): `python experiments/ce/replicate.py --out results/ce-like`.
 
 The paper's file is confidential. The default is a population calibrated to what is published of it (docs/ce.md), so the published numbers
 stand beside ours for comparison, and no z-scores are given: they would measure how the populations differ. ``--pumd PATH`` takes the

@@ -1,4 +1,4 @@
-"""Tables 2, 3, 4 and 7 of the main paper (S003) from a run, the published numbers beside ours."""
+"""Tables 2, 3, 4 and 7 of the main paper (Hu et al. 2022) from a run, the published numbers beside ours."""
 
 from pathlib import Path
 

@@ -31,7 +31,7 @@ class Case:
 
 
 def simulation() -> Case:
-    """The paper's simulated counts and its model (S003 section 2.4), radius 20 %."""
+    """The paper's simulated counts and its model (Hu et al. 2022, section 2.4), radius 20 %."""
     synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     data, scenario = pd.read_csv(_NB_DATA), Scenario(synthetic="outcome", radius=0.2)
     return Case(

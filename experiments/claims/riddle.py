@@ -1,6 +1,6 @@
 """Why the paper's mean rises under marginal weights and ours falls: `python -m experiments.claims.riddle --out FOLDER [--resume]`.
 
-S003 Table 4 prints a mean of 76.6K (68.4K to 88.1K) under marginal weights, above the data's 72.1K; the mixture of `experiments/ce` gives
+Table 4 of Hu et al. 2022 prints a mean of 76.6K (68.4K to 88.1K) under marginal weights, above the data's 72.1K; our mixture gives
 63.9K. The guess that is tried: the paper's components have slopes of their own under wide priors, so that the prior draws the tail where
 weights leave no data. The mixture here is what the authors' other scripts suggest (an experiment, no product):
 

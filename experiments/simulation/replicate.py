@@ -1,4 +1,4 @@
-"""The paper's simulation study (S003 section 2.4): Tables 5 and 6 over repetitions beside the published ones, Figures 4 to 7."""
+"""The paper's simulation study (Hu et al. 2022, section 2.4): Tables 5 and 6 over repetitions beside the published ones, Figures 4 to 7."""
 
 import argparse
 import dataclasses

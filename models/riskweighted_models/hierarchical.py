@@ -1,4 +1,4 @@
-"""Regression with coefficients that vary by group (S001, the lab's JAGS model, for any grouping)."""
+"""Regression with coefficients that vary by group (Kleisle-Murphy 2020: the lab's JAGS model, for any grouping)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -71,7 +71,7 @@ def _codes(frame: pd.DataFrame, keys: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Hierarchical:
-    """Linear regression whose coefficients vary by group around common ones (S001).
+    """Linear regression whose coefficients vary by group around common ones (Kleisle-Murphy 2020).
 
     On the transformed scale z, for record i in group g(i) and scale group h(i)::
 

@@ -1,4 +1,4 @@
-"""Negative-binomial regression and its finite mixture, for counts (S003 section 2.4)."""
+"""Negative-binomial regression and its finite mixture, for counts (Hu et al. 2022, section 2.4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

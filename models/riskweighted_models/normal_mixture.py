@@ -1,4 +1,4 @@
-"""Finite mixture of normal regressions, for the logarithm of income (S003 section 2)."""
+"""Finite mixture of normal regressions, for the logarithm of income (Hu et al. 2022, section 2)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Top-coding, the practice that S003 compares with: values above a bound are set to it."""
+"""Top-coding, the practice that Hu et al. 2022 compare with: values above a bound are set to it."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

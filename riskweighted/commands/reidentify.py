@@ -21,5 +21,5 @@ def reidentify(
     table.index = [" ".join(names) for names in table.index]
     say_table(table.rename_axis("release, metric"), "Re-identification (counts and rates of PUF records; means over datasets)")
     say("suspected: in a suspected pair. confirmed: in a pair that the truth confirms. Rates are shares of PUF records, higher is riskier;")
-    say("conditional_rate: confirmed / suspected, the critical statistic (S004 section 1.2; a dash: nothing is suspected).")
+    say("conditional_rate: confirmed / suspected, the critical statistic (Census Bureau primer, section 1.2; a dash: none suspected).")
     show(f"Results: {out}/  (tables/: rates per stratum, ranks, interactions, definitions; confidential/: the pairs)")

@@ -59,7 +59,7 @@ _RECODES = {
 
 
 def load_ce_pumd(path: str | Path) -> pd.DataFrame:
-    """Family records of 2017 quarter 1 from the Consumer Expenditure public-use microdata, in the variables of S003 Table 1.
+    """Family records of 2017 quarter 1 from the Consumer Expenditure public-use microdata, in the variables of Table 1 in Hu et al. 2022.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A population like the Consumer Expenditure sample of the main paper (S003 section 1.1), whose confidential file is not public.
+"""A population like the Consumer Expenditure sample of the main paper (Hu et al. 2022, section 1.1), whose confidential file is not public.
 
 Shares and effects are round numbers of our own, of the size known for US households of 2017. Income has the quantiles that the paper
 publishes: its marginal distribution is a fixed quantile function, its dependence on the predictors comes through ranks of a linear score.
@@ -17,7 +17,7 @@ __all__ = ["CALIBRATED", "CE_CATEGORIES", "CE_RECORDS", "CE_SEED", "Calibration"
 CE_RECORDS = 6208
 CE_SEED = 2017
 
-# S003 Table 1 gives the number of categories, the Consumer Expenditure codes their names; the five age bands are ours.
+# Table 1 of Hu et al. 2022 gives the number of categories, the Consumer Expenditure codes their names; the five age bands are ours.
 CE_CATEGORIES: dict[str, tuple[str, ...] | tuple[int, ...]] = {
     "gender": ("male", "female"),
     "age_band": ("under 25", "25-34", "35-49", "50-64", "65 and over"),
@@ -95,13 +95,13 @@ class Calibration(NamedTuple):
     earner: float
 
 
-# Root of: mean 72,075.60; half-width of its 95 % interval 1,984.7; coefficient of Earner 2 -45,826.20 (S003 Table 4); each the
+# Root of: mean 72,075.60; half-width of its 95 % interval 1,984.7; coefficient of Earner 2 -45,826.20 (Hu et al. 2022, Table 4); each the
 # average over seeds 0 to 9. Found by experiments/calibrate_ce.py.
 CALIBRATED = Calibration(quantile_75=88_730.0, quantile_995=459_100.0, earner=-0.6446)
 
 
 def simulate_ce(n: int = CE_RECORDS, random_seed: int | None = CE_SEED) -> pd.DataFrame:
-    """Households like those of the paper's Consumer Expenditure sample (S003 section 1.1, Tables 1 and 4).
+    """Households like those of the paper's Consumer Expenditure sample (Hu et al. 2022, section 1.1, Tables 1 and 4).
 
     Parameters
     ----------

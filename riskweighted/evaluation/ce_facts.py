@@ -23,7 +23,7 @@ CE_REGRESSION = "income ~ C(region) + C(urban) + C(earner)"
 _EARNER_2 = "C(earner)[T.not earner]"
 CE_TOP_CODE = 195_000.0  # the paper gives the share above it, 6 %, and no dollar value: ours is a round number
 
-# S003: sections 1.1 and 2.3, Tables 1 to 4. Half-widths are half of upper minus lower limit in Table 4.
+# Hu et al. 2022: sections 1.1 and 2.3, Tables 1 to 4. Half-widths are half of upper minus lower limit in Table 4.
 CE_PUBLISHED: dict[str, float] = {
     "records": CE_RECORDS,
     "known patterns": 40,
@@ -57,7 +57,7 @@ def ce_facts(data: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame, one row per fact, with columns
-        ``fact``; ``published`` (S003 sections 1.1 and 2.3, Tables 1 to 4); ``achieved``; ``difference`` (achieved minus published).
+        ``fact``; ``published`` (Hu et al. 2022, sections 1.1 and 2.3, Tables 1 to 4); ``achieved``; ``difference`` (achieved - published).
         Half-widths: normal theory for the mean and the coefficient, order statistics for the quantiles (the paper: bootstrap). The
         share above the top code is that above `CE_TOP_CODE`; the risk is eq. 2 with `CE_KNOWN` known and a radius of 20 %.
 

@@ -64,7 +64,7 @@ class Evaluation:
     utility : DataFrame
         One row per (label, variable, measure): value, interval, the rule that made it, its overlap with the confidential one.
     records : DataFrame (n, labels)
-        Identification risk of every record in these datasets (S003 eq. 1). Confidential.
+        Identification risk of every record in these datasets (Hu et al. 2022, eq. 1). Confidential.
     expected : DataFrame (n, labels)
         Expected identification risk of every record, of the labels whose fits were given; no columns without any. Confidential.
 

@@ -96,11 +96,11 @@ class Measure:
         return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
 
 
-SYNTHETIC_RISK = "IR in these L datasets, S003 eq. 1 averaged over them"
-EXPECTED_RISK = "E[IR], the expectation of S003 eq. 1 over {draws} posterior draws and all datasets that each could give"
-CONFIDENTIAL_RISK = "IR^c, S003 eq. 2"
+SYNTHETIC_RISK = "IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1)"
+EXPECTED_RISK = "E[IR], the expectation of IR (Hu et al. 2022, eq. 1) over {draws} posterior draws and all datasets that each could give"
+CONFIDENTIAL_RISK = "IR^c (Hu et al. 2022, eq. 2)"
 
-_IR = "S003 eq. 1; of the confidential data eq. 2"
+_IR = "Hu et al. 2022, eq. 1; of the confidential data eq. 2"
 _TWO, _SIX, _TAUB = "METHODS section 2", "METHODS section 6", "Taub & Elliot"
 _WHAT_LEAVES = "METHODS section 13"
 _NEAREST = "METHODS section 7.2; Zhao et al. 2021"
@@ -110,7 +110,7 @@ _AMOUNTS = "Missing values and special codes are no amounts and do not count."
 _ECDF_EDGE = f"Values up to and including x count in a distribution function. {_AMOUNTS}"
 _BOOTSTRAP = "mean over datasets of the bootstrap estimates"
 _LINEAR = "Linear interpolation between neighbouring values."
-_FIRST = "first dataset (S002)"
+_FIRST = "first dataset (Muralidhar & Sarathy)"
 _WIDE = "Weights below 1 bias it; the pooled bootstrap is wide enough to hide a small bias, but its level is not assured (docs/trust.md)."
 _BIASED = "Weights below 1 bias it, so its interval holds the truth less often than its level says, often much less (docs/trust.md)."
 _D = Disclosure
@@ -455,7 +455,7 @@ _RELEASED = (
     Measure(
         "released-match-risk",
         "expected match risk on all columns",
-        f"sum over records of T/c (S000), mean over datasets, {_ALL}",
+        f"sum over records of T/c (Hu's lecture), mean over datasets, {_ALL}",
         _WHAT_LEAVES,
         "riskier",
         "sum",
@@ -556,8 +556,8 @@ _SEVERAL_RISK = (
     Measure(
         "expected-match",
         "expected match risk",
-        "sum over records of T/c, mean over datasets (S000)",
-        "S000",
+        "sum over records of T/c, mean over datasets (Hu's lecture)",
+        "Hu's lecture on matching-based risk",
         "riskier",
         "sum",
         _D.THREE_DIGITS,
@@ -991,16 +991,16 @@ _ASSESSED = (
     Measure(
         "identification-risk",
         "identification risk",
-        "mean over records of IR, averaged over datasets (S003 eq. 1)",
-        "S003 eq. 1",
+        "mean over records of IR, averaged over datasets (Hu et al. 2022, eq. 1)",
+        "Hu et al. 2022, eq. 1",
         "riskier",
         "mean",
     ),
     Measure(
         "share-over",
         "share at identification risk over {parameter:g}",
-        "share of records with IR > {parameter:g} (S003 eq. 1)",
-        "S003 eq. 1",
+        "share of records with IR > {parameter:g} (Hu et al. 2022, eq. 1)",
+        "Hu et al. 2022, eq. 1",
         "riskier",
         "share",
         parameter="threshold",
@@ -1008,25 +1008,32 @@ _ASSESSED = (
     Measure(
         "true-match-rate",
         "true match rate",
-        "share of records whose unique match is the true one, mean over datasets (S000)",
-        "S000",
+        "share of records whose unique match is the true one, mean over datasets (Hu's lecture)",
+        "Hu's lecture on matching-based risk",
         "riskier",
         "share",
     ),
     Measure(
         "false-match-rate",
         "false match rate",
-        "share of false ones among the unique matches, mean over datasets (S000); undefined without a unique match",
-        "S000",
+        "share of false ones among the unique matches, mean over datasets (Hu's lecture); undefined without a unique match",
+        "Hu's lecture on matching-based risk",
         "safer",
         "share",
     ),
-    Measure("unique-matches", "unique matches", "records with exactly one match, mean over datasets (S000)", "S000", "riskier", "count"),
+    Measure(
+        "unique-matches",
+        "unique matches",
+        "records with exactly one match, mean over datasets (Hu's lecture)",
+        "Hu's lecture on matching-based risk",
+        "riskier",
+        "count",
+    ),
     Measure(
         "rank",
         "rank measure",
-        "mean over records of the share of the pattern's synthetic values between true and own synthetic value (S001)",
-        "S001",
+        "mean over records of the share of the pattern's synthetic values between true and own synthetic value (Kleisle-Murphy 2020)",
+        "Kleisle-Murphy 2020",
         "safer",
         "mean",
     ),
@@ -1063,7 +1070,7 @@ _ASSESSED = (
         "canonical-r2",
         "largest canonical R^2",
         f"lambda_1, the largest R^2 of a linear combination of confidential variables on the synthetic ones, {_FIRST}",
-        "S002",
+        "Muralidhar & Sarathy",
         "riskier",
         "extreme",
     ),
@@ -1071,7 +1078,7 @@ _ASSESSED = (
         "identification-probability",
         "mean identification probability",
         f"mean over records of Fuller's P at the true record, {_FIRST}",
-        "S002",
+        "Muralidhar & Sarathy",
         "riskier",
         "mean",
     ),
@@ -1079,7 +1086,7 @@ _ASSESSED = (
         "canonical-reidentified",
         "re-identified by canonical distance",
         f"share of records linked to their own synthetic record by the canonical distance, {_FIRST}",
-        "S002",
+        "Muralidhar & Sarathy",
         "riskier",
         "share",
     ),
@@ -1087,7 +1094,7 @@ _ASSESSED = (
         "midp-bound",
         "MIDP bound",
         f"lower bound of the mean identification probability for normal data, {_FIRST}",
-        "S002",
+        "Muralidhar & Sarathy",
         "riskier",
         "bound",
     ),

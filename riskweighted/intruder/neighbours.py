@@ -30,7 +30,7 @@ class Neighbourhood(NamedTuple):
 
     @property
     def risk(self) -> np.ndarray:
-        """Share of the pattern outside the ball (S003 eq. 2), (n,)."""
+        """Share of the pattern outside the ball (Hu et al. 2022, eq. 2), (n,)."""
         outside: np.ndarray = (self.in_pattern - self.within) / self.in_pattern
         return outside
 
@@ -115,11 +115,11 @@ class Centres:
     balls: tuple[SortedBalls, ...] = field(repr=False)
 
     def own(self) -> Neighbours:
-        """Which of the confidential records lie in whose ball (S003 eq. 2)."""
+        """Which of the confidential records lie in whose ball (Hu et al. 2022, eq. 2)."""
         return _one_or_box(tuple(balls.hold_centres() for balls in self.balls))
 
     def find(self, candidates: pd.DataFrame) -> Neighbours:
-        """Which records of a file of n rows, paired with the confidential ones by position, lie in whose ball (S003 eq. 1)."""
+        """Which records of a file of n rows, paired with the confidential ones by position, lie in whose ball (Hu et al. 2022, eq. 1)."""
         amounts = {name: self.scenario.statuses(candidates[name]) for name in self.amounts}
         cell, divided = self.known, {division.name for division in self.divisions}
         for division in self.divisions:

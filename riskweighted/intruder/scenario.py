@@ -31,7 +31,7 @@ _KINDS = ("relative", "absolute")
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The intruder's scenario (S003 section 2.1).
+    """The intruder's scenario (Hu et al. 2022, section 2.1).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Scenario:
         Variables that are replaced. A numeric one is matched inside a ball around the confidential value, any
         other one (text, category, boolean, or named in `categorical`) by equality. A missing value is near a missing one only.
     radius : float or mapping of str to float, default 0.2
-        Half-width of the ball: a share of abs(y) (``radius_kind="relative"``, S003: 20 % of income) or a number in
+        Half-width of the ball: a share of abs(y) (``radius_kind="relative"``, Hu et al. 2022: 20 % of income) or a number in
         the variable's own units (``"absolute"``). A mapping gives one radius per numeric synthetic variable.
     radius_kind : {"relative", "absolute"} or mapping of str to one of them, default "relative"
         A mapping gives the kind of each numeric synthetic variable; one that it leaves out is relative.

@@ -46,7 +46,7 @@ class World:
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """Which confidential records lie in whose ball (S003 eq. 2)."""
+        """Which confidential records lie in whose ball (Hu et al. 2022, eq. 2)."""
         return self.centres.own()
 
     @property
@@ -55,7 +55,7 @@ class World:
         return tuple(name for name in self.scenario.synthetic if self.scenario.is_numeric(self.confidential[name]))
 
     def find(self, candidates: pd.DataFrame) -> Neighbours:
-        """Which records of a paired synthetic dataset lie in whose ball (S003 eq. 1)."""
+        """Which records of a paired synthetic dataset lie in whose ball (Hu et al. 2022, eq. 1)."""
         return self.centres.find(candidates)
 
     def under(self, scenario: Scenario) -> "World":

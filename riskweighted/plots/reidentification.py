@@ -1,4 +1,4 @@
-"""Re-identification rates per stratum: suspected, confirmed, and confirmed among suspected (S004)."""
+"""Re-identification rates per stratum: suspected, confirmed, and confirmed among suspected (Census Bureau primer)."""
 
 from typing import Any
 

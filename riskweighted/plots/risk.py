@@ -1,4 +1,4 @@
-"""Identification risk of records: violins by scheme, and which records a scheme made riskier (S003 Fig. 2, 3, 5, 6, 8, 9)."""
+"""Identification risk of records: violins by scheme, and which records a scheme made riskier (Hu et al. 2022, Fig. 2, 3, 5, 6, 8, 9)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def plot_risk_violins(
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
 ) -> Axes:
-    """Distribution of the identification risk of every record, one violin per label, with a bar at the mean (S003 Fig. 2).
+    """Distribution of the identification risk of every record, one violin per label, with a bar at the mean (Hu et al. 2022, Fig. 2).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def plot_whack_a_mole(
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
 ) -> Axes:
-    """Risk of every record under a weighted scheme against the unweighted one (S003 Fig. 3, 5b, 9).
+    """Risk of every record under a weighted scheme against the unweighted one (Hu et al. 2022, Fig. 3, 5b, 9).
 
     Records whose risk rises by at least `increase` are enlarged: moving their neighbours away has exposed them.
 

@@ -1,4 +1,4 @@
-"""Utility figures: intervals against the confidential one (S003 Fig. 7, 10), densities and distribution functions."""
+"""Utility figures: intervals against the confidential one (Hu et al. 2022, Fig. 7, 10), densities and distribution functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -42,7 +42,7 @@ def plot_intervals(
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
 ) -> Axes:
-    """Estimates and intervals of every label against the confidential one (S003 Fig. 7, 10).
+    """Estimates and intervals of every label against the confidential one (Hu et al. 2022, Fig. 7, 10).
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Re-identification studies as the Census Bureau runs them (S004, METHODS section 10)."""
+"""Re-identification studies as the Census Bureau runs them (its primer; METHODS section 10)."""

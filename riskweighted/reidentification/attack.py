@@ -1,4 +1,4 @@
-"""`reidentify`: suspected pairs of one metric, checked against the truth, as rates (S004 section 1.2)."""
+"""`reidentify`: suspected pairs of one metric, checked against the truth, as rates (Census Bureau primer, section 1.2)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,10 +24,10 @@ __all__ = ["METRICS", "AttackSettings", "Reidentification", "attack", "reidentif
 METRICS = ("unicity", "taxicab", "euclidean", "adhoc", "linkage")
 Progress: TypeAlias = Callable[[int, int], None] | None
 _DEFINITIONS = {
-    "unicity": "records unique in their own file that share a cell of some interaction of the linking variables (S004 section 2.1)",
-    "taxicab": "mean mismatch of quintiled linking variables below alpha/2, whole ranks of at most five pairs (S004 section 2.2.1)",
-    "euclidean": "root of squared differences below its threshold, whole ranks of at most five pairs (S004 section 2.2.2)",
-    "adhoc": "sum of the sponsor's scores above 5v/2, whole ranks of at most five pairs (S004 section 2.2.3)",
+    "unicity": "records unique in their own file that share a cell of some interaction of linking variables (Census Bureau primer, 2.1)",
+    "taxicab": "mean mismatch of quintiled linking variables below alpha/2, ranks of at most five pairs (Census Bureau primer, 2.2.1)",
+    "euclidean": "root of squared differences below its threshold, ranks of at most five pairs (Census Bureau primer, 2.2.2)",
+    "adhoc": "sum of the sponsor's scores above 5v/2, ranks of at most five pairs (Census Bureau primer, 2.2.3)",
     "linkage": "best pair by Fellegi-Sunter match probability at or above the threshold (Splink)",
 }
 
@@ -79,7 +79,7 @@ class Reidentification:
 
     @property
     def conditional_rate(self) -> float:
-        """Confirmed over suspected PUF records, S004's critical statistic; NaN where none is suspected."""
+        """Confirmed over suspected PUF records, the primer's critical statistic; NaN where none is suspected."""
         return float(self.rates["conditional_rate"].iloc[0])
 
 
@@ -101,7 +101,7 @@ def reidentify(
     random_seed: int = 0,
     progress: Progress = None,
 ) -> Reidentification:
-    """Attack a public-use file with an intruder's file and check the result against the truth (S004, METHODS section 10).
+    """Attack a public-use file with an intruder's file and check the result against the truth (Census Bureau primer, METHODS section 10).
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def reidentify(
     pufid, eifid : str or sequence of str
         Key columns.
     metric : {"unicity", "taxicab", "euclidean", "adhoc", "linkage"}
-        S004's four, and record linkage (optional extra ``linkage``).
+        the primer's four, and record linkage (optional extra ``linkage``).
     strata : str or sequence of str
         Blocking variables. Quintiles, means and sds are those of the whole PUF.
     empty_strata : {"error", "allow"}

@@ -1,4 +1,4 @@
-"""Taxicab, euclidean and ad hoc scores: what a pair costs, which pairs pass, and the whole ranks that stay (S004 section 2.2)."""
+"""Taxicab, euclidean and ad hoc scores: what a pair costs, which pairs pass, and the whole ranks that stay (the primer, section 2.2)."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ class DistanceMetric:
     costs : Costs
         Its limit is the threshold, on the scale of costs.
     score : callable
-        From the cost of a pair to the score that S004 defines.
+        From the cost of a pair to the score that the primer defines.
     threshold : float
         Of the score; a pair passes when strictly better.
     low_is_better : bool
@@ -61,7 +61,7 @@ class RankedPairs(NamedTuple):
 
 
 def taxicab(files: LinkedFiles, alpha: float = 0.5) -> DistanceMetric:
-    """Mean over variables of 0 (same quintile or category), 1 (another) or alpha (missing); passes below alpha / 2 (S004 section 2.2.1)."""
+    """Mean over variables of 0 (same quintile or category), 1 (another) or alpha (missing); passes below alpha / 2 (primer, 2.2.1)."""
     puf, eif = quintile_codes(files)
     v = puf.shape[1]
     costs = Costs(np.full(v, EQUAL), missing=_check_alpha(alpha), limit=alpha * v / 2)
@@ -69,7 +69,7 @@ def taxicab(files: LinkedFiles, alpha: float = 0.5) -> DistanceMetric:
 
 
 def euclidean(files: LinkedFiles, alpha: float = 0.5, normalization: Literal["primer", "rms"] = "primer") -> DistanceMetric:
-    """Root of the sum of squared scores over v ("primer") or of their mean ("rms") (S004 section 2.2.2, METHODS section 10).
+    """Root of the sum of squared scores over v ("primer") or of their mean ("rms") (the primer, section 2.2.2; METHODS section 10).
 
     As printed, the greatest possible score is 1/sqrt(v): the threshold alpha / 2 is vacuous from v = 4 / alpha^2 on, more than
     16 variables at alpha = 0.5, and a warning says so. "rms" has the threshold that follows from the definition, alpha / sqrt(2).
@@ -94,7 +94,7 @@ def euclidean(files: LinkedFiles, alpha: float = 0.5, normalization: Literal["pr
 
 
 def adhoc(files: LinkedFiles, scores: Mapping[str, Score]) -> DistanceMetric:
-    """Sum of the sponsor's scores, 0 to 5 a variable and 0 where missing; passes above 5 v / 2 (S004 section 2.2.3)."""
+    """Sum of the sponsor's scores, 0 to 5 a variable and 0 where missing; passes above 5 v / 2 (Census Bureau primer, section 2.2.3)."""
     puf, eif, costs = adhoc_costs(files, scores)
     v = puf.shape[1]
     return DistanceMetric(puf, eif, costs, lambda cost: HIGHEST * v - cost, HIGHEST * v / 2, low_is_better=False)

@@ -1,4 +1,4 @@
-"""The three files of a re-identification study, checked and brought to row numbers (S004 section 1.1).
+"""The three files of a re-identification study, checked and brought to row numbers (Census Bureau primer, section 1.1).
 
 PUF: the public-use file. EIF: what an external intruder holds. IUF: the truth, which PUF record is which EIF record.
 """

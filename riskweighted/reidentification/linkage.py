@@ -26,7 +26,7 @@ _THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.
 _BLOCKING_VARIABLES = 8  # at most 70 rules: Splink's SQL grows with their square
 _PAIRS_PER_RECORD = 20  # within an EM run's block, so that links are not too rare to find
 _CHUNK_PAIRS = 2_000_000  # scored at a time: bounds memory
-_MOST_TIES = 5  # S004's whole-rank rule
+_MOST_TIES = 5  # The primer's whole-rank rule
 _ROWS = ["puf_row", "eif_row"]
 
 Rule = tuple[str, ...]
@@ -137,7 +137,7 @@ def linkage_pairs(
 def suspected_links(pairs: pd.DataFrame, threshold: float = 0.5) -> pd.DataFrame:
     """Each PUF record's pairs of greatest match weight, where their match probability is at least ``threshold``.
 
-    A record whose greatest weight more than five pairs share has none: S004's whole-rank rule.
+    A record whose greatest weight more than five pairs share has none: the primer's whole-rank rule.
     """
     absent = [name for name in (*_ROWS, "match_weight", "match_probability") if name not in pairs.columns]
     if absent:

@@ -1,6 +1,6 @@
 """The six best partners of every record, exactly, without looking at every pair.
 
-All the whole-rank rule (S004 section 2.2) needs: pairs that score strictly better than a record's sixth best are what remains
+All the whole-rank rule (the primer, section 2.2) needs: pairs that score strictly better than a record's sixth best are what remains
 of whole ranks that hold at most five pairs. Distinct profiles stand for their records; the second file's are split into a
 tree whose nodes know which codes occur in them and the range of each number. A query's codes fall into classes of one cost, so
 that the least it can cost with any profile of a node is found from sets of codes and ranges alone; what cannot beat the sixth

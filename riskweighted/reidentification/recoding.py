@@ -17,7 +17,7 @@ def cut_points(values: np.ndarray) -> np.ndarray:
 
 
 def quintile_codes(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:
-    """Every linking variable as a code, (n, v) and (m, v); NaN is missing (S004 section 2, METHODS section 10).
+    """Every linking variable as a code, (n, v) and (m, v); NaN is missing (Census Bureau primer, section 2, METHODS section 10).
 
     A number becomes 1 + the number of cut points strictly below it; cut points are those of the whole PUF, also where there
     are strata. Tied cut points leave quintiles empty: equal values always fall together.

@@ -1,4 +1,4 @@
-"""Ad hoc scores of a sponsor: per linking variable a function, a table of value pairs, or breaks on the difference (S004 section 2.2.3)."""
+"""A sponsor's ad hoc scores: per linking variable a function, a table of value pairs, or breaks on the difference (primer, 2.2.3)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

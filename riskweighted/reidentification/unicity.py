@@ -1,4 +1,4 @@
-"""Unicity: records that are unique in their own file and share a cell of some interaction of linking variables (S004 section 2.1).
+"""Unicity: records that are unique in their own file and share a cell of some interaction (Census Bureau primer, section 2.1).
 
 All 2^v - 1 interactions are visited by depth-first search, refining the cells of both files together by one more variable
 at a time. A cell with no record of one file, or with exactly one of each, has nothing new below it; the pairs of a small cell

@@ -54,9 +54,9 @@ _FIXED = {  # by key: title, definition, boundary, direction
     "risk": (
         "Expected identification risk",
         "E[IR] of a record, from 0 to 1. IR: if its own synthetic value lies in the ball about its confidential value, the share of "
-        "its known pattern whose synthetic values lie outside that ball, else 0 (S003 eq. 1). E: its mean over posterior draws and all "
-        "datasets that each could give, so the mechanism's risk and not that of the datasets at hand. Of the "
-        "confidential data: the share of its pattern whose confidential values lie outside (S003 eq. 2).",
+        "its known pattern whose synthetic values lie outside that ball, else 0 (Hu et al. 2022, eq. 1). E: its mean over posterior draws "
+        "and all datasets that each could give, so the mechanism's risk and not that of the datasets at hand. Of the "
+        "confidential data: the share of its pattern whose confidential values lie outside (Hu et al. 2022, eq. 2).",
         "",
         RISKIER,
     ),

@@ -1,4 +1,4 @@
-"""Canonical-correlation disclosure risk of masked numeric data (S002; METHODS section 8).
+"""Canonical-correlation disclosure risk of masked numeric data (Muralidhar & Sarathy; METHODS section 8).
 
 X (n, k) are the confidential variables and Y (n, k) the masked ones, row by row, centred; covariances divide by n - 1. *Value
 disclosure* is how well linear regression on Y predicts X: R^2 of each variable, and lambda_1, the largest R^2 over linear
@@ -6,8 +6,8 @@ combinations. *Identity disclosure* is how well an intruder who holds a row of X
 probability, and the share of nearest links that are right. Rescaling columns changes nothing. The probabilities and bounds assume
 normality and grant the intruder the true covariances.
 
-S002's formulas for the bounds on MIDP and IDP are images that did not survive; those below are our own, with proof. The numbers
-printed on its slides (MIDP = 0.2375 for 25 records, ...) are not reproduced by any formula we could find.
+Muralidhar & Sarathy's formulas for the bounds on MIDP and IDP are images that did not survive; those below are our own, with proof.
+The numbers printed on their slides (MIDP = 0.2375 for 25 records, ...) are not reproduced by any formula we could find.
 
 Missing values are refused, and special codes are numbers here like any other: who leaves records out decides among how many an intruder
 searches, so it is done by the caller and said (`riskweighted.evaluation.assess` keeps the records whose values are amounts in both files).
@@ -158,7 +158,7 @@ def _variates(x: Array, y: Array) -> CanonicalVariates:
 
 
 def canonical_variates(confidential: pd.DataFrame, masked: pd.DataFrame, variables: Names = None) -> CanonicalVariates:
-    """Squared canonical correlations and canonical variates (S002 slide 10); arguments as `canonical_disclosure`."""
+    """Squared canonical correlations and canonical variates (Muralidhar & Sarathy, slide 10); arguments as `canonical_disclosure`."""
     names, x, y = _pair(confidential, masked, variables)
     return _variates(_standardise(x, names, "confidential data")[0], _standardise(y, names, "masked data")[0])
 
@@ -171,7 +171,7 @@ def _r2(columns: Array, masked: Array) -> Array:
 
 
 def combination_r2(confidential: pd.DataFrame, masked: pd.DataFrame, weights: Weights, variables: Names = None) -> pd.Series:
-    """R^2 (c,) of linear combinations of the confidential variables on all masked ones (Tendick 1992, in S002).
+    """R^2 (c,) of linear combinations of the confidential variables on all masked ones (Tendick 1992, in Muralidhar & Sarathy).
 
     `weights` is a DataFrame (variables, c), or a Series or mapping for one combination: coefficients in the variables'
     own units, 0 for a variable that is not named. Other arguments and errors as `canonical_disclosure`.
@@ -211,7 +211,7 @@ def _links(variates: CanonicalVariates) -> tuple[Array, Array, Array, Array]:
 
 
 def canonical_disclosure(confidential: pd.DataFrame, masked: pd.DataFrame, variables: Names = None) -> CanonicalDisclosure:
-    """Value and identity disclosure of masked numeric data (S002; METHODS section 8).
+    """Value and identity disclosure of masked numeric data (Muralidhar & Sarathy; METHODS section 8).
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def canonical_disclosure(confidential: pd.DataFrame, masked: pd.DataFrame, varia
 
 
 def canonical_disclosure_by(confidential: pd.DataFrame, masked: pd.DataFrame, by: Sequence[str], variables: Names = None) -> pd.DataFrame:
-    """`canonical_disclosure` within each observed combination of unmasked categorical variables (S002 slides 22-23).
+    """`canonical_disclosure` within each observed combination of unmasked categorical variables (Muralidhar & Sarathy, slides 22-23).
 
     `by` are columns of `confidential`; where `masked` has them they must agree; a missing value is a level. One row per subset: `by`,
     ``n``, ``lambda_1``, ``mean_probability``, ``reidentified``, ``midp_bound``, and ``reason``: "", or why the measures are NaN.

@@ -1,4 +1,4 @@
-"""Identification risk in the confidential data themselves, IR^c, from which weights are made (S003 eq. 2)."""
+"""Identification risk in the confidential data themselves, IR^c, from which weights are made (Hu et al. 2022, eq. 2)."""
 
 import warnings
 
@@ -30,7 +30,7 @@ def apply_singleton_policy(risk: np.ndarray, patterns: Patterns, scenario: Scena
 
 
 def confidential_risk(world: World) -> pd.Series:
-    """Identification risk of each confidential record, IR^c (S003 eq. 2), with the scenario's rule for singletons.
+    """Identification risk of each confidential record, IR^c (Hu et al. 2022, eq. 2), with the scenario's rule for singletons.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Identification risk of each record, in the confidential data and in synthetic data (S003 eq. 1, 2)."""
+"""Identification risk of each record, in the confidential data and in synthetic data (Hu et al. 2022, eq. 1, 2)."""
 
 from typing import overload
 
@@ -17,7 +17,7 @@ __all__ = ["identification_risk", "identification_risks", "mean_identification_r
 
 
 def identification_risks(paired: Paired) -> np.ndarray:
-    """IR_i^(l) of every record in every synthetic dataset (S003 eq. 1).
+    """IR_i^(l) of every record in every synthetic dataset (Hu et al. 2022, eq. 1).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def identification_risk(confidential: pd.DataFrame, *, scenario: Scenario) -> pd
 
 
 def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = None, scenario: Scenario | None = None) -> pd.Series:
-    """Identification risk of each record (S003 eq. 1 and 2).
+    """Identification risk of each record (Hu et al. 2022, eq. 1 and 2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Matching-based identification risk (S000; Reiter & Mitra 2009): can the intruder find the record, and is it the right one?"""
+"""Matching-based identification risk (Hu's lecture; Reiter & Mitra 2009): can the intruder find the record, and is it the right one?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ def matching_risk(
     match_on: Literal["both", "known"] = "both",
     identifier: str | None = None,
 ) -> MatchingRisk:
-    """Expected match risk, true and false match rate (S000; METHODS section 7).
+    """Expected match risk, true and false match rate (Hu's lecture; METHODS section 7).
 
     The intruder knows a target's known variables and the confidential values of its synthetic ones, and looks for
     synthetic records equal on the former and within the ball (numbers) or equal (categories) on the latter.
@@ -82,7 +82,7 @@ def matching_risk(
     targets : sequence of index labels, or boolean mask (n,), optional
         The N records looked for; default all.
     match_on : {"both", "known"}
-        "known" ignores the synthetic variables, as the lab's helper (S001) does: every record then matches its own
+        "known" ignores the synthetic variables, as the lab's helper (Kleisle-Murphy 2020) does: every record then matches its own
         pattern, and the expected match risk is the number of known patterns whatever was synthesized.
     identifier : str, optional
         Column that pairs rows.

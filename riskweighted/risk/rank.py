@@ -1,4 +1,4 @@
-"""The lab's rank measure (S001): how many synthetic records of the pattern lie between the true and the synthetic value?"""
+"""The lab's rank measure (Kleisle-Murphy 2020): how many synthetic records of the pattern lie between the true and the synthetic value?"""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ __all__ = ["rank_measure", "rank_shares"]
 
 
 def rank_measure(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> pd.Series:
-    """Share of the pattern's synthetic values strictly between y_i and y_i's synthetic value (S001; METHODS section 7).
+    """Share of the pattern's synthetic values strictly between y_i and y_i's synthetic value (Kleisle-Murphy 2020; METHODS section 7).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whack-a-mole: protecting some records moves them away, and exposes those that they hid (S003; METHODS section 2)."""
+"""Whack-a-mole: protecting some records moves them away, and exposes those that they hid (Hu et al. 2022; METHODS section 2)."""
 
 from typing import TypeVar
 

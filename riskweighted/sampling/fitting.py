@@ -1,4 +1,4 @@
-"""The risk-weighted pseudo posterior (S003 eq. 4, 10): compile once, sample for each weight vector, check.
+"""The risk-weighted pseudo posterior (Hu et al. 2022, eq. 4, 10): compile once, sample for each weight vector, check.
 
 This file, `compiled`, `agreement`, `checking` and `convergence` beside it are the ones that know the versions of PyMC, nutpie and ArviZ.
 """

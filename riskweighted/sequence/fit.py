@@ -1,4 +1,4 @@
-"""`fit`: the risk-weighted pseudo posterior of one variable or of several (S003 eq. 4, 10)."""
+"""`fit`: the risk-weighted pseudo posterior of one variable or of several (Hu et al. 2022, eq. 4, 10)."""
 
 from dataclasses import replace
 from typing import cast, overload
@@ -82,7 +82,7 @@ def fit(
     L: int = 20,  # noqa: N803
     survey: str | pd.Series | np.ndarray | None = None,
 ) -> "Fit | ChainFit":
-    """Sample the risk-weighted pseudo posterior of a synthesizer (S003 eq. 4 and 10).
+    """Sample the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4 and 10).
 
     Parameters
     ----------

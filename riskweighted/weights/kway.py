@@ -1,4 +1,4 @@
-"""Marginal, pairwise and k-way weights, exact in O(n log n) (S003 eq. 3, 6-9; METHODS section 3)."""
+"""Marginal, pairwise and k-way weights, exact in O(n log n) (Hu et al. 2022, eq. 3, 6-9; METHODS section 3)."""
 
 import numpy as np
 import pandas as pd
@@ -52,8 +52,8 @@ def kway_alpha(world: World, k: int) -> pd.Series:
 def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> pd.Series:
     """Weights from the joint risk of each record with k - 1 others of its pattern (METHODS section 3).
 
-    k = 1 gives the marginal weights (S003 eq. 3), k = 2 the pairwise ones (eq. 6-9), k = 3 and 4 the three- and
-    four-way weights that S003 section 3.2.1 mentions. Exact, O(n log n): no pair or tuple is formed.
+    k = 1 gives the marginal weights (Hu et al. 2022, eq. 3), k = 2 the pairwise ones (eq. 6-9), k = 3 and 4 the three- and
+    four-way weights that section 3.2.1 of the paper mentions. Exact, O(n log n): no pair or tuple is formed.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ def kway_weights(confidential: pd.DataFrame, scenario: Scenario, *, k: int) -> p
 
 
 def marginal_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
-    """alpha_i = 1 - IR_i^c (S003 eq. 3): see `kway_weights`."""
+    """alpha_i = 1 - IR_i^c (Hu et al. 2022, eq. 3): see `kway_weights`."""
     return risk_weights(confidential_risk(make_world(as_pandas(confidential), scenario)))
 
 
 def pairwise_weights(confidential: pd.DataFrame, scenario: Scenario) -> pd.Series:
-    """alpha_i = 1 - mean over j of IR_ij^c in i's pattern (S003 eq. 6-9): see `kway_weights`."""
+    """alpha_i = 1 - mean over j of IR_ij^c in i's pattern (Hu et al. 2022, eq. 6-9): see `kway_weights`."""
     return kway_alpha(make_world(as_pandas(confidential), scenario), 2)

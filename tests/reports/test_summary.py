@@ -44,7 +44,7 @@ def test_the_table_of_a_run_is_the_summary_turned():
     assert cells["Mean of income (1,000 $)"] == tuple(f"{value:,.0f}" for value in own["mean of income"])
     definitions = {title: definition for title, _, definition in table.rows}
     assert definitions["Mean risk in these datasets (0 to 1)"].startswith(
-        "mean over records of IR in these L datasets, S003 eq. 1 averaged over them; confidential data: mean over"
+        "mean over records of IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1); confidential data: mean over"
     )
     assert definitions["Mean risk in these datasets (0 to 1)"].endswith("higher is riskier")
     assert "Reiter 2003" in definitions["Coefficient C(size)[T.2] of income"]

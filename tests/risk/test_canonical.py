@@ -71,7 +71,7 @@ def inverse_root(s):
 
 
 def slide_ten(x, y):
-    """U, V and lambda by the eigenvectors that S002 slide 10 names; signs of V set so that cor(u, v) > 0."""
+    """U, V and lambda by the eigenvectors that slide 10 of Muralidhar & Sarathy names; signs of V set so that cor(u, v) > 0."""
     xx, xy, yx, yy = blocks(x, y)
     x_root, y_root = inverse_root(xx), inverse_root(yy)
     squared, e = np.linalg.eigh(x_root @ xy @ np.linalg.inv(yy) @ yx @ x_root)
@@ -595,7 +595,7 @@ def test_defaults_take_what_is_numeric_in_both_files():
     assert canonical_disclosure(x, y, "x1").variables == ("x1",)
 
 
-# Simulation: the bounds hold, and S002's findings
+# Simulation: the bounds hold, and Muralidhar & Sarathy's findings
 
 
 CORRELATION = equicorrelated(3, 0.6)
@@ -654,7 +654,7 @@ def simulate(rng, n, d, noise_covariance, repeats):
 
 @pytest.mark.parametrize("d", [0.1, 0.3, 1.0])
 def test_correlated_noise_has_more_identity_risk_and_less_value_risk_than_independent_noise(d):
-    # S002 slide 20. Value risk: lambda_1, and R^2 of each variable. The mean lambda goes the other way, with identity risk.
+    # Slide 20 of Muralidhar & Sarathy. Value risk: lambda_1, and R^2 of each variable. The mean lambda goes with identity risk.
     rng = np.random.default_rng(20)
     correlated, independent = (simulate(rng, 100, d, noise, 40) for noise in (CORRELATION, np.eye(3)))
     assert correlated[0] > 1.05 * independent[0]
@@ -675,7 +675,7 @@ def test_identity_risk_falls_with_noise_and_with_the_number_of_records():
 
 
 def test_the_bound_is_weak_for_large_n():
-    # S002 slide 28 on its own bound; ours is far below the truth as well.
+    # Muralidhar & Sarathy, slide 28 on its own bound; ours is far below the truth as well.
     rng = np.random.default_rng(22)
     found = canonical_disclosure(*noisy(rng, 1000, 0.3, np.eye(3)))
     assert found.midp_bound < 1e-9 < 0.01 < found.mean_probability < found.reidentified

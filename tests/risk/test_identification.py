@@ -22,7 +22,7 @@ SETTINGS = Scenario(known=KNOWN, synthetic="income")
 
 
 def betty_and_others(incomes):
-    """S003's example: Betty, first, shares her pattern with 12 others; two more records stand in another pattern."""
+    """The paper's example: Betty, first, shares her pattern with 12 others; two more records stand in another pattern."""
     return pd.DataFrame({"sex": ["f"] * 13 + ["m"] * 2, "age": 40, "income": [*incomes, 100.0, 101.0]}, index=[f"id{i}" for i in range(15)])
 
 

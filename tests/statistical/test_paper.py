@@ -54,7 +54,7 @@ def test_the_lecture_ce_sample_has_one_singleton_pattern():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ExplosionWarning")  # the published priors allow it
 def test_the_lab_s_rank_measure_on_our_hierarchical_fit():
-    """S001 prints 0.2584795 for one draw of its JAGS fit; ours must not tell that draw from its own."""
+    """The lab (Kleisle-Murphy 2020) prints 0.2584795 for one draw of its JAGS fit; ours must not tell that draw from its own."""
     data = shared("lab5_CEdata_994.csv")
     synthesizer = load_synthesizer("hierarchical")(
         "Income ~ log(Expenditure)", groups=("Race", "UrbanRural"), scale_groups="Race", transform="log"

@@ -77,7 +77,7 @@ def _setup(frame, settings):
 
 
 def confidential_risk(frame, settings):
-    """IR_i^c = #{h in M_i : y_h not in B_i} / |M_i| (S003 eq. 2)."""
+    """IR_i^c = #{h in M_i : y_h not in B_i} / |M_i| (Hu et al. 2022, eq. 2)."""
     records, settings = _setup(frame, settings)
     risk = []
     for i, centre in enumerate(records):
@@ -89,7 +89,7 @@ def confidential_risk(frame, settings):
 
 
 def synthetic_risk(frame, synthetic, settings):
-    """IR_i^(l) = #{h in M_i : y*_h not in B_i} / |M_i| * T_i^(l) (S003 eq. 1), one synthetic dataset."""
+    """IR_i^(l) = #{h in M_i : y*_h not in B_i} / |M_i| * T_i^(l) (Hu et al. 2022, eq. 1), one synthetic dataset."""
     records, settings = _setup(frame, settings)
     released = rows(synthetic)
     risk = []
@@ -103,12 +103,12 @@ def synthetic_risk(frame, synthetic, settings):
 
 
 def marginal_weights(frame, settings):
-    """alpha_i = 1 - IR_i^c (S003 eq. 3)."""
+    """alpha_i = 1 - IR_i^c (Hu et al. 2022, eq. 3)."""
     return np.array([1.0 - risk for risk in confidential_risk(frame, settings)])
 
 
 def pairwise_weights(frame, settings):
-    """alpha_i = 1 - sum_{j != i} IR_ij^c / (M - 1), every pair formed (S003 eq. 6-9)."""
+    """alpha_i = 1 - sum_{j != i} IR_ij^c / (M - 1), every pair formed (Hu et al. 2022, eq. 6-9)."""
     records, settings = _setup(frame, settings)
     alpha = []
     for i in range(len(records)):

@@ -1,4 +1,4 @@
-"""Re-identification metrics by the letter of the primer (S004, METHODS section 10): every interaction, every pair of records."""
+"""Re-identification metrics by the letter of the Census Bureau primer (METHODS section 10): every interaction, every pair of records."""
 
 from itertools import combinations
 from math import exp, sqrt

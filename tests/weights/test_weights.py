@@ -39,7 +39,7 @@ def quietly(function, *arguments, **options):
 
 
 def betty():
-    """S003's example: 13 records, Betty first, ten of them outside her ball of 20 %."""
+    """The paper's example: 13 records, Betty first, ten of them outside her ball of 20 %."""
     return pd.DataFrame({"y": [100.0, 90.0, 115.0] + [40.0] + [500.0 + 200 * j for j in range(9)]})
 
 

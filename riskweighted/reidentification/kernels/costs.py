@@ -36,7 +36,7 @@ class CostTables(NamedTuple):
 
 @kernel
 def logistic(difference: float) -> float:
-    """S004's cost of a difference of z-scores, squared."""
+    """The primer's cost of a difference of z-scores, squared."""
     share: np.float64 = 2 / (1 + np.exp(-min(difference, 6.0))) - 1
     return share * share
 
