@@ -25,7 +25,8 @@ from riskweighted.evaluation.summary import MEAN_WEIGHT
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_intervals
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
-from riskweighted.runs.study import DataSettings, Study
+from riskweighted.runs.sections import DataSettings
+from riskweighted.runs.study import Study
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.tables import (

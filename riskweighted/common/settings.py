@@ -23,6 +23,7 @@ __all__ = [
     "as_tuples",
     "fields_to_table",
     "from_table",
+    "read_by",
     "read_fields",
     "read_toml",
     "setting_names",
@@ -31,6 +32,14 @@ __all__ = [
 
 T = TypeVar("T")
 APART = {"apart": True}  # metadata of a field that stands in no file under its own name
+
+
+def read_by(*stages: str, why: str) -> dict[str, object]:
+    """Metadata of a field that these stages alone read of those that read its class (`riskweighted.runs.stages`), and the reason.
+
+    Without a stage: a field that changes no result. A field that says nothing is read by every stage that reads its class.
+    """
+    return {"read_by": stages, "why": why}
 
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:

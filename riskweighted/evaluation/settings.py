@@ -1,12 +1,16 @@
 """What an evaluation reports, and how: declared and checked once, for `evaluate` and for study files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_sequence, check_share, check_text
 from riskweighted.common.errors import InputError
+from riskweighted.common.settings import read_by
 
 __all__ = ["EvaluationSettings"]
+
+_REPORTED = read_by("paired", "utility", "evaluated", why="expected risk and influence are summed before anything of them is reported")
+_SUMMED = read_by("expected", why="what of a fit's draws is summed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,18 +45,18 @@ class EvaluationSettings:
         A column whose equal values make a cluster of records, such as a household, whose influence is measured too.
     """
 
-    quantiles: Sequence[float] = (0.5, 0.9)
-    regression: str | None = None
-    coefficient: str | None = None
-    regressions: Sequence[str] = ()
-    survey: str | None = None
-    strata: str | None = None
-    resamples: int = 1000
-    level: float = 0.95
-    threshold: float = 0.5
-    increase: float = 0.25
-    risk_draws: int | None = None
-    cluster: str | None = None
+    quantiles: Sequence[float] = field(default=(0.5, 0.9), metadata=_REPORTED)
+    regression: str | None = field(default=None, metadata=_REPORTED)
+    coefficient: str | None = field(default=None, metadata=_REPORTED)
+    regressions: Sequence[str] = field(default=(), metadata=_REPORTED)
+    survey: str | None = field(default=None, metadata=_REPORTED)
+    strata: str | None = field(default=None, metadata=_REPORTED)
+    resamples: int = field(default=1000, metadata=_REPORTED)
+    level: float = field(default=0.95, metadata=_REPORTED)
+    threshold: float = field(default=0.5, metadata=_REPORTED)
+    increase: float = field(default=0.25, metadata=_REPORTED)
+    risk_draws: int | None = field(default=None, metadata=_SUMMED)
+    cluster: str | None = field(default=None, metadata=_SUMMED)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantiles", check_sequence(self.quantiles, "quantiles"))

@@ -12,6 +12,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.native import as_pandas
+from riskweighted.common.settings import read_by
 from riskweighted.intruder.disguise import refuse_disguised_numbers
 from riskweighted.intruder.statuses import Statuses, check_codes, find_statuses
 
@@ -26,6 +27,7 @@ class Balls(NamedTuple):
 
 
 Kind = Literal["relative", "absolute"]
+_OF_BALLS = read_by("world", why="who shares whose known pattern does not depend on it")
 _KINDS = ("relative", "absolute")
 
 
@@ -71,14 +73,14 @@ class Scenario:
 
     known: Sequence[str] = ()
     synthetic: Sequence[str]
-    radius: float | Mapping[str, float] = 0.2
-    radius_kind: Kind | Mapping[str, Kind] = "relative"
-    boundary: Literal["closed", "open"] = "closed"
-    singletons: Literal["protect", "paper", "error"] = "protect"
-    min_radius: float = 0.0
+    radius: float | Mapping[str, float] = field(default=0.2, metadata=_OF_BALLS)
+    radius_kind: Kind | Mapping[str, Kind] = field(default="relative", metadata=_OF_BALLS)
+    boundary: Literal["closed", "open"] = field(default="closed", metadata=_OF_BALLS)
+    singletons: Literal["protect", "paper", "error"] = field(default="protect", metadata=_OF_BALLS)
+    min_radius: float = field(default=0.0, metadata=_OF_BALLS)
     categorical: Sequence[str] = ()
     codes: Mapping[str, float | Sequence[float]] = field(default_factory=dict, hash=False)
-    allow_wide: bool = False
+    allow_wide: bool = field(default=False, metadata=_OF_BALLS)
 
     def __post_init__(self) -> None:
         for what in ("known", "synthetic", "categorical"):

@@ -27,7 +27,9 @@ from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, 
 from riskweighted.design.design import response_values
 from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verdict
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.runs.study import AUTO, Study, SynthesizerSettings, build_synthesizer
+from riskweighted.runs.models import build_synthesizer
+from riskweighted.runs.sections import SynthesizerSettings
+from riskweighted.runs.study import AUTO, Study
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
 from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model

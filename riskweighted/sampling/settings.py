@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from riskweighted.common.checks import check_choice, check_count, is_number
 from riskweighted.common.errors import InputError
-from riskweighted.common.settings import APART
+from riskweighted.common.settings import APART, read_by
 
 __all__ = ["AUTO", "DIRECT", "JAX", "NUTS", "Sampling"]
 
@@ -29,7 +29,7 @@ class Sampling:
     draws: int = 500
     tune: int = 500
     chains: int = 4
-    cores: int | None = field(default=None, metadata=APART)
+    cores: int | None = field(default=None, metadata={**APART, **read_by(why="the draws are the same")})
     target_accept: float | None = None
     engine: str = AUTO
 

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from riskweighted.common.checks import check_count, check_path, real_path
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.settings import read_toml, to_table
+from riskweighted.common.settings import read_toml, setting_names, to_table
+from riskweighted.contract.synthesizer import baseline_names
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.runs.study import Study, check_models, load_study, make_study, names_of_settings, read_study
+from riskweighted.runs.models import own_settings
+from riskweighted.runs.study import AUTO, UNNAMED, Study, check_models, load_study, make_study, read_study, section_of
 from riskweighted.weights.names import parse_scheme
 
-__all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "place_text", "value_text"]
+__all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "names_of_settings", "place_text", "value_text"]
 
 SCHEMES = "weights.schemes"
 _TUNING = tuple(f"weights.{name}" for name in ("target", "at_most", "family", "loss"))
@@ -75,6 +77,23 @@ class Sweep:
     def schemes(self) -> list[str]:
         """The weighting schemes that are run."""
         return [parse_scheme(scheme).text for scheme in self.grid.get(SCHEMES, self.study.weights.schemes)]
+
+
+def names_of_settings(synthesizer: str) -> list[str]:
+    """Every setting of a study by its dotted name, with those of one synthesizer and of the baselines."""
+    if synthesizer == AUTO:
+        raise InputError(UNNAMED)
+    names = [
+        name
+        for name in setting_names(Study)
+        if name not in ("seed", "reproducible", "synthesizer.settings") and not name.startswith("thresholds")
+    ]
+    own = [f"synthesizer.{name}" for name in own_settings(synthesizer)]
+    if "synthesizer.variables" in own:  # of a chain, whose variables are the scenario's and have a table of settings each
+        names = [name for name in names if name != "synthesizer.formula" and not name.startswith("guarantee")]
+        own.remove("synthesizer.settings")
+    others = [f"{section_of(name)}.{setting}" for name in baseline_names() for setting in own_settings(name)]
+    return [*names, *own, *others, "seed"]
 
 
 def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:

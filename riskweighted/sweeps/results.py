@@ -15,7 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import write_table
-from riskweighted.runs.study import DataSettings
+from riskweighted.runs.sections import DataSettings
 from riskweighted.sweeps.cells import Cell
 from riskweighted.sweeps.grid import Point, Sweep, value_text
 from riskweighted.sweeps.outcomes import Result

@@ -27,7 +27,7 @@ from riskweighted.intruder.world import make_world
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
-from riskweighted.runs.study import DataSettings
+from riskweighted.runs.sections import DataSettings
 from riskweighted.sampling.posterior import prepare_model
 from riskweighted.sweeps.cells import Cell, Group, group_cells, identify, of_records
 from riskweighted.sweeps.dispatch import run_groups

@@ -24,7 +24,8 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.checked import study_alpha
-from riskweighted.runs.study import DataSettings, Study
+from riskweighted.runs.sections import DataSettings
+from riskweighted.runs.study import Study
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
 from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model

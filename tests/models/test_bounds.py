@@ -9,7 +9,7 @@ from scipy import stats
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.runs.study import build_synthesizer
+from riskweighted.runs.models import build_synthesizer
 
 N = 400
 

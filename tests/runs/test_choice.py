@@ -16,9 +16,10 @@ from riskweighted.common.settings import as_toml, to_table
 from riskweighted.runs import choice
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
-from riskweighted.runs.study import make_study, names_of_settings, read_study
+from riskweighted.runs.study import make_study, read_study
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fit import fit
+from riskweighted.sweeps.grid import names_of_settings
 
 N = 150
 NAMES = ["hierarchical", "linear-regression", "negative-binomial", "top-coding"]

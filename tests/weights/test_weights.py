@@ -13,7 +13,7 @@ from riskweighted.common.errors import FlatWeightsWarning, InputError, Singleton
 from riskweighted.common.frames import check_weights
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.identification import identification_risk
-from riskweighted.runs.study import WeightSettings
+from riskweighted.runs.sections import WeightSettings
 from riskweighted.weights import kway as weights
 from riskweighted.weights.adjust import adjust_weights, equalize_weights, risk_weights
 from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights

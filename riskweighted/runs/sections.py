@@ -1,0 +1,236 @@
+"""The sections of a study file: each is a frozen class that declares and checks its settings.
+
+Every stage of a run (`riskweighted.runs.stages`) reads all fields of the classes that it reads; a field that only some of them read says so
+where it is declared, with the reason (`read_by`).
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from riskweighted.common.checks import (
+    check_choice,
+    check_count,
+    check_names,
+    check_number,
+    check_path,
+    check_sequence,
+    check_text,
+    real_path,
+)
+from riskweighted.common.errors import InputError
+from riskweighted.common.settings import as_table, read_by, to_table
+from riskweighted.contract.special_codes import stated_codes
+from riskweighted.design.formulas import split_formula
+from riskweighted.design.precision import Precision, precision_of
+from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+
+if TYPE_CHECKING:
+    from riskweighted.tuning.settings import TuningSettings
+
+__all__ = ["DataSettings", "EvaluatingSettings", "Radius", "ReleaseSettings", "SynthesizerSettings", "WeightSettings"]
+
+Radius = float | Mapping[str, float]
+_MOST_DATASETS = 100_000
+_WHERE = read_by(why="the fingerprint of what is read stands for the place it is read from")
+_IN_SCENARIO = read_by(why="it stands in the scenario that the stage reads")
+_SOUGHT = read_by("tuned", why="what is asked of the search for a scheme; the scheme that it finds is named in schemes")
+_WRITTEN = read_by(why="how the datasets are written and released, not what they are")
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """Where the confidential data is: a file (relative to the study file) or an embedded data set."""
+
+    path: Path | None = field(default=None, metadata=_WHERE)
+    embedded: str | None = field(default=None, metadata=_WHERE)
+
+    def __post_init__(self) -> None:
+        if (self.path is None) == (self.embedded is None):
+            raise InputError("data: give either path or embedded")
+        if self.path is not None:
+            object.__setattr__(self, "path", check_path(self.path, "path"))
+        check_text(self.embedded, "embedded", optional=True)
+
+    def within(self, folder: Path | None) -> "DataSettings":
+        """A relative path from `folder` on."""
+        return self if self.path is None or folder is None else DataSettings(path=real_path(folder / self.path))
+
+    def read(self) -> pd.DataFrame:
+        """The data."""
+        if self.path is not None:
+            from riskweighted.data.io import read_table
+
+            return read_table(self.path)
+        from riskweighted.data.datasets import load_embedded
+
+        return load_embedded(str(self.embedded))
+
+
+@dataclass(frozen=True)
+class SynthesizerSettings:
+    """Name and formula of a synthesizer; every other setting of its table goes to its class.
+
+    A chain of several variables has no formula: its variables are those that the scenario synthesizes, in that order, and the table
+    ``variables`` holds what each has of its own.
+    """
+
+    name: str
+    formula: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_table(cls, table: object, place: str) -> "SynthesizerSettings":
+        """The table, whose other settings the synthesizer's class will check."""
+        given = dict(as_table(table, place))
+        if "name" not in given:
+            raise InputError(f"setting '{place}.name' is missing")
+        for name in ("name", "formula"):
+            check_text(given.get(name), f"setting '{place}.{name}':", optional=name not in given)
+        return cls(given.pop("name"), given.pop("formula", None), given)
+
+    def to_table(self) -> dict[str, Any]:
+        """As it stands in a file."""
+        return {"name": self.name, **({} if self.formula is None else {"formula": self.formula}), **to_table(self.settings)}
+
+    @property
+    def of_several(self) -> bool:
+        """Whether it is a chain of several variables, which has no formula of its own."""
+        return self.formula is None
+
+    @property
+    def codes(self) -> dict[str, tuple[float, ...]]:
+        """Special codes of the variables of a chain."""
+        tables = as_table(self.settings.get("variables", {}), "synthesizer.variables") if self.of_several else {}
+        found = {name: stated_codes(name, as_table(own, f"synthesizer.variables.{name}")) for name, own in tables.items()}
+        return {name: codes for name, codes in found.items() if codes}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data that its formula, or its list of predictors, names."""
+        if self.formula is not None:
+            return split_formula(self.formula).names
+        tables = as_table(self.settings.get("variables", {}), "synthesizer.variables").values()
+        own = [as_table(table, "synthesizer.variables").get("formula") for table in tables]
+        named = [name for formula in own if formula is not None for name in split_formula(formula).names]
+        return tuple(dict.fromkeys([*check_names(self.settings.get("predictors", ()), "synthesizer.predictors"), *named]))
+
+
+@dataclass(frozen=True)
+class WeightSettings:
+    """Weighting schemes, and the adjustment clip(scale * alpha + shift, 0, 1) of all but the unweighted one.
+
+    A scheme with settings has them in its text: "uniform(c=0.1)" (`riskweighted.weights.schemes.scheme_weights`).
+    The radius of the weights is the scenario's unless given here. ``cluster``: a column such as a household's number; every record then
+    has the smallest weight of its cluster.
+
+    ``match``: of several synthesized variables, whose ball makes the weights of each: its "own", the "joint" one of all, or those of listed
+    subsets (`riskweighted.match_weights`).
+
+    ``survey``: a column of survey weights, which are normalised to sum n and multiply the weights of every scheme in the likelihood
+    (METHODS section 12). As a predictor instead, it is named in the synthesizer's formula.
+
+    ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along one ``family`` or all
+    (`riskweighted.tuning.tune.tune`); that looks at the data.
+    """
+
+    schemes: Sequence[str] = field(
+        default=("unweighted", "marginal", "pairwise"), metadata=read_by(why="a stage is one of one scheme, which is in its key")
+    )
+    scale: float = 1.0
+    shift: float = 0.0
+    radius: Radius | None = field(default=None, metadata=_IN_SCENARIO)
+    cluster: str | None = None
+    survey: str | None = field(default=None, metadata=read_by("prepared", why="survey weights multiply what the weights come to"))
+    target: str | None = field(default=None, metadata=_SOUGHT)
+    at_most: float | None = field(default=None, metadata=_SOUGHT)
+    family: str | None = field(default=None, metadata=_SOUGHT)
+    loss: str = field(default="U_m", metadata=_SOUGHT)
+    match: str | Sequence[Sequence[str]] = "own"
+
+    def __post_init__(self) -> None:
+        check_text(self.cluster, "cluster", optional=True)
+        check_text(self.survey, "survey", optional=True)
+        named = tuple(parse_scheme(scheme).text for scheme in check_names(self.schemes, "schemes"))
+        object.__setattr__(self, "schemes", check_names(named, "schemes"))
+        if not self.schemes:
+            raise InputError("schemes names none; name at least one weighting scheme")
+        check_number(self.scale, "scale", least=0)
+        check_number(self.shift, "shift")
+        if not isinstance(self.match, str):
+            object.__setattr__(
+                self, "match", tuple(check_names(subset, "a subset of match") for subset in check_sequence(self.match, "match"))
+            )
+        self._check_target()
+
+    def _check_target(self) -> None:
+        for name in ("target", "family", "loss"):
+            check_text(getattr(self, name), name, optional=name != "loss")
+        if (self.target is None) != (self.at_most is None):
+            raise InputError("target and at_most go together: give both, or neither")
+        if self.target is None:
+            if self.family is not None:
+                raise InputError(f"family {self.family!r} is that of a target: give target and at_most too")
+            return
+        if UNWEIGHTED not in self.schemes:
+            raise InputError(f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes")
+
+    @property
+    def tuning(self) -> "TuningSettings | None":
+        """What is asked of the search for a scheme, checked; None without a target."""
+        if self.target is None or self.at_most is None:
+            return None
+        from riskweighted.tuning.settings import TuningSettings
+
+        return TuningSettings(self.target, self.at_most, self.family, self.loss)
+
+
+@dataclass(frozen=True)
+class ReleaseSettings:
+    """What leaves: how many synthetic datasets, in which format, which columns, how finely.
+
+    The known and the synthesized variables are released, and the unaltered ``columns`` that are named here. ``precision``: released
+    numbers are multiples of it; without it of the largest power of ten of which all confidential values are multiples, or they have 7
+    significant digits; of several variables a table gives one for each. ``unique_share``: above this share of records that are alone on
+    the unaltered released columns, `release` asks for an explicit acceptance.
+    """
+
+    L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
+    format: Literal["csv", "parquet"] = field(default="csv", metadata=_WRITTEN)
+    columns: Sequence[str] = field(default=(), metadata=read_by("paired", "utility", "evaluated", why="they are released as they are"))
+    precision: Precision = field(default=None, metadata=read_by("drawn", "expected", why="how finely drawn values are rounded"))
+    unique_share: float = field(default=0.05, metadata=_WRITTEN)
+
+    def __post_init__(self) -> None:
+        check_count(self.L)
+        if self.L > _MOST_DATASETS:
+            raise InputError(f"L must be at most {_MOST_DATASETS:,}, got {self.L}")
+        check_choice(self.format, ("csv", "parquet"), "format")
+        object.__setattr__(self, "columns", check_names(self.columns, "columns"))
+        given = self.precision.values() if isinstance(self.precision, Mapping) else [self.precision]
+        for precision in given:
+            if precision is not None and check_number(precision, "precision", least=0) == 0:
+                raise InputError("precision must be a number > 0, got 0")
+        if check_number(self.unique_share, "unique_share", least=0) > 1:
+            raise InputError(f"unique_share must lie between 0 and 1, got {self.unique_share!r}")
+
+    def precision_of(self, variable: str) -> float | None:
+        """The precision of one variable, where one is given."""
+        return precision_of(self.precision, variable)
+
+
+@dataclass(frozen=True)
+class EvaluatingSettings(EvaluationSettings):
+    """The settings of `evaluate`; the radius of the risk measures is the scenario's unless given here."""
+
+    radius: Radius | None = field(default=None, metadata=_IN_SCENARIO)
+
+    @property
+    def measures(self) -> EvaluationSettings:
+        """Without the radius, which stands in `Study.evaluating_scenario`."""
+        return EvaluationSettings(**{f.name: getattr(self, f.name) for f in dataclasses.fields(EvaluationSettings)})
