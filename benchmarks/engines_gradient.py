@@ -17,7 +17,7 @@ import numpy as np
 
 import riskweighted as rw
 from benchmarks.engines_posterior import Posterior
-from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
+from experiments.ce.population import CE_CATEGORIES, simulate_ce
 from riskweighted.sampling.jaxed import jax_density
 
 __all__ = ["ce_posterior", "least", "main"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # experiments are no part of the package
 STUDY = """
 [data]
 path = "households.parquet"
@@ -50,7 +51,7 @@ CHAIN = ("marital_status", "earner", "family_size")  # synthesized by the chain,
 
 def write_study(folder: Path, model: str, records: int) -> Path:
     """The data and the study of them."""
-    from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
+    from experiments.ce.population import CE_CATEGORIES, simulate_ce
 
     data = simulate_ce(records)
     if model != "two-part":

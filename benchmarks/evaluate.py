@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,9 @@ class Made(Sequence[pd.DataFrame]):
 def measure(what: str, n: int) -> tuple[float, float]:
     """Processor seconds and peak memory in GB."""
     import riskweighted as rw
-    from riskweighted.data.ce_simulator import simulate_ce
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+    from experiments.ce.population import simulate_ce
 
     scenario = rw.Scenario(known=["gender", "age_band", "region"], synthetic="income", radius=0.2, min_radius=500.0)
 

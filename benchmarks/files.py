@@ -42,7 +42,9 @@ def drawn(values, rng):
 def files(n):
     """Confidential data with positive incomes, and its datasets."""
     from riskweighted.common.datasets import Datasets
-    from riskweighted.data.ce_simulator import simulate_ce
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+    from experiments.ce.population import simulate_ce
 
     data, rng = simulate_ce(n), np.random.default_rng(1)
     data = data[data["income"] > 0].reset_index(drop=True)

@@ -43,7 +43,8 @@ SETTINGS = {"normal-mixture": "components = 3\nsupport = [1, 10000000]", "two-pa
 
 def write_study(folder: Path, model: str, records: int, draws: int) -> Path:
     """The data and the study of them."""
-    from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+    from experiments.ce.population import CE_CATEGORIES, simulate_ce
 
     data = simulate_ce(records)
     data["income"] = data["income"].round().astype(int)

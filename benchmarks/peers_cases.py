@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.ce.population import simulate_ce
 from riskweighted import Scenario
-from riskweighted.data.datasets import load_embedded, load_households
+from riskweighted.data.datasets import load_households
 from riskweighted.design.formulas import split_formula
 
 __all__ = ["Case", "cases"]
@@ -87,7 +88,7 @@ def cases(*, quick: bool = False) -> Iterator[Case]:
         ),
         Case(
             "CE-like income",
-            load_embedded("ce-like"),
+            simulate_ce(),
             Scenario(known=["gender", "age_band", "region"], synthetic="income", radius=0.2, min_radius=500.0),
             "income ~ C(gender) + C(age_band) + C(education) + C(region) + C(urban) + C(marital_status) + C(urban_type) + C(cbsa) "
             "+ C(family_size) + C(earner)",

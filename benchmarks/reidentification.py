@@ -13,12 +13,15 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.threads import worker_threads
-from riskweighted.data.ce_simulator import simulate_ce
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are no part of the package
+from experiments.ce.population import simulate_ce
 
 LEVELS = (2, 5, 9, 4, 6)
 MORE_LEVELS = (3, 5, 2, 7, 5, 4, 5, 3, 8, 2, 6, 5)

@@ -33,7 +33,6 @@ from .evaluation.assess import (
     Assessment as Assessment,
     assess as assess,
 )
-from .evaluation.ce_facts import ce_facts as ce_facts
 from .evaluation.evaluate import (
     Evaluation as Evaluation,
     evaluate as evaluate,

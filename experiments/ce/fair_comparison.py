@@ -10,11 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from experiments.ce.facts import CE_KNOWN  # noqa: E402
+from experiments.ce.population import simulate_ce  # noqa: E402
 from experiments.fair_comparison import MEAN_WEIGHT, plot_curves, risk_utility_curves  # noqa: E402
 from experiments.simulation.fair_comparison import compare  # noqa: E402
 from riskweighted import Sampling, Scenario, load_synthesizer  # noqa: E402
-from riskweighted.data.ce_simulator import simulate_ce  # noqa: E402
-from riskweighted.evaluation.ce_facts import CE_KNOWN  # noqa: E402
 
 FORMULA = "income ~ C(gender) + C(age_band) + C(education) + C(region) + C(marital_status) + C(earner)"
 SCALES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)

@@ -18,9 +18,7 @@ from riskweighted.commands.terminal import reporter
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
-from riskweighted.data.ce_pumd import load_ce_pumd
 from riskweighted.data.io import write_table
-from riskweighted.evaluation.ce_facts import ce_facts
 from riskweighted.evaluation.summary import MEAN_WEIGHT
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.utility import plot_intervals
@@ -29,6 +27,9 @@ from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.study import Study
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from experiments.ce.facts import ce_facts
+from experiments.ce.population import simulate_ce
+from experiments.ce.public_use_file import load_ce_pumd
 from experiments.ce.tables import (
     NAMES,
     as_markdown,
@@ -50,14 +51,14 @@ def replicate(study: Study, out: Path, *, pumd: Path | None = None, cores: int |
     InputError
         If `out` holds a run of other settings or other data, or the public-use file cannot be read.
     """
-    if pumd is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_table(load_ce_pumd(pumd), out / "ce_pumd.parquet")
-        study = dataclasses.replace(study, data=DataSettings(path=(out / "ce_pumd.parquet").absolute()))
+    path = (out / ("ce-like.parquet" if pumd is None else "ce_pumd.parquet")).absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    write_table(simulate_ce() if pumd is None else load_ce_pumd(pumd), path)
+    study = dataclasses.replace(study, data=DataSettings(path=path))
     if not (out / "run").exists():
         run_study(study, out / "run", cores=cores, reporter=reporter())
     run = load_run(out / "run")
-    if dataclasses.replace(run.study, data=study.data, seed=run.streams.seed) != study or run.study.data.embedded != study.data.embedded:
+    if dataclasses.replace(run.study, data=study.data, seed=run.streams.seed) != study or Path(str(run.study.data.path)).name != path.name:
         raise InputError(f"{str(out / 'run')!r} is a run of other settings; remove it or choose another --out")
     return write_report(run, find_confidential(run), out / "report")
 

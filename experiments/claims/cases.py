@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from experiments.ce.population import simulate_ce
 from riskweighted import Sampling, Scenario, equalize_weights, load_study, load_synthesizer, scheme_weights
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.data.datasets import load_embedded
 
 __all__ = ["Case", "ce_like", "delete_label", "families", "simulation", "weights_of"]
 
@@ -43,7 +43,7 @@ def ce_like() -> Case:
     """The CE-like population under the settings of `experiments/ce/study.toml`."""
     study = load_study(_HERE / "ce" / "study.toml")
     scenario = Scenario(known=study.scenario.known, synthetic="income", radius=0.2)
-    return Case("ce-like", load_embedded("ce-like"), scenario, study.make_synthesizer(), study.sampling)
+    return Case("ce-like", simulate_ce(), scenario, study.make_synthesizer(), study.sampling)
 
 
 def weights_of(case: Case) -> dict[str, pd.Series]:

@@ -1,1 +1,1 @@
-"""Data in and out: files, the embedded data sets, simulated populations."""
+"""Data in and out: files, and the embedded data sets."""

@@ -1,4 +1,4 @@
-"""Data that comes with an installed package, so that the main job runs anywhere; and the loader of a public-use file."""
+"""Data that comes with an installed package, so that the main job runs anywhere."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
-from riskweighted.data.ce_pumd import load_ce_pumd
-from riskweighted.data.ce_simulator import simulate_ce
 
-__all__ = ["EMBEDDED", "load_ce_pumd", "load_embedded", "load_household_assets", "load_households", "simulate_ce"]
+__all__ = ["EMBEDDED", "load_embedded", "load_household_assets", "load_households"]
 
 
 def load_households() -> pd.DataFrame:
@@ -55,7 +53,6 @@ def load_household_assets() -> pd.DataFrame:
 EMBEDDED: dict[str, Callable[[], pd.DataFrame]] = {
     "401ksubs": load_households,
     "401ksubs-assets": load_household_assets,
-    "ce-like": simulate_ce,
 }
 
 

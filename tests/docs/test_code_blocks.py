@@ -22,9 +22,9 @@ import typer
 from doc_blocks import Block, agree, blocks
 
 import riskweighted as rw
+from experiments.ce.population import simulate_ce
 from riskweighted.commands.main import app, main
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.data.datasets import simulate_ce
 from riskweighted.runs.study import make_study
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.ce.facts import CE_PUBLISHED, CE_REGRESSION
+from experiments.ce.population import CE_CATEGORIES, simulate_ce
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import to_table
-from riskweighted.data.ce_simulator import CE_CATEGORIES, simulate_ce
-from riskweighted.evaluation.ce_facts import CE_PUBLISHED, CE_REGRESSION
 from riskweighted.evaluation.evaluate import evaluate
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.study import load_study, make_study
@@ -181,7 +181,6 @@ def test_public_use_file_from_start_to_report_and_again(tmp_path, monkeypatch):
     file["FINCBTXM"] = np.round(rng.lognormal(10.8, 0.9, 300), 1)
     file.to_csv(tmp_path / "fmli171x.csv", index=False)
     settings = to_table(load_study(HERE / "study.toml")) | {
-        "data": {"embedded": "ce-like"},
         "synthesizer": {"name": "linear-regression", "formula": "income ~ C(earner)", "transform": "asinh", "transform_constant": 1e4},
         "release": {"L": 2},
         "evaluation": {"regression": "income ~ C(earner)", "coefficient": "C(earner)[T.not earner]", "resamples": 20},

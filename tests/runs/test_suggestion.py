@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from shared_data import FOLDER, shared
 
+from experiments.ce.population import simulate_ce
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.data.ce_simulator import simulate_ce
 from riskweighted.data.datasets import load_household_assets, load_households
 from riskweighted.data.io import read_table
 from riskweighted.runs.checked import check_study

@@ -7,10 +7,10 @@ import pandas as pd
 from formulaic import model_matrix
 from scipy.stats import norm
 
+from experiments.ce.population import CE_CATEGORIES, CE_RECORDS
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns, require_finite
 from riskweighted.common.native import as_pandas
-from riskweighted.data.ce_simulator import CE_CATEGORIES, CE_RECORDS
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world

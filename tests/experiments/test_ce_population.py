@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.ce.facts import CE_KNOWN, CE_PUBLISHED, CE_REGRESSION, CE_TOP_CODE, ce_facts
+from experiments.ce.population import CALIBRATED, CE_CATEGORIES, draw_population, main, simulate_ce
 from riskweighted.common.errors import InputError
-from riskweighted.data.ce_simulator import CALIBRATED, CE_CATEGORIES, draw_population, simulate_ce
 from riskweighted.data.datasets import load_embedded
 from riskweighted.data.io import read_table, write_table
-from riskweighted.evaluation.ce_facts import CE_KNOWN, CE_PUBLISHED, CE_REGRESSION, CE_TOP_CODE, ce_facts
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.runs.study import make_study
 
@@ -95,7 +95,7 @@ def test_predictors_depend_on_each_other(population):
 
 
 def test_a_seed_repeats_to_the_byte_and_another_differs(tmp_path, population):
-    for name, data in [("one", population), ("two", load_embedded("ce-like")), ("other", simulate_ce(random_seed=1))]:
+    for name, data in [("one", population), ("two", simulate_ce()), ("other", simulate_ce(random_seed=1))]:
         write_table(data, tmp_path / f"{name}.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
     assert (tmp_path / "one.csv").read_bytes() != (tmp_path / "other.csv").read_bytes()
@@ -147,16 +147,18 @@ def test_bad_input(population):
         ce_facts(population.drop(columns="earner"))
     with pytest.raises(InputError, match="'income' is missing in 1 of 6208"):
         ce_facts(population.assign(income=population["income"].where(population.index > 0)))
-    with pytest.raises(InputError, match=re.escape("valid are '401ksubs', '401ksubs-assets', 'ce-like'")):
+    with pytest.raises(InputError, match=re.escape("valid are '401ksubs', '401ksubs-assets'")):
         load_embedded("ce")
 
 
-def test_a_study_names_the_embedded_population():
+def test_a_study_names_the_file_that_the_command_writes(tmp_path, monkeypatch, population):
+    monkeypatch.setattr("sys.argv", ["population", "--out", str(tmp_path / "ce-like.parquet")])
+    main()
     settings = {
-        "data": {"embedded": "ce-like"},
+        "data": {"path": str(tmp_path / "ce-like.parquet")},
         "scenario": {"known": list(CE_KNOWN), "synthetic": "income"},
         "synthesizer": {"name": "linear-regression", "formula": CE_REGRESSION, "transform": "shifted-log", "transform_constant": 10_000},
     }
     study = make_study(settings)
-    assert len(study.read_data()) == 6208
+    pd.testing.assert_frame_equal(study.read_data(), population)
     assert study.make_synthesizer().prepare(study.read_data()).design.whitened.shape == (6208, 5)

@@ -1,4 +1,4 @@
-"""Find the constants `CALIBRATED` of riskweighted/data/ce_simulator.py: `python experiments/calibrate_ce.py`, 10 to 25 seconds.
+"""Find the constants `CALIBRATED` of experiments/ce/population.py: `python -m experiments.ce.calibrate`, 10 to 25 seconds.
 
 Three unknowns, three published figures (Hu et al. 2022, Table 4), each averaged over seeds 0 to 9; the seeds stay fixed meanwhile.
 """
@@ -6,8 +6,8 @@ Three unknowns, three published figures (Hu et al. 2022, Table 4), each averaged
 import numpy as np
 from scipy.optimize import root
 
-from riskweighted.data.ce_simulator import CE_RECORDS, Calibration, draw_population
-from riskweighted.evaluation.ce_facts import CE_PUBLISHED, ce_facts
+from experiments.ce.facts import CE_PUBLISHED, ce_facts
+from experiments.ce.population import CE_RECORDS, Calibration, draw_population
 
 TARGETS = ["mean", "mean, half-width of 95 % interval", "coefficient of Earner 2"]
 START = np.array([92_000.0, 460_000.0, -0.7])

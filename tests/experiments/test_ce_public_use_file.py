@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.ce.facts import ce_facts
+from experiments.ce.population import simulate_ce
+from experiments.ce.public_use_file import load_ce_pumd
 from riskweighted.common.errors import InputError, RiskWeightedWarning, UnscoredWarning
-from riskweighted.data.ce_pumd import load_ce_pumd
-from riskweighted.data.ce_simulator import simulate_ce
-from riskweighted.evaluation.ce_facts import ce_facts
+from riskweighted.data.io import write_table
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.study import make_study
 
@@ -100,10 +101,11 @@ def test_columns_and_dtypes_are_those_of_the_simulator(csv):
 
 
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.SparseLevelWarning")
-def test_one_study_serves_the_file_and_the_simulator(csv):
+def test_one_study_serves_the_file_and_the_simulator(tmp_path, csv):
+    write_table(simulate_ce(), tmp_path / "ce-like.parquet")
     predictors = " + ".join(f"C({name})" for name in list(simulate_ce(1))[:-1])
     settings = {
-        "data": {"embedded": "ce-like"},
+        "data": {"path": str(tmp_path / "ce-like.parquet")},
         "scenario": {"known": ["gender", "age_band", "region"], "synthetic": "income"},
         "synthesizer": {"name": "normal-mixture", "formula": f"income ~ {predictors}", "transform": "asinh", "transform_constant": 1000},
         "evaluation": {"regression": "income ~ C(region) + C(urban) + C(earner)", "coefficient": "C(earner)[T.not earner]"},

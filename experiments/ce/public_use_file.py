@@ -11,8 +11,8 @@ from typing import IO, NamedTuple
 import numpy as np
 import pandas as pd
 
+from experiments.ce.population import CE_CATEGORIES
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
-from riskweighted.data.ce_simulator import CE_CATEGORIES
 
 __all__ = ["load_ce_pumd"]
 

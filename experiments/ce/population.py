@@ -2,15 +2,20 @@
 
 Shares and effects are round numbers of our own, of the size known for US households of 2017. Income has the quantiles that the paper
 publishes: its marginal distribution is a fixed quantile function, its dependence on the predictors comes through ranks of a linear score.
+
+`python -m experiments.ce.population --out ce-like.parquet [--records N] [--seed S]` writes it to a file that a study can name.
 """
 
+import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count, check_seed
+from riskweighted.data.io import write_table
 
 __all__ = ["CALIBRATED", "CE_CATEGORIES", "CE_RECORDS", "CE_SEED", "Calibration", "draw_population", "simulate_ce"]
 
@@ -84,7 +89,7 @@ _SCALE = 1_000.0  # dollars: the quantile function is interpolated in arcsinh(in
 
 
 class Calibration(NamedTuple):
-    """What `experiments/calibrate_ce.py` solves for.
+    """What `experiments/ce/calibrate.py` solves for.
 
     ``quantile_75``, ``quantile_995``: incomes in dollars at these quantiles; ``earner``: effect on the score where the reference
     person is no earner.
@@ -96,7 +101,7 @@ class Calibration(NamedTuple):
 
 
 # Root of: mean 72,075.60; half-width of its 95 % interval 1,984.7; coefficient of Earner 2 -45,826.20 (Hu et al. 2022, Table 4); each the
-# average over seeds 0 to 9. Found by experiments/calibrate_ce.py.
+# average over seeds 0 to 9. Found by experiments/ce/calibrate.py.
 CALIBRATED = Calibration(quantile_75=88_730.0, quantile_995=459_100.0, earner=-0.6446)
 
 
@@ -212,3 +217,17 @@ def _quantile_function(calibration: Calibration) -> Callable[[np.ndarray], np.nd
     knots = {-8.0: -60_000.0} | {float(norm.ppf(share)): income for share, income in shares.items()} | {8.0: 200_000_000.0}
     curve = PchipInterpolator(list(knots), np.arcsinh(np.array(list(knots.values())) / _SCALE))
     return lambda z: _SCALE * np.sinh(curve(z))
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="a csv or parquet file")
+    parser.add_argument("--records", type=int, default=CE_RECORDS)
+    parser.add_argument("--seed", type=int, default=CE_SEED)
+    options = parser.parse_args()
+    write_table(simulate_ce(options.records, options.seed), options.out)
+
+
+if __name__ == "__main__":
+    main()
