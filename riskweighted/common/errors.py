@@ -18,10 +18,17 @@ __all__ = [
 
 
 class InputError(ValueError):
-    """Something the user gave is not valid.
+    """An input error says that something the user gave is not valid.
 
     The message is one line: what was wrong, what was got, what is valid. It names columns, counts and settings,
     never a value of the data.
+
+    Examples
+    --------
+    >>> rw.Scenario(known="region", synthetic="income", radius=-0.2)
+    Traceback (most recent call last):
+        ...
+    riskweighted.common.errors.InputError: radius must be a finite number >= 0, got -0.2
     """
 
 
@@ -30,35 +37,99 @@ class RiskWeightedWarning(UserWarning):
 
 
 class SingletonWarning(RiskWeightedWarning):
-    """Some known patterns hold a single record, which the pattern alone identifies."""
+    """Some known patterns hold a single record, which the pattern alone identifies.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from riskweighted.runs.examples import data
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
+    ...     alpha = rw.marginal_weights(data, rw.Scenario(known=["region", "age"], synthetic="income"))
+    >>> said[0].category.__name__, float(alpha.min())
+    ('SingletonWarning', 0.0)
+    """
 
 
 class UnscoredWarning(RiskWeightedWarning):
-    """Some records' ball is a single point that no synthetic value hits, so their risk cannot be seen."""
+    """Some records' ball is a single point that no synthetic value hits, so their risk cannot be seen.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", rw.UnscoredWarning)  # stop there
+    """
 
 
 class FlatWeightsWarning(RiskWeightedWarning):
-    """All weights are 1, which protects nobody, or all are 0, which uses no record."""
+    """All weights are 1, which protects nobody, or all are 0, which uses no record.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
+    ...     alpha = rw.risk_weights(pd.Series([0.0, 0.0]))
+    >>> print(said[0].message)
+    all 2 weights are 1: nobody is protected; check the radius (a share: 0.2 is 20 %) and the known variables
+    """
 
 
 class ConvergenceWarning(RiskWeightedWarning):
-    """The chains of a fit disagree or diverged, so its draws are not to be trusted; or more datasets are asked of it than it has draws."""
+    """The chains of a fit disagree or diverged, or more datasets are asked of it than it has draws.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from riskweighted.runs.examples import data, synthesizer
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
+    ...     fit = rw.fit(synthesizer, data, draws=10, tune=10, random_seed=1)
+    >>> fit.converged, said[0].category.__name__
+    (False, 'ConvergenceWarning')
+    """
 
 
 class ExplosionWarning(RiskWeightedWarning):
-    """Some drawn values lie far beyond all confidential ones: the model knows too little where they were drawn."""
+    """Some drawn values lie far beyond all confidential ones: the model knows too little where they were drawn.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", rw.ExplosionWarning)  # stop there
+    """
 
 
 class SparseLevelWarning(RiskWeightedWarning):
-    """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there."""
+    """The weights of some levels of the predictors sum to so little that the priors decide what is drawn there.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", rw.SparseLevelWarning)  # stop there
+    """
 
 
 class MarginShiftWarning(RiskWeightedWarning):
-    """The weights leave a variable so little likelihood that the prior decides its release, or nearly erase some of its levels."""
+    """The weights leave a variable so little likelihood that the prior decides its release, or nearly erase some of its levels.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from riskweighted.runs.examples import data, scenario
+    >>> shift = rw.margin_shift(data, scenario, pd.Series(0.001, data.index))
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
+    ...     sentences = rw.warn_of_shift(shift, parameters={"income": 4})
+    >>> print(said[0].message)
+    the weights of 'income' sum to 0.2, and its model has 4 parameters: the prior would decide what is released; ...
+    """
 
 
 class FewRecordsWarning(RiskWeightedWarning):
-    """Too few records for a part of a model; says what is done instead."""
+    """A part of a model has too few records, and the message says what is done instead.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", rw.FewRecordsWarning)  # stop there
+    """
 
 
 def listing(names: Iterable[object], limit: int = 12) -> str:

@@ -11,7 +11,7 @@ __all__ = ["checked_survey", "survey_weights"]
 
 
 def survey_weights(confidential: pd.DataFrame, column: str) -> pd.Series:
-    """The survey weights of a column, normalised to sum n (METHODS section 12).
+    """Return the survey weights of a column, normalised to sum n (METHODS section 12).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def survey_weights(confidential: pd.DataFrame, column: str) -> pd.Series:
 
     Examples
     --------
-    >>> survey_weights(pd.DataFrame({"w": [1, 1, 2]}), "w").tolist()
+    >>> rw.survey_weights(pd.DataFrame({"w": [1, 1, 2]}), "w").tolist()
     [0.75, 0.75, 1.5]
     """
     confidential = as_pandas(confidential)

@@ -33,7 +33,7 @@ _KINDS = ("relative", "absolute")
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The intruder's scenario (Hu et al. 2022, section 2.1).
+    """A scenario says what the intruder knows and how close counts as close (Hu et al. 2022, section 2.1).
 
     Parameters
     ----------
@@ -69,6 +69,12 @@ class Scenario:
     ------
     InputError
         If a setting is not valid; the message lists what is.
+
+    Examples
+    --------
+    >>> scenario = rw.Scenario(known=["region", "age_band"], synthetic="income", radius=0.2)
+    >>> scenario.radius_of("income"), scenario.kind_of("income")
+    (0.2, 'relative')
     """
 
     known: Sequence[str] = ()

@@ -20,7 +20,7 @@ PROVED, EMPIRICAL, TOTAL = "proved", "empirical, no guarantee", "all together"
 
 @dataclass(frozen=True)
 class Release:
-    """L released datasets of one scheme, variable or year.
+    """A release is what the accountant adds up: L datasets of one scheme, variable or year.
 
     Parameters
     ----------
@@ -32,6 +32,11 @@ class Release:
     lipschitz : float, optional
         Delta of a pseudo posterior that is not censored (`riskweighted.influence`), the largest over records. Nothing is proved; what is
         added up is 2 Delta a dataset. Give width or lipschitz.
+
+    Examples
+    --------
+    >>> rw.Release("income 2025", L=20, width=0.05)
+    Release(name='income 2025', L=20, width=0.05, lipschitz=None)
     """
 
     name: str
@@ -66,7 +71,7 @@ class Release:
 
 
 def accountant(releases: Sequence[Release] | Mapping[str, "Statement | Fit"], delta: float = 1e-6) -> pd.DataFrame:
-    """Add up releases about the same persons: schemes, variables, years (METHODS section 9.3).
+    """Return what releases about the same persons come to: schemes, variables, years (METHODS section 9.3).
 
     Parameters
     ----------
@@ -85,6 +90,18 @@ def accountant(releases: Sequence[Release] | Mapping[str, "Statement | Fit"], de
     ------
     InputError
         If there is no release, or two have the same name.
+
+    Examples
+    --------
+    >>> table = rw.accountant([rw.Release("income 2024", L=5, width=0.1), rw.Release("income 2025", L=5, width=0.1)])
+    >>> table[["release", "neighbours", "epsilon"]].round(2)
+            release neighbours  epsilon
+    0   income 2024    replace      1.0
+    1   income 2025    replace      1.0
+    2  all together    replace      2.0
+    3   income 2024   add-drop      0.5
+    4   income 2025   add-drop      0.5
+    5  all together   add-drop      1.0
     """
     check_share(delta, "delta")
     listed = [Release.of(name, made) for name, made in releases.items()] if isinstance(releases, Mapping) else list(releases)

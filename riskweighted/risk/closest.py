@@ -26,7 +26,7 @@ _INNER = (0.05, 0.95)  # quantiles between which a number's unit of distance lie
 
 @dataclass(frozen=True)
 class ClosestRecords:
-    """How near L synthetic datasets lie to the confidential records.
+    """Closest records tell how near L synthetic datasets lie to the confidential records.
 
     Attributes
     ----------
@@ -38,6 +38,14 @@ class ClosestRecords:
         Among how many confidential records the closest was found: all of them, if their coordinates fit into memory.
     compared : int
         Among how many records of either file, drawn at random from the larger one, it was found out which is closer; 0 without a holdout.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> rw.closest_records(data, synthetic, scenario).records.round(4).head(2)
+       dataset  distance   ratio
+    0        1    0.0011  0.5116
+    1        1    0.0024  0.7538
     """
 
     records: pd.DataFrame = field(repr=False)
@@ -70,7 +78,7 @@ def closest_records(
     holdout: pd.DataFrame | None = None,
     random_seed: int = 0,
 ) -> ClosestRecords:
-    """The distance of synthetic records to the closest and second closest confidential record (METHODS section 7).
+    """Return how far synthetic records lie from the closest and the second closest confidential record (METHODS section 7).
 
     The distance is Gower's (1971): the mean over the scenario's variables of 0 or 1 for a known variable or a category, equal or not, and
     for a number of the absolute difference in units of the distance between the 5 % and the 95 % quantile of the confidential amounts
@@ -94,6 +102,13 @@ def closest_records(
     ------
     InputError
         If a column is absent or of another kind, a target is infinite, or missing or a special code where the confidential data has none.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> closest = rw.closest_records(data, synthetic, scenario)
+    >>> round(closest.quantile("distance", 0.05), 5)
+    0.00012
     """
     confidential, synthetic, holdout = as_pandas(confidential), as_pandas(synthetic), as_pandas(holdout)
     frames = as_comparable(confidential, synthetic, scenario)

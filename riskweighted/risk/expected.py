@@ -94,7 +94,7 @@ class ExpectedRisk:
 
 
 def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
-    """Expected identification risk of each record under a fit (METHODS section 2).
+    """Return the expected identification risk of each record under a fit (METHODS section 2).
 
     ``E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)]``, with ``p_i = P(y*_i in B_i | x_i, theta)`` from the synthesizer's ``mass`` and
     ``c_-i`` the number of other synthetic values of the pattern in the ball: y* is drawn once for each theta, which leaves the average
@@ -123,6 +123,13 @@ def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 1
     ------
     InputError
         If the scenario does not suit the data or synthesizes other variables, or more draws are asked for than were sampled.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit, scenario
+    >>> risk = rw.expected_identification_risk(fit, scenario, random_seed=1)
+    >>> risk.columns.tolist(), bool(risk["risk"].mean() < 0.25)
+    (['risk', 'se', 'own_mass'], True)
     """
     found = expected_risk(fit, make_world(fit.confidential, scenario), draws, random_seed)
     return pd.DataFrame({"risk": found.risk, "se": found.error, "own_mass": found.own_mass}, fit.confidential.index)

@@ -59,7 +59,7 @@ def identification_risk(confidential: pd.DataFrame, *, scenario: Scenario) -> pd
 
 
 def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = None, scenario: Scenario | None = None) -> pd.Series:
-    """Identification risk of each record (Hu et al. 2022, eq. 1 and 2).
+    """Return the identification risk of each record (Hu et al. 2022, eq. 1 and 2).
 
     Parameters
     ----------
@@ -81,6 +81,14 @@ def identification_risk(confidential: pd.DataFrame, synthetic: Frames | None = N
     InputError
         If there is no scenario, the data lacks a column or has infinite sensitive values, or a frame does not
         pair with it.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> rw.identification_risk(data, scenario=scenario).round(2).head(3).tolist()
+    [0.76, 0.73, 0.73]
+    >>> rw.identification_risk(data, synthetic, scenario).round(2).head(3).tolist()
+    [0.22, 0.45, 0.21]
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if not isinstance(scenario, Scenario) or isinstance(synthetic, Scenario):

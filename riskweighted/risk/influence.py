@@ -36,7 +36,7 @@ def influence(
     cluster: str | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Influence of each record on the pseudo posterior of a fit, or of each cluster of records.
+    """Return the influence of each record on the pseudo posterior of a fit, or of each cluster of records.
 
     With l_is = log p(y_i | x_i, theta_s) on the scale of the model and s = 1, ..., S:
 
@@ -73,6 +73,12 @@ def influence(
     InputError
         If the fit estimates nothing, more draws are asked for than were sampled, the scenario or the cluster does not suit, or a
         synthesizer has no ``mass`` for ``attributable``.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> rw.influence(fit).columns.tolist()
+    ['lipschitz', 'range', 'information']
     """
     if not fit.estimates:
         raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no record has an influence")

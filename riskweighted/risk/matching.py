@@ -20,7 +20,7 @@ __all__ = ["MatchingRisk", "expected_matches", "match", "matching_risk", "mean_r
 
 @dataclass(frozen=True)
 class MatchingRisk:
-    """Matching-based risk of L synthetic datasets.
+    """A matching risk tells how often an intruder finds a record in L synthetic datasets, and whether it is the right one.
 
     Attributes
     ----------
@@ -40,6 +40,16 @@ class MatchingRisk:
     records : DataFrame
         One row per dataset and target, on the confidential index: c (matches), T (the true record is among them),
         K (unique and true), F (unique and false). Confidential.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> rw.matching_risk(data, synthetic, scenario).by_dataset.round(2)
+             expected_match_risk  true_match_rate  false_match_rate  unique_matches
+    dataset
+    1                       3.32              0.0               1.0             2.0
+    2                       2.77              0.0               1.0             3.0
+    3                       2.35              0.0               1.0             5.0
     """
 
     expected_match_risk: float
@@ -67,7 +77,7 @@ def matching_risk(
     match_on: Literal["both", "known"] = "both",
     identifier: str | None = None,
 ) -> MatchingRisk:
-    """Expected match risk, true and false match rate (Hu's lecture; METHODS section 7).
+    """Return the expected match risk and the true and false match rates (Hu's lecture; METHODS section 7).
 
     The intruder knows a target's known variables and the confidential values of its synthetic ones, and looks for
     synthetic records equal on the former and within the ball (numbers) or equal (categories) on the latter.
@@ -91,6 +101,13 @@ def matching_risk(
     ------
     InputError
         If rows do not pair, a column is absent, or a target is unknown.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> risk = rw.matching_risk(data, synthetic, scenario)
+    >>> round(risk.expected_match_risk, 2), risk.true_match_rate
+    (2.81, 0.0)
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if match_on not in ("both", "known"):

@@ -34,7 +34,7 @@ def recovery_probability(
     prior: Callable[[np.ndarray], np.ndarray] | None = None,
     draws: int | None = None,
 ) -> pd.DataFrame:
-    """Can an intruder who knows all but y_i recover it from the release? (Reiter, Wang & Zhang 2014; Hu 2019).
+    """Return whether an intruder who knows all but y_i can recover it (Reiter, Wang & Zhang 2014; Hu 2019).
 
     The intruder knows ``y_-i``, the predictors, the synthesizer and alpha, and weighs candidates y' by::
 
@@ -78,6 +78,13 @@ def recovery_probability(
     ------
     InputError
         If frames do not pair, a record or setting is not valid, or the synthesizer has no likelihood.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit, scenario
+    >>> frames = fit.synthesize(2, random_seed=2)
+    >>> rw.recovery_probability(fit, frames, scenario, records=[0, 1]).columns.tolist()
+    ['probability', 'prior', 'ball_probability', 'ball_prior', 'rank', 'ess', 'release_ess', 'trusted']
     """
     refuse_chain(fit.synthesizer, "recovery_probability")
     released = _released(fit, frames, scenario)

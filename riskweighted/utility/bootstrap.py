@@ -87,7 +87,7 @@ def bootstrap_quantiles(values: np.ndarray, quantile: float, resamples: int, rng
 def pooled_bootstrap(
     datasets: Sequence[np.ndarray], quantile: float | None, rng: np.random.Generator, *, resamples: int = 1000, level: float = 0.95
 ) -> Interval:
-    """Point estimate and interval from the bootstrap statistics of L datasets pooled.
+    """Return the point estimate and the interval of the bootstrap statistics of L datasets pooled.
 
     Parameters
     ----------
@@ -106,6 +106,14 @@ def pooled_bootstrap(
     Interval
         Mean and outer quantiles of all S L values. Their variance is about vbar + b, not the vbar + b/L of the
         combining rule for partially synthetic data: `rule` says so, and how means of 1,000 values and more were resampled.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import synthetic
+    >>> incomes = [frame["income"].to_numpy() for frame in synthetic]
+    >>> interval = rw.pooled_bootstrap(incomes, 0.5, np.random.default_rng(1))
+    >>> interval.lower < interval.estimate < interval.upper
+    True
     """
     check_count(resamples, "resamples", most=MOST_RESAMPLES)
     check_share(level, "level")

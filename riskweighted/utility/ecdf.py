@@ -22,7 +22,7 @@ class EcdfDistance(NamedTuple):
 
 
 def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistance:
-    """U_m and U_a over all values of both datasets merged, ties kept (METHODS section 6).
+    """Return U_m and U_a over all values of both datasets merged, ties kept (METHODS section 6).
 
     Parameters
     ----------
@@ -33,6 +33,11 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     ------
     InputError
         If either is empty or holds missing values.
+
+    Examples
+    --------
+    >>> round(rw.ecdf_distance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).maximum, 3)
+    0.333
     """
     both = [np.asarray(values, dtype=float) for values in (confidential, synthetic)]
     for what, values in zip(("confidential", "synthetic"), both, strict=True):

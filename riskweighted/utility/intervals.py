@@ -62,7 +62,7 @@ def _t_interval(estimate: float, variance: float, df: float, level: float, rule:
 
 
 def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[float], *, level: float = 0.95) -> Interval:
-    """Reiter (2003) for partially synthetic data: T_p = vbar + b/L, nu = (L - 1)(1 + vbar/(b/L))^2.
+    """Return an interval from partially synthetic data (Reiter 2003): T_p = vbar + b/L, nu = (L - 1)(1 + vbar/(b/L))^2.
 
     Parameters
     ----------
@@ -70,6 +70,12 @@ def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[
         Point estimate and its variance in each synthetic dataset. L = 1 is refused.
     level : float
         Probability of the interval.
+
+    Examples
+    --------
+    >>> interval = rw.combine_partially_synthetic([10.2, 10.6, 10.4], [0.09, 0.09, 0.09])
+    >>> round(interval.lower, 2), round(interval.upper, 2)
+    (9.76, 11.04)
     """
     q, v = _estimates(estimates, variances, level, 2, "partially synthetic")
     between, within = q.var(ddof=1) / len(q), v.mean()
@@ -80,7 +86,7 @@ def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[
 def combine_fully_synthetic(
     estimates: Sequence[float], variances: Sequence[float], *, size_ratio: float | None = None, level: float = 0.95
 ) -> Interval:
-    """Raghunathan, Reiter & Rubin (2003) for fully synthetic data: T_f = (1 + 1/L) b - vbar.
+    """Return an interval from fully synthetic data (Raghunathan, Reiter & Rubin 2003): T_f = (1 + 1/L) b - vbar.
 
     Parameters
     ----------
@@ -88,6 +94,12 @@ def combine_fully_synthetic(
     size_ratio : float, optional
         n_syn / n. Needed only where T_f < 0, for the non-negative adjustment (n_syn/n) vbar, which `rule` then names.
     level : float
+
+    Examples
+    --------
+    >>> interval = rw.combine_fully_synthetic([10.2, 10.9, 10.4], [0.02, 0.02, 0.02])
+    >>> round(interval.lower, 2), round(interval.upper, 2)
+    (8.28, 12.72)
     """
     q, v = _estimates(estimates, variances, level, 2, "fully synthetic")
     between, within = (1 + 1 / len(q)) * q.var(ddof=1), v.mean()
@@ -104,7 +116,7 @@ def combine_fully_synthetic(
 
 
 def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarray, null: np.ndarray) -> JointTest:
-    """Test of k coefficients at once from partially synthetic data (Reiter 2005; METHODS section 6).
+    """Return the test of k coefficients at once from partially synthetic data (Reiter 2005; METHODS section 6).
 
     Parameters
     ----------
@@ -112,6 +124,12 @@ def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarra
     covariances : array (L, k, k)
     null : array (k,)
         Hypothesised values; k (L - 1) > 4 is needed.
+
+    Examples
+    --------
+    >>> estimates, covariances = np.array([[1.0, 0.2], [1.2, 0.1], [0.9, 0.3], [1.1, 0.2]]), np.tile(0.2 * np.eye(2), (4, 1, 1))
+    >>> round(rw.joint_test_partially_synthetic(estimates, covariances, np.zeros(2)).p_value, 4)
+    0.06
     """
     q, u, null = np.asarray(estimates, dtype=float), np.asarray(covariances, dtype=float), np.asarray(null, dtype=float)
     if q.ndim != 2 or u.shape != (*q.shape, q.shape[1]) or null.shape != q.shape[1:]:
@@ -130,7 +148,7 @@ def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarra
 
 
 def interval_overlap(confidential: tuple[float, float], synthetic: tuple[float, float], *, clip: bool = True) -> float:
-    """Mean of the overlap's share of either interval (Karr et al. 2006); 1 is identical, higher is more useful.
+    """Return the mean of the overlap's share of either interval (Karr et al. 2006); 1 is identical, higher is more useful.
 
     Parameters
     ----------
@@ -141,7 +159,7 @@ def interval_overlap(confidential: tuple[float, float], synthetic: tuple[float, 
 
     Examples
     --------
-    >>> round(interval_overlap((10.53, 10.69), (10.52, 10.67)), 3)
+    >>> round(rw.interval_overlap((10.53, 10.69), (10.52, 10.67)), 3)
     0.904
     """
     (a, b), (c, d) = confidential, synthetic

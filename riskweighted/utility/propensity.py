@@ -35,7 +35,7 @@ class PropensityDistance(NamedTuple):
 def propensity_distance(
     confidential: pd.DataFrame, synthetic: pd.DataFrame, predictors: str, synthesized: tuple[str, ...]
 ) -> PropensityDistance:
-    """pMSE of a logistic regression, with its null expectation and standard deviation (METHODS section 6).
+    """Return the pMSE of a logistic regression with its null expectation and standard deviation (METHODS section 6).
 
     Parameters
     ----------
@@ -45,6 +45,12 @@ def propensity_distance(
     synthesized : tuple of str
         Synthesized variables: only columns of the model matrix that involve one count in the null distribution,
         since the others are equal in both files.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> round(float(rw.propensity_distance(data, synthetic[0], "income + age", ("income",)).ratio), 2)
+    0.1
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     for frame, what in ((confidential, "confidential data"), (synthetic, "synthetic data")):

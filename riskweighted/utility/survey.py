@@ -46,7 +46,7 @@ class SurveyEstimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SurveyDesign:
-    """A stratified one-stage design; made by `survey_design`.
+    """A survey design is stratified and of one stage; `survey_design` makes one.
 
     Attributes
     ----------
@@ -56,6 +56,13 @@ class SurveyDesign:
         Codes from 0; all 0 without strata.
     column, stratified_by : str or None
         What they were made of.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> design = rw.survey_design(data, survey="w", strata="region")
+    >>> design.df, design.stratified_by
+    (198.0, 'region')
     """
 
     weights: np.ndarray = field(repr=False)
@@ -84,7 +91,7 @@ class SurveyDesign:
 
 
 def survey_design(data: pd.DataFrame, survey: str, strata: str | None = None) -> SurveyDesign:
-    """The design behind a file: survey weights and, if any, strata, by their columns.
+    """Return the design behind a file: survey weights and, if any, strata, by their columns.
 
     Parameters
     ----------
@@ -98,6 +105,12 @@ def survey_design(data: pd.DataFrame, survey: str, strata: str | None = None) ->
     ------
     InputError
         As `survey_weights`; or if strata are missing, or one holds a single record, which shows no variance.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> rw.survey_design(data, survey="w").weights.mean().round(6).item()
+    1.0
     """
     data = as_pandas(data)
     weights = survey_weights(data, survey).to_numpy()
@@ -123,7 +136,7 @@ def one_dataset(value: float, variance: float, df: float, level: float = 0.95) -
 
 
 def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:
-    """A ratio of weighted totals: sum w y / sum w x, linearised with z_i = (y_i - R x_i) / sum w x.
+    """Return a ratio of weighted totals, sum w y / sum w x, linearised with z_i = (y_i - R x_i) / sum w x.
 
     Parameters
     ----------
@@ -137,6 +150,13 @@ def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyD
     ------
     InputError
         If lengths differ or the weighted total of the denominator is zero.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> ratio = rw.survey_ratio(data["income"].to_numpy(), data["age"].to_numpy(), rw.survey_design(data, "w", "region"))
+    >>> round(ratio.value), round(ratio.variance**0.5)
+    (989, 46)
     """
     y, x = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
     if y.shape != design.weights.shape or x.shape != design.weights.shape:
@@ -152,13 +172,13 @@ def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyD
 
 
 def survey_mean(values: np.ndarray, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:
-    """The weighted mean of values (n,), or the share of those that are 1 where others are 0; NaN lies outside the domain.
+    """Return the weighted mean of values (n,), or the share of those that are 1 where others are 0; NaN lies outside the domain.
 
     Examples
     --------
-    >>> design = survey_design(pd.DataFrame({"w": [1, 1, 2, 2], "h": list("aabb")}), "w", "h")
-    >>> found = survey_mean(np.array([1.0, 3.0, 2.0, 4.0]), design)
-    >>> round(found.value, 4), round(found.variance, 4)
+    >>> design = rw.survey_design(pd.DataFrame({"w": [1, 1, 2, 2], "h": list("aabb")}), "w", "h")
+    >>> mean = rw.survey_mean(np.array([1.0, 3.0, 2.0, 4.0]), design)
+    >>> round(mean.value, 4), round(mean.variance, 4)
     (2.6667, 0.5556)
     """
     return survey_ratio(values, np.where(np.isnan(np.asarray(values, dtype=float)), np.nan, 1.0), design, level=level)
@@ -188,7 +208,7 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, quantile: float |
 
 
 def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:
-    """A weighted quantile with Woodruff's (1952) interval: that of the share below it, read back through the distribution function.
+    """Return a weighted quantile with Woodruff's (1952) interval: that of the share below it, read back through the distribution.
 
     Its variance is that of which the interval is the t interval: ((upper - lower) / (2 t))^2, as in R's survey package.
 
@@ -200,6 +220,13 @@ def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *
         In (0, 1); the value is that of `weighted_quantile`.
     design : SurveyDesign
     level : float
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> median = rw.survey_quantile(data["income"].to_numpy(), 0.5, rw.survey_design(data, "w"))
+    >>> round(median.value), round(median.lower), round(median.upper)
+    (41190, 37130, 47410)
     """
     check_share(quantile, "quantile")
     values = np.asarray(values, dtype=float)
@@ -219,9 +246,15 @@ def weighted_ecdf(values: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np
 
 
 def weighted_ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray, weights: np.ndarray) -> EcdfDistance:
-    """U_m and U_a of two columns of the same records (n,) under the same weights (n,); U_a is the mean over the weight of both.
+    """Return U_m and U_a of two columns of the same records (n,) under the same weights (n,); U_a is the mean over the weight of both.
 
     With equal weights it is `ecdf_distance`. Records where a column holds NaN are left out of its distribution function.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> round(rw.weighted_ecdf_distance(data["income"], synthetic[0]["income"], data["w"]).maximum, 3)
+    0.078
     """
     both = [np.asarray(values, dtype=float) for values in (confidential, synthetic)]
     kept = [~np.isnan(values) for values in both]

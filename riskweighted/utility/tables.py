@@ -61,7 +61,7 @@ def table_utility(
     synthesized: Sequence[str] | None = None,
     special: Mapping[str, Sequence[float]] | None = None,
 ) -> pd.DataFrame:
-    """Standardised pMSE of every variable, or of every pair, by cross-tabulation (METHODS section 6).
+    """Return the standardised pMSE of every variable, or of every pair, by cross-tabulation (METHODS section 6).
 
     The formulas of `utility.tables` of the R package synthpop (Raab, Nowok & Dibben 2021): pMSE over its expectation
     (k - 1)(1 - c)^2 c / N, k being the cells that are not empty in both files and c the share of synthetic records.
@@ -100,6 +100,13 @@ def table_utility(
     InputError
         If a variable is unknown, repeated, numeric in one file only or has no level in common; if a file is empty or has other columns;
         if `ways` or `groups` is not valid, or no table is left.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> rw.table_utility(data, synthetic, ["income", "region"], synthesized=["income"])[["variables", "s_pmse"]].round(2)
+            variables  s_pmse
+    0  income, region    2.62
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     if not isinstance(ways, int) or isinstance(ways, bool) or ways not in (1, 2):

@@ -13,7 +13,13 @@ __all__ = ["adjust_weights", "cluster_weights", "equalize_weights", "risk_weight
 
 
 def risk_weights(risk: pd.Series) -> pd.Series:
-    """alpha = 1 - risk for any per-record risk in [0, 1], for example an expected match risk or the user's own."""
+    """Return alpha = 1 - risk (n,) for any risk of records in [0, 1], such as an expected match risk or one of your own.
+
+    Examples
+    --------
+    >>> rw.risk_weights(pd.Series([0.0, 0.25, 1.0])).tolist()
+    [1.0, 0.75, 0.0]
+    """
     return warn_if_flat((1.0 - _as_series(risk, "risk")).rename("alpha"))
 
 
@@ -40,13 +46,19 @@ def _as_series(weights: pd.Series | np.ndarray, what: str = "weights") -> pd.Ser
 
 
 def adjust_weights(alpha: pd.Series, scale: float = 1, shift: float = 0) -> pd.Series:
-    """clip(scale * alpha + shift, 0, 1), scale >= 0: the authors' two adjustments towards utility or towards privacy."""
+    """Return clip(scale * alpha + shift, 0, 1) (n,), scale >= 0: the authors' two adjustments towards utility or towards privacy.
+
+    Examples
+    --------
+    >>> rw.adjust_weights(pd.Series([0.2, 0.5, 0.9]), scale=1.5).round(2).tolist()
+    [0.3, 0.75, 1.0]
+    """
     scale, shift = check_number(scale, "scale", least=0), check_number(shift, "shift")
     return warn_if_flat((scale * _as_series(alpha) + shift).clip(0.0, 1.0).rename("alpha"))
 
 
 def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
-    """Every record's weight becomes the smallest of its cluster, such as a household (METHODS section 9.2).
+    """Return for every record the smallest weight of its cluster, such as a household (METHODS section 9.2).
 
     Parameters
     ----------
@@ -58,6 +70,11 @@ def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
     ------
     InputError
         If the two have other indices.
+
+    Examples
+    --------
+    >>> rw.cluster_weights(pd.Series([0.9, 0.4, 0.7]), pd.Series(["a", "a", "b"])).tolist()
+    [0.4, 0.4, 0.7]
     """
     alpha = _as_series(alpha)
     if not alpha.index.equals(clusters.index):
@@ -68,12 +85,17 @@ def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
 
 
 def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:
-    """min(1, m * alpha) with m solved so that the weights sum to `total`: compares schemes at equal total weight.
+    """Return min(1, m * alpha) (n,), with m such that the weights sum to `total`, to compare schemes at equal total weight.
 
     Raises
     ------
     InputError
         If `total` is negative or exceeds the number of records with a positive weight, which no m can reach.
+
+    Examples
+    --------
+    >>> rw.equalize_weights(pd.Series([0.1, 0.2, 0.4]), total=1.4).round(2).tolist()
+    [0.2, 0.4, 0.8]
     """
     alpha = _as_series(alpha)
     total, positive = check_number(total, "total"), int((alpha > 0).sum())

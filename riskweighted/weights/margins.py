@@ -34,7 +34,7 @@ def world_shift(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray, *, l
 def margin_shift(
     confidential: pd.DataFrame, scenario: Scenario, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False
 ) -> pd.DataFrame:
-    """The margin of every synthesized variable as it is and as the weights leave it (METHODS section 3.5).
+    """Return the margin of every synthesized variable as it is and as the weights leave it (METHODS section 3.5).
 
     A saturated model of the variable alone releases the alpha-weighted margin; a model with predictors shifts it within what they
     explain. Shares far apart say before any fit that the weights would move the release, and a ratio near 0 that they erase a category.
@@ -62,6 +62,13 @@ def margin_shift(
     ------
     InputError
         If a column is unknown, a sensitive value is infinite, or weights are of another shape or index, outside [0, 1] or all 0.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import alpha, data, scenario
+    >>> rw.margin_shift(data, scenario, alpha)[["variable", "total_variation", "least_ratio", "erased"]].round(2)
+      variable  total_variation  least_ratio  erased
+    0   income             0.11         0.59       0
     """
     confidential = as_pandas(confidential)
     return world_shift(make_world(confidential, scenario), alpha, levels=levels)
@@ -128,7 +135,7 @@ def _distance(name: str, table: pd.DataFrame, alpha: np.ndarray) -> dict[str, ob
 
 
 def warn_of_shift(shift: pd.DataFrame, parameters: Mapping[str, int] | None = None, scheme: str | None = None) -> list[str]:
-    """Warn where weights leave the release to the prior, or nearly erase a level (METHODS sections 3.5 and 3.6).
+    """Return, and warn of, each way in which weights leave the release to the prior or nearly erase a level (METHODS section 3.5, 3.6).
 
     Parameters
     ----------
@@ -153,6 +160,12 @@ def warn_of_shift(shift: pd.DataFrame, parameters: Mapping[str, int] | None = No
     -----
     MarginShiftWarning
         Once for each sentence.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import alpha, data, scenario
+    >>> rw.warn_of_shift(rw.margin_shift(data, scenario, alpha), parameters={"income": 4})
+    []
     """
     lacking = [name for name in ("variable", "levels", "alpha", "erased") if name not in shift.columns]
     if lacking:

@@ -87,7 +87,7 @@ def match_weights(
     shift: float = 0,
     cluster: str | None = None,
 ) -> pd.DataFrame:
-    """Weights of each synthetic variable of its own (METHODS section 3.6).
+    """Return weights of its own for each synthetic variable (METHODS section 3.6).
 
     In many dimensions nearly every record is alone in its box, so that weights made of it leave the prior to decide. `match` says what
     is compared instead: the intruder who looks for one variable at a time, for all, or for some together.
@@ -118,6 +118,15 @@ def match_weights(
     ------
     InputError
         If `match` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive value is missing or infinite.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> scenario = rw.Scenario(known="region", synthetic=["income", "smokes"])
+    >>> rw.match_weights(data, scenario, "marginal").round(2).head(2)
+       income  smokes
+    0    0.24    0.67
+    1    0.27    0.62
     """
     confidential = as_pandas(confidential)
     world = make_world(confidential, scenario)

@@ -117,7 +117,7 @@ def _tuple_size(name: str) -> int:
 
 
 def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fit: "Fit | None" = None, **settings: float) -> pd.Series:
-    """Weights by the name of a scheme (METHODS sections 3 and 9.2).
+    """Return weights by the name of a scheme (METHODS sections 3 and 9.2).
 
     - "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
     - "uniform": c for all. "delete": 0 for records whose IR^c lies above its 1 - q quantile, 1 for the others. "power": marginal
@@ -147,6 +147,12 @@ def scheme_weights(name: str, confidential: pd.DataFrame, scenario: Scenario, fi
     InputError
         If the scheme is unknown, lacks a setting or a fit or has one that it does not know, or needs more records than there are; or as
         for `kway_weights`.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario
+    >>> rw.scheme_weights("mix(t=0.5)", data, scenario).round(2).head(4).tolist()
+    [0.62, 0.63, 0.63, 0.53]
     """
     confidential = as_pandas(confidential)
     world, named = make_world(confidential, scenario), parse_scheme(str(name))
