@@ -9,8 +9,8 @@ from riskweighted.common.settings import read_by
 
 __all__ = ["EvaluationSettings"]
 
-_REPORTED = read_by("paired", "utility", "evaluated", why="expected risk and influence are summed before anything of them is reported")
-_SUMMED = read_by("expected", why="what of a fit's draws is summed")
+_REPORTED = read_by("paired", "utility", "evaluated", "checked", why="expected risk and influence are summed before they are reported")
+_SUMMED = read_by("expected", "checked", why="what of a fit's draws is summed")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,8 @@ class Balls(NamedTuple):
 
 
 Kind = Literal["relative", "absolute"]
-_OF_BALLS = read_by("world", why="who shares whose known pattern does not depend on it")
+_OF_BALLS = read_by("world", "weighing", why="who shares whose known pattern does not depend on it")
+_OF_SINGLETONS = read_by("world", "weighing", "checked", why="known patterns are the same; it may refuse the data")
 _KINDS = ("relative", "absolute")
 
 
@@ -78,11 +79,11 @@ class Scenario:
     """
 
     known: Sequence[str] = ()
-    synthetic: Sequence[str]
+    synthetic: Sequence[str] = field(metadata=read_by("patterns", "prepared", "checked", why="the models are those of these variables"))
     radius: float | Mapping[str, float] = field(default=0.2, metadata=_OF_BALLS)
     radius_kind: Kind | Mapping[str, Kind] = field(default="relative", metadata=_OF_BALLS)
     boundary: Literal["closed", "open"] = field(default="closed", metadata=_OF_BALLS)
-    singletons: Literal["protect", "paper", "error"] = field(default="protect", metadata=_OF_BALLS)
+    singletons: Literal["protect", "paper", "error"] = field(default="protect", metadata=_OF_SINGLETONS)
     min_radius: float = field(default=0.0, metadata=_OF_BALLS)
     categorical: Sequence[str] = ()
     codes: Mapping[str, float | Sequence[float]] = field(default_factory=dict, hash=False)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import ConvergenceWarning, InputError
-from riskweighted.common.fingerprints import fingerprint, versions
+from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
@@ -29,6 +29,7 @@ from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verd
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.models import build_synthesizer
 from riskweighted.runs.sections import SynthesizerSettings
+from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import AUTO, Study
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
@@ -268,8 +269,8 @@ def resolve_study(study: Study, confidential: pd.DataFrame, partial: Path, repor
     """
     if study.synthesizer.name != AUTO:
         return study, None
-    parts = [to_table(study.synthesizer), to_table(study.sampling), to_table(study.scenario), study.seed, versions(), synthesizer_names()]
-    digest = hashlib.sha256(json.dumps([*parts, fingerprint(confidential)], default=str).encode()).hexdigest()[:24]
+    made_of = f"{Stages(study, fingerprint(confidential)).key('chosen')} {synthesizer_names()}"
+    digest = hashlib.sha256(made_of.encode()).hexdigest()[:24]
     kept = recall(partial / f"{digest}.choice", digest)
     if kept is not None:
         choice = _from_json(kept)

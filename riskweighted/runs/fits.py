@@ -1,28 +1,25 @@
 """The fits of a run, each kept in its working folder as soon as it is sampled."""
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.common.fingerprints import versions
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
-from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.randomness import keep_entropy
+from riskweighted.runs.stages import fit_key
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
 from riskweighted.sampling.posterior import Fit, PreparedModel
-from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.blocks import Block, PreparedChain
+from riskweighted.sequence.blocks import PreparedChain
 from riskweighted.sequence.chain_fit import ChainFit
 from riskweighted.sequence.chain_fitting import BlockTask, block_alpha, fit_tasks
 from riskweighted.weights.schemes import in_order
 
-__all__ = ["Fits", "block_fingerprint", "fit_fingerprint"]
+__all__ = ["Fits", "kept_name"]
 
 
 @dataclass
@@ -52,7 +49,7 @@ class Fits:
         """The fit of a scheme whose weights are alpha (n,)."""
         study, seed = self.checked.study, self.streams.seed_for("fit", scheme)
         assert isinstance(self.checked.model, PreparedModel)
-        made_for = fit_fingerprint(self.checked, alpha, seed)
+        made_for = self._made_for(alpha, seed)
         if made_for in self._made:
             return self._made[made_for]
         if recall(self._path(made_for), made_for) is not None:
@@ -75,23 +72,28 @@ class Fits:
 
         The seed of a block follows from what it is made for, so that it stays what it is when another variable's settings change.
         """
-        sampling, made_for, tasks = self.checked.study.sampling, dict[str, str](), list[BlockTask]()
+        study, made_for, tasks = self.checked.study, dict[str, str](), list[BlockTask]()
         for block in prepared.blocks:
             weights = block_alpha(prepared, block, alpha)
-            key = made_for[block.name] = block_fingerprint(sampling, block, weights)
+            seed = self.streams.seed_of(fit_key(study, block.model, weights))
+            key = made_for[block.name] = kept_name(fit_key(study, block.model, weights), seed)
             if key not in self._made and recall(self._path(key), key) is not None:
                 self._made[key] = block.model.load(self._path(key), weights)
             if key not in self._made:
-                tasks.append(BlockTask(block, weights, self.streams.seed_of(key)))
+                tasks.append(BlockTask(block, weights, seed))
         with self.reporter.step(f"fitting {scheme}{which}") as advance:
-            for name, fitted in fit_tasks(tasks, sampling, advance):
+            for name, fitted in fit_tasks(tasks, study.sampling, advance):
                 self._keep(fitted, made_for[name])
         fits = {name: self._made[key] for name, key in made_for.items()}
         return ChainFit(prepared, alpha, fits)
 
     def keep(self, fitted: Fit, seed: int) -> None:
         """Keep a fit that was sampled with this seed."""
-        self._keep(fitted, fit_fingerprint(self.checked, fitted.alpha, seed))
+        self._keep(fitted, self._made_for(fitted.alpha, seed))
+
+    def _made_for(self, alpha: pd.Series, seed: int) -> str:
+        assert isinstance(self.checked.model, PreparedModel)
+        return kept_name(fit_key(self.checked.study, self.checked.model, alpha), seed)
 
     def _keep(self, fitted: Fit, made_for: str) -> None:
         keep_entropy(self.streams, self.partial)
@@ -102,21 +104,6 @@ class Fits:
         return self.partial / f"{made_for}.nc"
 
 
-def block_fingerprint(sampling: Sampling, block: Block, alpha: pd.Series) -> str:
-    """Of everything that decides the posterior of one block of a chain: its model, records, predictors, weights, sampling, versions."""
-    parts: list[object] = [repr(block.model.synthesizer), to_table(sampling), versions(), block.model.fingerprint]
-    digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    digest.update(block.model.weights(alpha).to_numpy().tobytes())
-    return digest.hexdigest()[:24]
-
-
-def fit_fingerprint(checked: CheckedStudy, alpha: pd.Series, seed: int) -> str:
-    """Of everything that decides a posterior: model, data, weights, sampling, guarantee, seed, versions."""
-    study = checked.study
-    parts: list[object] = [to_table(study.synthesizer), to_table(study.sampling), seed, versions(), checked.model.fingerprint]
-    if study.guarantee is not None:
-        parts += [to_table(study.guarantee), study.release.L]
-    digest = hashlib.sha256(json.dumps(parts, default=str).encode())
-    assert isinstance(checked.model, PreparedModel)
-    digest.update(checked.model.weights(alpha).to_numpy().tobytes())
-    return digest.hexdigest()[:24]
+def kept_name(key: str, seed: int) -> str:
+    """Under what a fit is kept that was sampled with a seed, which may be secret."""
+    return hashlib.sha256(f"{key}/{seed}".encode()).hexdigest()[:24]

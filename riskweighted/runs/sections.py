@@ -202,8 +202,8 @@ class ReleaseSettings:
 
     L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
     format: Literal["csv", "parquet"] = field(default="csv", metadata=_WRITTEN)
-    columns: Sequence[str] = field(default=(), metadata=read_by("paired", "utility", "evaluated", why="they are released as they are"))
-    precision: Precision = field(default=None, metadata=read_by("drawn", "expected", why="how finely drawn values are rounded"))
+    columns: Sequence[str] = field(default=(), metadata=read_by("paired", "utility", "evaluated", "checked", why="released as they are"))
+    precision: Precision = field(default=None, metadata=read_by("drawn", "expected", "checked", why="how finely drawn values are rounded"))
     unique_share: float = field(default=0.05, metadata=_WRITTEN)
 
     def __post_init__(self) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.common.settings import to_table
 from riskweighted.runs.checked import CheckedStudy, study_alpha, study_weights
-from riskweighted.runs.fits import Fits, fit_fingerprint
+from riskweighted.runs.fits import Fits
+from riskweighted.runs.stages import Stages
 from riskweighted.sequence.blocks import PreparedChain
 from riskweighted.tuning.tune import tune_model
 from riskweighted.weights.names import UNWEIGHTED
@@ -45,8 +45,7 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
     if settings is None or isinstance(checked.model, PreparedChain):
         return checked, None
     unweighted = fits.of(UNWEIGHTED, checked.alpha_of(UNWEIGHTED, {}))
-    made_for = fit_fingerprint(checked, unweighted.alpha, fits.streams.seed_for("fit", UNWEIGHTED))
-    name = f"tuning {json.dumps(to_table(asked), default=str)} {made_for}"
+    name = f"tuning {Stages(checked.study, checked.model.fingerprint, streams=fits.streams).key('tuned')}"
     path = fits.partial / "tuning"
     kept = recall(path, name)
     if kept is not None:

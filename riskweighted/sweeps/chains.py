@@ -5,7 +5,7 @@ from collections import OrderedDict
 import pandas as pd
 
 from riskweighted.common.seeds import Streams
-from riskweighted.runs.fits import block_fingerprint
+from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import Study
 from riskweighted.sampling.posterior import Fit
 from riskweighted.sampling.settings import Sampling
@@ -28,7 +28,7 @@ def fit_cell_chain(study: Study, prepared: PreparedChain, alpha: pd.DataFrame, s
     streams, keys, tasks = Streams(study.seed), dict[str, tuple[str, int]](), list[BlockTask]()
     for block in prepared.blocks:
         weights = block_alpha(prepared, block, alpha)
-        made_for = block_fingerprint(study.sampling, block, weights)
+        made_for = fit_key(study, block.model, weights)
         key = keys[block.name] = (made_for, streams.seed_of(made_for))
         if key not in _kept:
             tasks.append(BlockTask(block, weights, key[1]))

@@ -17,27 +17,27 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
-from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.sections import DataSettings
+from riskweighted.runs.stages import Stages
 from riskweighted.sampling.posterior import prepare_model
-from riskweighted.sweeps.cells import Cell, Group, group_cells, identify, of_records
+from riskweighted.sweeps.cells import Cell, Group, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
 from riskweighted.sweeps.outcomes import Result
 from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool
 from riskweighted.sweeps.work import forget
+from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
+from riskweighted.weights.schemes import in_order, scheme_source
 
 __all__ = ["SweepResult", "sweep"]
 
@@ -154,39 +154,22 @@ def _check_points(
 
 
 def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is to be checked at a point, each with a name that is the same where the check is the same."""
-    study, label = point.study, point.label
-    common = f"{study.data!r} {_checked_of(study.evaluating_scenario())} {study.synthesizer!r}"
+    """What is to be checked at a point, each with a name that is the same where the check is the same: not how wide balls are."""
+    study, label, scenario = point.study, point.label, point.study.weighting_scenario()
+    stages, radii = Stages(study, repr(study.data)), sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
     if label in study.baselines:
-        yield f"{label} {common} {study.baselines[label]!r}", lambda: prepare_model(study.make_baseline(label), data)
-    elif label == CONFIDENTIAL:
+        yield f"{label} {stages.key('prepared', label)}", lambda: prepare_model(study.make_baseline(label), data)
+        return
+    common = f"{label} {stages.key('checked')} {radii}"
+    if label == CONFIDENTIAL:
         unweighted = replace(study, weights=replace(study.weights, schemes=(UNWEIGHTED,)), baselines={})
-        yield (
-            f"study {common} {study.evaluation.measures!r} {study.weights.survey!r} {study.guarantee!r} "
-            f"{study.release.precision} {study.release.columns}",
-            lambda: check_study(unweighted, data),
-        )
-    else:
-        scenario = study.weighting_scenario()
-        if study.synthesizer.of_several:
-            alone = replace(study, weights=replace(study.weights, schemes=(label,)))
-            yield f"weights {label} {common} {scenario!r} {study.weights!r}", lambda: check_study(alone, data)
-            return
-        if study.guarantee is not None:
-            alone = replace(study, weights=replace(study.weights, schemes=(label,)))
-            proved = f"guarantee {label} {common} {study.release.precision}"
-            yield proved, lambda: refuse_data_dependent(alone, prepare_model(study.make_synthesizer(), data))
-        if scheme_source(label) is None:
-            yield f"weights {label} {study.data!r} {_checked_of(scenario)}", lambda: scheme_alpha(make_world(data, scenario), label)
-        cluster = study.weights.cluster
-        if cluster is not None:
-            yield f"cluster {study.data!r} {cluster}", lambda: require_columns(data, [cluster], "confidential data (weights.cluster)")
-
-
-def _checked_of(scenario: Scenario) -> str:
-    """What of a scenario decides whether it suits the data: not how wide its balls are."""
-    radius = sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
-    return f"{of_records(scenario)} {scenario.singletons} {radius}"
+        yield common, lambda: check_study(unweighted, data)
+        return
+    if study.guarantee is not None:
+        alone = replace(study, weights=replace(study.weights, schemes=(label,)))
+        yield f"guarantee {common}", lambda: refuse_data_dependent(alone, prepare_model(study.make_synthesizer(), data))
+    if scheme_source(label) is None:
+        yield common, lambda: world_weights(make_world(data, scenario), label, study.weights.match)
 
 
 def _at_point(check: Callable[[], object], point: Point) -> None:

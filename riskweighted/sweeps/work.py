@@ -20,11 +20,11 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.expected import Mechanism, find_mechanism
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.sections import DataSettings
+from riskweighted.runs.stages import STAGES
 from riskweighted.runs.study import Study
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
@@ -32,7 +32,7 @@ from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.sequence.blocks import PreparedChain, prepare_chain
 from riskweighted.sequence.chain_fit import AnyFit, ChainFit
 from riskweighted.sequence.chain_fitting import load_chain_fit
-from riskweighted.sweeps.cells import Cell, Group, of_records, scenario_text
+from riskweighted.sweeps.cells import Cell, Group
 from riskweighted.sweeps.chains import fit_cell_chain, forget_blocks
 from riskweighted.sweeps.memo import Memo, bytes_of
 from riskweighted.sweeps.outcomes import Outcome, Result, Stored, describe
@@ -161,48 +161,47 @@ class _Work:
         return Fit(*made, censoring=censoring, survey=model.survey)
 
     def _model(self) -> PreparedModel:
-        survey = self.study.weights.survey
-        made = ("prepared", self.group.first.model, survey)
+        survey, made = self.study.weights.survey, ("prepared", self.group.first.model)
         return self.memo.once(made, lambda: prepare_model(self.study.make_synthesizer(), self.confidential, survey))
 
     def _prepared_chain(self) -> PreparedChain:
-        survey = self.study.weights.survey
-        made = ("prepared", self.group.first.model, survey)
+        survey, made = self.study.weights.survey, ("prepared", self.group.first.model)
         return self.memo.once(made, lambda: prepare_chain(self.study.make_chain(), self.confidential, survey))
 
     def _alpha(self, scheme: str, made_of: Fit | None = None) -> pd.Series:
         """Weights of a scheme, (n,)."""
-        world = self._world(self.study.weighting_scenario())
+        world = self._world(self.group.first, "weighing")
         if made_of is not None:
             return study_alpha(self.study, world, scheme, made_of)
-        return self.memo.once(self._weights_key(scheme), lambda: study_alpha(self.study, world, scheme))
+        return self.memo.once(self._made("weights", scheme), lambda: study_alpha(self.study, world, scheme))
 
     def _alphas(self, scheme: str) -> pd.DataFrame:
         """Weights of several variables, (n, V)."""
-        own, world = self.study.weights, self._world(self.study.weighting_scenario())
+        own, world = self.study.weights, self._world(self.group.first, "weighing")
 
         def make() -> pd.DataFrame:
             return world_weights(world, scheme, own.match, scale=own.scale, shift=own.shift, cluster=own.cluster)
 
-        return self.memo.once(self._weights_key(scheme), make)
+        return self.memo.once(self._made("weights", scheme), make)
 
-    def _weights_key(self, scheme: str) -> tuple[object, ...]:
-        own, scenario = self.study.weights, scenario_text(self.study.weighting_scenario())
-        return "alpha", self.group.first.data, scheme, scenario, own.scale, own.shift, own.cluster, own.match
+    def _made(self, stage: str, label: str) -> tuple[str, str]:
+        """Under what the memo keeps a stage of the group's study."""
+        return stage, self.group.first.stages.key(stage, label)
 
-    def _world(self, scenario: Scenario) -> World:
-        """The data under a scenario; patterns are found once for all that know the same."""
-        data = self.group.first.data
-        base = self.memo.once(("world", data, of_records(scenario)), lambda: make_world(self.confidential, scenario))
-        return self.memo.once(("world", data, scenario_text(scenario)), lambda: base.under(scenario))
+    def _world(self, cell: Cell, stage: str) -> World:
+        """The data under the scenario that a cell's stage has; patterns are found once for all that know the same."""
+        study = cell.study
+        scenario = study.weighting_scenario() if stage == "weighing" else study.evaluating_scenario()
+        base = self.memo.once(("patterns", cell.stages.key("patterns")), lambda: make_world(self.confidential, scenario))
+        return self.memo.once(("world", cell.stages.key(stage)), lambda: base.under(scenario))
 
     # -- evaluation
 
     def evaluate(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None") -> Result:
         """Risk and utility of the cell's label alone; its bootstrap has the seed of `run_study`."""
         study, label = cell.study, cell.label
-        frames = [self.confidential] if fit is None else self._datasets(cell, fit, cell.fit)
-        world, settings = self._world(study.evaluating_scenario()), study.evaluation.measures
+        frames = [self.confidential] if fit is None else self._datasets(cell, fit, label)
+        world, settings = self._world(cell, "world"), study.evaluation.measures
         against: dict[str, Any] = {}
         if baseline is not None:
             risk = self._baseline_risk(cell, baseline, world)
@@ -222,53 +221,41 @@ class _Work:
         measures = [{name: row[name] for name in row if name != "label"} for row in rows]
         return Result(measures, _convergence(fit, label in study.baselines))
 
-    def _datasets(self, cell: Cell, fit: AnyFit, key: str) -> list[pd.DataFrame]:
+    def _datasets(self, cell: Cell, fit: AnyFit, label: str) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study. Those of another L are other ones: their draws lie elsewhere."""
-        release, label = cell.study.release, UNWEIGHTED if key == cell.baseline else cell.label
+        release = cell.study.release
         seed = seed_for(cell.study.seed, "synthesize", label)
         precision = cast(Any, release.precision)  # a number of one variable, a table of several
         return self.memo.once(
-            _datasets_key(cell, key),
+            ("drawn", cell.stages.key("drawn", label)),
             lambda: fit.synthesize(release.L, random_seed=seed, precision=precision),
             partial(self._bytes_of_datasets, cell),
         )
 
     def _baseline_risk(self, cell: Cell, baseline: AnyFit, world: World) -> np.ndarray:
         """Risk of every record under the baseline, (n,)."""
-        key = str(cell.baseline)
 
         def make() -> tuple[np.ndarray, float]:
-            return mean_risk_and_matches(world.pair(self._datasets(cell, baseline, key)))
+            return mean_risk_and_matches(world.pair(self._datasets(cell, baseline, UNWEIGHTED)))
 
-        return self.memo.once(("scores", _datasets_key(cell, key), scenario_text(world.scenario)), make)[0]
+        return self.memo.once(("scores", UNWEIGHTED, cell.stages.key("scores", UNWEIGHTED)), make)[0]
 
     def _mechanisms(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None", world: World) -> dict[str, Mechanism]:
         """Expected risk and influence of the fit and of its baseline."""
         found = {}
         settings, seed, precision = cell.study.evaluation.measures, _evaluation_seed(cell.study), cast(Any, cell.study.release.precision)
-        for label, key, one in ((cell.label, cell.fit, fit), (UNWEIGHTED, cell.baseline, baseline)):
+        for label, one in ((cell.label, fit), (UNWEIGHTED, baseline)):
             if one is not None:
-                made_for = (settings.risk_draws, settings.cluster, seed, repr(precision))
-                found[label] = self.memo.once(
-                    ("mechanism", key, scenario_text(world.scenario), *made_for),
-                    partial(find_mechanism, label, one, world, settings, seed, precision),
-                )
+                made = partial(find_mechanism, label, one, world, settings, seed, precision)
+                found[label] = self.memo.once(("expected", cell.stages.key("expected", label)), made)
         return found
 
     def _part(self, cell: Cell, part: str, label: str, make: Callable[[], Any]) -> Any:
         """A part of an evaluation (see `evaluate_world`), that other cells have too: utility at any radius, the confidential data."""
-        study, scenario, of_data = cell.study, cell.study.evaluating_scenario(), label == CONFIDENTIAL
-        of = ("data", cell.data) if of_data else _datasets_key(cell, cell.fit)
-        asked = (repr(study.evaluation.measures), tuple(study.unaltered(self.confidential)))
-        if part == "paired":
-            return self.memo.once((part, of, of_records(scenario), *asked), make, partial(self._bytes_of_datasets, cell))
-        if part == "scores":
-            return self.memo.once((part, of, scenario_text(scenario)), make)
-        if part == "utility":
-            return self.memo.once((part, of, of_records(scenario), *asked, _evaluation_seed(study)), make)
-        if of_data:
-            return self.memo.once((part, of, scenario_text(scenario), *asked), make)
-        return make()
+        of, size = CONFIDENTIAL if label == CONFIDENTIAL else cell.label, partial(self._bytes_of_datasets, cell)
+        if part in STAGES:
+            return self.memo.once((part, label, cell.stages.key(part, of)), make, size if part == "paired" else None)
+        return self.memo.once((part, label, cell.stages.key("evaluated", of)), make) if of == CONFIDENTIAL else make()
 
     def _bytes_of_datasets(self, cell: Cell, datasets: Any) -> int:
         """Of L datasets as frames or paired; the columns that are not synthesized are everyone's."""
@@ -277,10 +264,6 @@ class _Work:
 
 def _evaluation_seed(study: Study) -> int:
     return seed_for(study.seed, "evaluate", "")
-
-
-def _datasets_key(cell: Cell, fit: str) -> tuple[object, ...]:
-    return "datasets", fit, cell.study.seed, cell.study.release.L, repr(cell.study.release.precision)
 
 
 def _convergence(fit: "AnyFit | None", of_baseline: bool) -> dict[str, Any]:

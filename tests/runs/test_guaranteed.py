@@ -18,9 +18,9 @@ from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.fits import fit_fingerprint
 from riskweighted.runs.releases import releases_of
 from riskweighted.runs.run import run_study
+from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
 
 N = 200
@@ -150,7 +150,7 @@ def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
         replace(checked.study, guarantee=rw.Guarantee(epsilon=41)),
         replace(checked.study, release=replace(checked.study.release, L=5)),
     ]
-    prints = {fit_fingerprint(replace(checked, study=other), alpha, 1) for other in [checked.study, *others]}
+    prints = {fit_key(other, checked.model, alpha) for other in [checked.study, *others]}
     assert len(prints) == 4
 
 

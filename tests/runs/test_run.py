@@ -17,9 +17,9 @@ from riskweighted.common.errors import FlatWeightsWarning, InputError, RiskWeigh
 from riskweighted.evaluation.fit_check import COLUMNS
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.fits import fit_fingerprint
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
+from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
 from riskweighted.sampling import fitting
 
@@ -203,9 +203,9 @@ def test_an_open_end_is_null_in_the_manifest_and_decides_the_same_fit(confidenti
     assert stored.make_synthesizer().support == (0, math.inf)
     first, again = (check_study(study, confidential) for study in (given, stored))
     alpha = first.weights["marginal"]
-    assert fit_fingerprint(first, alpha, 1) == fit_fingerprint(again, alpha, 1)
+    assert fit_key(given, first.model, alpha) == fit_key(stored, again.model, alpha)
     narrow = check_study(make_study(SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 1e9]}}), confidential)
-    assert fit_fingerprint(narrow, alpha, 1) != fit_fingerprint(first, alpha, 1)
+    assert fit_key(narrow.study, narrow.model, alpha) != fit_key(given, first.model, alpha)
 
 
 def test_the_plan_counts_what_the_data_hold(confidential):

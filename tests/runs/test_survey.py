@@ -15,9 +15,9 @@ from riskweighted.common.settings import as_toml
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.fits import fit_fingerprint
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
+from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps.cells import identify
 from riskweighted.sweeps.grid import Point
@@ -119,7 +119,7 @@ def test_a_fit_is_kept_for_its_survey_weights():
         checked = check_study(study(), people())
         plain = check_study(study(weights={"survey": None}), people())
     alpha = checked.weights["unweighted"]
-    assert fit_fingerprint(checked, alpha, 1) != fit_fingerprint(plain, alpha, 1)
+    assert fit_key(checked.study, checked.model, alpha) != fit_key(plain.study, plain.model, alpha)
     cells = [identify(Point({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False) for one in (checked, plain)]
     assert cells[0].fit != cells[1].fit
 
