@@ -1,6 +1,6 @@
 """The convergence card: do the chains mix, quantity by quantity?"""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, add_legend, add_note, finish, new_axes, short_names
+from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, OnAxes, add_legend, add_note, finish, new_axes, short_names
 from riskweighted.sampling.settings import DIRECT
 
 if TYPE_CHECKING:
@@ -42,13 +42,7 @@ def rank_histogram(values: np.ndarray, bins: int = 20) -> np.ndarray:
 
 
 def plot_convergence(
-    fitted: "Fit | xr.Dataset",
-    diagnostics: pd.DataFrame | None = None,
-    *,
-    most: int = 8,
-    bins: int = 20,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame | None = None, *, most: int = 8, bins: int = 20, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Rank plots, R-hat and effective sample sizes of the quantities on which a fit is judged.
 
@@ -68,9 +62,8 @@ def plot_convergence(
         Rows shown at most, those of largest R-hat; of a fit without chains, which has none, those of least bulk ESS.
     bins : int
         Bins of the ranks.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -87,7 +80,7 @@ def plot_convergence(
     by = {"by": "ess_bulk", "ascending": True} if directly else {"by": "r_hat", "ascending": False}
     ordered = table.sort_values(**by, kind="stable", na_position="last").head(most)  # of a chain some blocks have no R-hat
     ranks = {name: _ranks(fitted, posterior, name, bins) for name in ordered.index}
-    ax = new_axes(ax, figsize, (8.0, 1.4 + 0.95 * len(ordered)))
+    ax = new_axes((8.0, 1.4 + 0.95 * len(ordered)), **axes)
     highest = max([2.0, *(rank.max() for rank in ranks.values() if rank is not None)])
     draws = posterior.sizes["draw"]
     slack = 2 * np.sqrt((bins - 1) / draws)  # 2 sd of a share of 1 / bins, over that share
@@ -100,17 +93,8 @@ def plot_convergence(
     chains = f"{posterior.sizes['chain']} chains of {draws} draws; {int(table['divergences'].max())} divergences."
     if directly:
         chains = f"{posterior.sizes['chain'] * draws} draws by importance, in {posterior.sizes['chain']} parts; no chains."
-    more = (
-        f"The {len(ordered)} of {len(table)} quantities of {'least bulk ESS' if directly else 'largest R-hat'}."
-        if len(ordered) < len(table)
-        else ""
-    )
-    add_note(
-        ax,
-        more,
-        chains,
-        "Grey: 2 sd about equal shares.",
-    )
+    more = f"The {len(ordered)} of {len(table)} quantities of {'least bulk ESS' if directly else 'largest R-hat'}."
+    add_note(ax, more if len(ordered) < len(table) else "", chains, "Grey: 2 sd about equal shares.")
     if any(rank is not None for rank in ranks.values()):
         add_legend(ax, "below", ncols=4, handlelength=3)
     return ax

@@ -1,6 +1,7 @@
 """Levels of a categorical variable: shares in the confidential and the synthetic data, and the weights of each level's records."""
 
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,12 @@ from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
+    OnAxes,
     add_legend,
     add_note,
     finish,
     name_ticks,
-    new_axes,
-    scheme_styles,
+    panel,
     short_names,
     title,
 )
@@ -69,8 +70,7 @@ def plot_levels(
     variable: str,
     *,
     minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    **axes: Unpack[OnAxes],
 ) -> Axes:
     """Shares of the levels of a categorical variable: a bar for the confidential data, a marker for each label.
 
@@ -82,9 +82,8 @@ def plot_levels(
     variable : str
     minimum_count : int, optional
         Show levels of fewer confidential records together: see `merged_levels`.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -100,17 +99,13 @@ def plot_levels(
         for frame in frames:
             require_columns(frame, [variable], f"data of {label!r}")
     names = merged_levels(confidential[variable], minimum_count or 1)
-    shown, styles = list(dict.fromkeys(names.values())), scheme_styles([CONFIDENTIAL, *synthetic])
-    ax = new_axes(ax, figsize, (max(7.0, 1.1 * len(shown) + 2.5), 4.5))
+    shown = list(dict.fromkeys(names.values()))
+    ax, styles, short = panel(axes, [CONFIDENTIAL, *synthetic], (max(7.0, 1.1 * len(shown) + 2.5), 4.5), shown=synthetic)
     ax.bar(range(len(shown)), level_shares(confidential[variable], names), _BAR, color=CONFIDENTIAL_COLOUR, alpha=0.35, label=CONFIDENTIAL)
-    short = short_names(synthetic)
     for turn, (label, frames) in enumerate(synthetic.items(), 1):
         shares = np.mean([level_shares(frame[variable], names) for frame in frames], axis=0)
         places = np.arange(len(shown)) - _BAR / 2 + _BAR * turn / (len(synthetic) + 1)
-        style = styles[label]
-        ax.plot(
-            places, shares, linestyle="", marker=style.marker, markersize=9, color=style.colour, markeredgecolor="black", label=short[label]
-        )
+        ax.plot(places, shares, **styles[label].points(9, linestyle="", label=short[label]))
     finish(ax, y=title(f"share of records, {variable}"))
     ax.set_ylim(bottom=0)
     name_ticks(ax, list(short_names(shown).values()))

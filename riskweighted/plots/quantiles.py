@@ -1,7 +1,7 @@
 """Quantiles of the synthetic data against those of the confidential data, on a logarithmic scale, so that tails are seen."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.intruder.pairing import Frames
-from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles, short_names, title
+from riskweighted.plots.style import OnAxes, dress, panel, title
 from riskweighted.plots.utility import numeric_columns
 
 __all__ = ["plot_quantiles", "shown_quantiles"]
@@ -28,13 +28,7 @@ def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, float
 
 
 def plot_quantiles(
-    confidential: pd.DataFrame,
-    synthetic: Mapping[str, Frames],
-    variable: str,
-    *,
-    minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Quantiles of L synthetic datasets per label (their mean) against the confidential quantiles of the same shares.
 
@@ -47,9 +41,8 @@ def plot_quantiles(
     minimum_count : int, optional
         Show the quantiles .01 to .99 only, those with this many confidential records beyond them, in the digits that as many share.
         Without it all values are shown, the largest one by one.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -71,32 +64,20 @@ def plot_quantiles(
         if len(set(shown.values())) < 2:
             raise InputError(f"fewer than 2 quantiles of {variable!r} may be shown: too few confidential records lie beyond the others")
     curves = {label: np.mean([np.quantile(values, shares) for values in sets], axis=0) for label, sets in others.items()}
-    ax = new_axes(ax, figsize, (6.5, 5.2))
-    finish(ax, title(f"{variable}, confidential quantile"), "synthetic quantile", grid="both")
+    ax, styles, names = panel(axes, curves, (6.5, 5.2))
     _scale(ax, own, [x, *curves.values()])
     ends = np.array([min(x.min(), *(y.min() for y in curves.values())), max(x.max(), *(y.max() for y in curves.values()))])
     ax.plot(ends, ends, color="black", linewidth=1.5, label="the same")
-    styles, names = scheme_styles(curves), short_names(curves)
+    size, line = (4, "") if minimum_count is None else (8, None)
     for label, y in curves.items():
-        style = styles[label]
-        marks: dict[str, Any] = {"marker": style.marker, "markersize": 4 if minimum_count is None else 8, "markeredgewidth": 0.4}
-        ax.plot(
-            x,
-            y,
-            color=style.colour,
-            linestyle="" if minimum_count is None else style.line,
-            markeredgecolor="black",
-            label=names[label],
-            **marks,
-        )
-    note = (
-        "Every value"
-        if minimum_count is None
-        else f"Quantiles {shares[0]:g} to {shares[-1]:g}, in the digits that {minimum_count} records share"
-    )
-    add_note(ax, f"{note}; on the line the distributions are the same.")
-    add_legend(ax, "beside", markerscale=2 if minimum_count is None else 1)
-    return ax
+        marks = styles[label].points(size, markeredgewidth=0.4, linestyle=styles[label].line if line is None else line)
+        ax.plot(x, y, label=names[label], **marks)
+    note = "Every value"
+    if minimum_count is not None:
+        note = f"Quantiles {shares[0]:g} to {shares[-1]:g}, in the digits that {minimum_count} records share"
+    note += "; on the line the distributions are the same."
+    x_name = title(f"{variable}, confidential quantile")
+    return dress(ax, x_name, "synthetic quantile", note, grid="both", legend="beside", markerscale=2 if minimum_count is None else 1)
 
 
 def _shares(n: int) -> np.ndarray:

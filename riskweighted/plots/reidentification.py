@@ -1,6 +1,6 @@
 """Re-identification rates per stratum: suspected, confirmed, and confirmed among suspected (Census Bureau primer)."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.plots.binning import protected
-from riskweighted.plots.style import NOTE_SIZE, add_legend, add_note, finish, new_axes, numbers, short_names, title
+from riskweighted.plots.style import NOTE_SIZE, OnAxes, add_legend, add_note, finish, new_axes, numbers, short_names, title
 
 __all__ = ["plot_reidentification"]
 
@@ -24,12 +24,7 @@ _THICKNESS = 0.27
 
 
 def plot_reidentification(
-    table: pd.DataFrame,
-    metric: str | None = None,
-    *,
-    minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    table: pd.DataFrame, metric: str | None = None, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Re-identification rates of every stratum under one metric, with the counts behind them.
 
@@ -43,9 +38,8 @@ def plot_reidentification(
     minimum_count : int, optional
         Withhold rates that rest on fewer records, and so many others that none follows by subtraction from a total over
         the strata: see `riskweighted.plots.binning.protected`. Such a total should not stand among the strata.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -68,7 +62,7 @@ def plot_reidentification(
     counts = {name: numbers(rows[name], name) for name in _COUNTS}
     rates = {name: _rate(rows[name], name, counts["suspected"] if name == "conditional_rate" else None) for name in _RATES}
     open_to_show = {name: np.full(len(rows), True) if minimum_count is None else protected(counts[name], minimum_count) for name in _COUNTS}
-    ax = new_axes(ax, figsize, (7.5, 1.6 + 0.85 * len(rows)))
+    ax = new_axes((7.5, 1.6 + 0.85 * len(rows)), **axes)
     hidden = 0
     for place, (rate, (above, below, name, colour, hatch)) in enumerate(_RATES.items()):
         shown = open_to_show[above] & open_to_show[below] & open_to_show["puf_records"]
@@ -77,20 +71,11 @@ def plot_reidentification(
         ax.barh(heights, np.where(shown, 100 * np.nan_to_num(rates[rate]), 0), 0.92 * _THICKNESS, label=name, **bars)
         for height, share, seen, part, whole in zip(heights, rates[rate], shown, counts[above], counts[below], strict=True):
             text = "withheld" if not seen else "none suspected" if np.isnan(share) else f"{100 * share:.3g} % ({part:,.0f} of {whole:,.0f})"
-            ax.annotate(
-                text,
-                (100 * share if seen and share > 0 else 0, height),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=NOTE_SIZE,
-            )
+            end = (100 * share if seen and share > 0 else 0, height)
+            ax.annotate(text, end, (4, 0), textcoords="offset points", va="center", fontsize=NOTE_SIZE)
         hidden += int((~shown).sum())
-    return _dressed(
-        ax,
-        rows,
-        f"{hidden} rates are withheld: they or what follows from them rest on fewer than {minimum_count} records." if hidden else "",
-    )
+    withheld = f"{hidden} rates are withheld: they or what follows from them rest on fewer than {minimum_count} records."
+    return _dressed(ax, rows, withheld if hidden else "")
 
 
 def _rate(column: pd.Series, name: str, suspected: np.ndarray | None) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Identification risk of records: violins by scheme, and which records a scheme made riskier (Hu et al. 2022, Fig. 2, 3, 5, 6, 8, 9)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,16 +14,15 @@ from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
     NOTE_SIZE,
+    OnAxes,
     SchemeStyle,
     add_legend,
     add_note,
     chosen_labels,
     finish,
     name_ticks,
-    new_axes,
     numbers,
-    scheme_styles,
-    short_names,
+    panel,
 )
 from riskweighted.risk.whack_a_mole import whacked
 
@@ -34,12 +33,7 @@ _HALF_WIDTH = 0.42
 
 
 def plot_risk_violins(
-    records: pd.DataFrame,
-    labels: Sequence[str] | None = None,
-    *,
-    minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    records: pd.DataFrame, labels: Sequence[str] | None = None, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Distribution of the identification risk of every record, one violin per label, with a bar at the mean (Hu et al. 2022, Fig. 2).
 
@@ -53,9 +47,8 @@ def plot_risk_violins(
     minimum_count : int, optional
         Draw histograms instead, whose bins hold at least this many records each, so that no extreme shows: see
         `riskweighted.plots.binning.merged_histogram`. The mean is given in both.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -68,21 +61,18 @@ def plot_risk_violins(
     """
     shown = chosen_labels(records, labels, "records")
     risks = {label: _risk(records, label) for label in shown}
-    styles, names = scheme_styles(records.columns), short_names(shown)
-    bodies = {
-        label: None if minimum_count is None else merged_histogram(risk, minimum_count, limits=_UNIT) for label, risk in risks.items()
-    }
-    ax = new_axes(ax, figsize, (max(7.0, 1.2 * len(shown)), 4.5))
+    binned = {} if minimum_count is None else {label: merged_histogram(risk, minimum_count, limits=_UNIT) for label, risk in risks.items()}
+    ax, styles, names = panel(axes, records.columns, (max(7.0, 1.2 * len(shown)), 4.5), shown=shown)
     for place, label in enumerate(shown):
-        body, style = bodies[label], styles[label]
-        if body is None:
-            _violin(ax, place, risks[label], style)
+        if label not in binned:
+            parts = ax.violinplot(risks[label], [place], widths=2 * _HALF_WIDTH, points=200, showextrema=False)
+            for body in parts["bodies"]:  # type: ignore[attr-defined]
+                body.set(**styles[label].patch(linewidth=0.8))
         else:
-            edges = body.drawn_edges
-            density = body.counts / np.diff(edges)
+            edges = binned[label].drawn_edges
+            density = binned[label].counts / np.diff(edges)
             half = _HALF_WIDTH * density / density.max()
-            bars: dict[str, Any] = {"color": style.colour, "hatch": style.hatch, "edgecolor": "black", "linewidth": 0.6, "alpha": 0.75}
-            ax.barh(edges[:-1], 2 * half, np.diff(edges), -half + place, align="edge", **bars)
+            ax.barh(edges[:-1], 2 * half, np.diff(edges), -half + place, align="edge", **styles[label].patch(linewidth=0.6))
         mean = risks[label].mean()
         ax.hlines(mean, place - 0.3, place + 0.3, color="black", linewidth=3)
         ax.text(place, 1.05, f"mean {mean:.2f}", ha="center", fontsize=NOTE_SIZE)
@@ -95,12 +85,6 @@ def plot_risk_violins(
     return ax
 
 
-def _violin(ax: Axes, place: int, risk: np.ndarray, style: SchemeStyle) -> None:
-    parts = ax.violinplot(risk, [place], widths=2 * _HALF_WIDTH, points=200, showextrema=False)
-    for body in parts["bodies"]:  # type: ignore[attr-defined]
-        body.set(facecolor=style.colour, edgecolor="black", linewidth=0.8, alpha=0.75, hatch=style.hatch)
-
-
 def plot_whack_a_mole(
     records: pd.DataFrame,
     label: str,
@@ -109,8 +93,7 @@ def plot_whack_a_mole(
     increase: float = 0.25,
     threshold: float = 0.5,
     minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    **axes: Unpack[OnAxes],
 ) -> Axes:
     """Risk of every record under a weighted scheme against the unweighted one (Hu et al. 2022, Fig. 3, 5b, 9).
 
@@ -127,7 +110,7 @@ def plot_whack_a_mole(
     minimum_count : int, optional
         Draw counts on a grid instead; cells of fewer records are not shown, and nothing follows by subtraction: see
         `riskweighted.plots.binning.binned_scatter`.
-    ax, figsize
+    **axes
         As in `plot_risk_violins`.
 
     Returns
@@ -145,11 +128,10 @@ def plot_whack_a_mole(
             raise InputError(f"{name} must lie between 0 and 1, got {share!r}")
     x, y = _risk(records, baseline), _risk(records, label)
     cells = None if minimum_count is None else binned_scatter(x, y, minimum_count, x_limits=_UNIT, y_limits=_UNIT)
-    ax = new_axes(ax, figsize, (6.5, 6.5))
-    names = short_names([label, baseline])
+    ax, styles, names = panel(axes, records.columns, (6.5, 6.5), shown=[label, baseline])
     finish(ax, f"identification risk, {names[baseline]}", f"identification risk, {names[label]}", grid="both")
     if cells is None or minimum_count is None:
-        _scatter(ax, x, y, increase, scheme_styles(records.columns)[label])
+        _scatter(ax, x, y, increase, styles[label])
         add_note(ax, f"{len(records):,} records; higher is riskier.")
     else:
         norm = LogNorm(minimum_count, max(cells.counts.max(), minimum_count + 1))
@@ -174,19 +156,10 @@ def plot_whack_a_mole(
 def _scatter(ax: Axes, x: np.ndarray, y: np.ndarray, increase: float, style: SchemeStyle) -> None:
     """Records as points; those whose risk rose much are larger and of another shape."""
     rose = whacked(y, x, increase)
-    ax.scatter(
-        x[~rose],
-        y[~rose],
-        label=f"rose by less, or fell: {int((~rose).sum()):,}",
-        s=6,
-        color=CONFIDENTIAL_COLOUR,
-        alpha=0.35,
-        linewidth=0,
-        rasterized=True,
-    )
-    name = f"risk rose by {increase:g} or more: {int(rose.sum()):,}"
-    options: dict[str, Any] = {"s": 48, "color": style.colour, "marker": style.marker, "edgecolor": "black", "linewidth": 0.6, "zorder": 3}
-    ax.scatter(x[rose], y[rose], label=name, **options)
+    small: dict[str, Any] = {"s": 6, "color": CONFIDENTIAL_COLOUR, "alpha": 0.35, "linewidth": 0, "rasterized": True}
+    ax.scatter(x[~rose], y[~rose], label=f"rose by less, or fell: {int((~rose).sum()):,}", **small)
+    large: dict[str, Any] = {"s": 48, "color": style.colour, "marker": style.marker, "edgecolor": "black", "linewidth": 0.6, "zorder": 3}
+    ax.scatter(x[rose], y[rose], label=f"risk rose by {increase:g} or more: {int(rose.sum()):,}", **large)
 
 
 def _risk(records: pd.DataFrame, label: str) -> np.ndarray:

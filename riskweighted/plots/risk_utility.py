@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,14 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.plots.style import SchemeStyle, add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.plots.style import (
+    OnAxes,
+    SchemeStyle,
+    dress,
+    numbers,
+    panel,
+    title,
+)
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 
@@ -29,14 +36,7 @@ def pareto_front(risk: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 
 def plot_risk_utility(
-    summary: pd.DataFrame,
-    risk: str,
-    utility: str,
-    *,
-    better: Better | None = None,
-    references: Sequence[str] = (),
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    summary: pd.DataFrame, risk: str, utility: str, *, better: Better | None = None, references: Sequence[str] = (), **axes: Unpack[OnAxes]
 ) -> Axes:
     """Map of the labels by a risk and a utility measure, with the Pareto front.
 
@@ -52,9 +52,8 @@ def plot_risk_utility(
         Which values of `utility` are better; known for U_m and U_a (lower) and overlaps (higher), else needed.
     references : sequence of str, optional
         Labels that stand for comparison only, such as the yardsticks of an assessment: drawn in grey, and not on the front.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -80,23 +79,18 @@ def plot_risk_utility(
     compared = ~points.index.isin(list(references))
     front = compared.copy()
     front[compared] = pareto_front(x[compared], (y if direction == "lower" else -y)[compared])
-    ax = new_axes(ax, figsize, (7.5, 4.5))
+    ax, styles, names = panel(axes, table.index.drop(list(references), errors="ignore"), (7.5, 4.5), shown=points.index)
     order = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
     ax.plot(x[order], y[order], color="black", linewidth=1.5, linestyle="--", zorder=1, label="Pareto front")
-    styles, names = scheme_styles(table.index.drop(list(references), errors="ignore")), short_names(points.index)
     styles |= {label: replace(_REFERENCE, marker=marker) for label, marker in zip(references, _REFERENCE_MARKERS, strict=False)}
     for place, label in enumerate(points.index):
         style = styles[label]
         marks: dict[str, Any] = {"marker": style.marker, "s": 190 if front[place] else 80, "linewidth": 1.8 if front[place] else 0.6}
         ax.scatter(x[place], y[place], color=style.colour, edgecolor="black", label=names[label], zorder=2, **marks)
-    finish(ax, f"{title(risk)} (lower is better)", f"{title(utility)} ({direction} is better)", grid="both")
+    absent = len(table.drop(index=CONFIDENTIAL, errors="ignore")) - len(points)
+    notes = ["Large and joined: no other label is as good in both and better in one."]
+    notes += [f"{absent} labels lack a measure and are not shown."] if absent else []
     ax.locator_params(axis="x", nbins=6)
     ax.margins(0.12)
-    absent = len(table.drop(index=CONFIDENTIAL, errors="ignore")) - len(points)
-    add_note(
-        ax,
-        "Large and joined: no other label is as good in both and better in one.",
-        f"{absent} labels lack a measure and are not shown." if absent else "",
-    )
-    add_legend(ax, "beside", labelspacing=0.9)
-    return ax
+    x_name, y_name = f"{title(risk)} (lower is better)", f"{title(utility)} ({direction} is better)"
+    return dress(ax, x_name, y_name, *notes, grid="both", legend="beside", labelspacing=0.9)

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -21,14 +21,19 @@ from riskweighted.evaluation.tables import CONFIDENTIAL
 
 __all__ = [
     "CONFIDENTIAL_COLOUR",
+    "Legend",
+    "OnAxes",
+    "Panel",
     "SchemeStyle",
     "add_legend",
     "add_note",
     "chosen_labels",
+    "dress",
     "finish",
     "name_ticks",
     "new_axes",
     "numbers",
+    "panel",
     "printable",
     "scheme_styles",
     "short_names",
@@ -38,6 +43,7 @@ __all__ = [
 LABEL_SIZE, TICK_SIZE, NOTE_SIZE = 12, 11, 10.5  # points, at the width of a page
 LONGEST_NAME, LONGEST_TITLE = 24, 48  # characters of a label and of an axis in a figure; tables hold them whole
 CONFIDENTIAL_COLOUR = "#4d4d4d"
+Legend = Literal["best", "lower right", "beside", "below"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,25 @@ class SchemeStyle:
     marker: str
     line: Any
     hatch: str
+
+    def curve(self, **others: Any) -> dict[str, Any]:
+        """How `Axes.plot` and `Axes.stairs` draw its line."""
+        return {"color": self.colour, "linestyle": self.line, "linewidth": 2} | others
+
+    def points(self, size: float, **others: Any) -> dict[str, Any]:
+        """How `Axes.plot` draws its markers."""
+        return {"color": self.colour, "marker": self.marker, "markersize": size, "markeredgecolor": "black"} | others
+
+    def patch(self, **others: Any) -> dict[str, Any]:
+        """How a bar or a violin is filled."""
+        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": "black", "alpha": 0.75} | others
+
+
+class OnAxes(TypedDict, total=False):
+    """Where a figure is drawn: on the axes ``ax``, or in a new figure of ``figsize`` (width, height) inches."""
+
+    ax: Axes | None
+    figsize: tuple[float, float] | None
 
 
 # Colours of Okabe & Ito, then of Tol's muted scheme: both are told apart with every common colour blindness.
@@ -124,7 +149,23 @@ def short_names(labels: Iterable[object], longest: int = LONGEST_NAME) -> dict[o
     return names
 
 
-def new_axes(ax: Axes | None, figsize: tuple[float, float] | None, default: tuple[float, float] = (7.0, 4.5)) -> Axes:
+class Panel(NamedTuple):
+    """The axes to draw on, a style for each label of a table, and a name for each that is shown."""
+
+    ax: Axes
+    styles: dict[object, SchemeStyle]
+    names: dict[object, str]
+
+
+def panel(
+    options: OnAxes, labels: Iterable[object], size: tuple[float, float] = (7.0, 4.5), *, shown: Iterable[object] | None = None
+) -> Panel:
+    """What a figure of a table with these labels is drawn with; `shown`: some of them, default all."""
+    labels = list(labels)
+    return Panel(new_axes(size, **options), scheme_styles(labels), short_names(labels if shown is None else shown))
+
+
+def new_axes(default: tuple[float, float], ax: Axes | None = None, figsize: tuple[float, float] | None = None) -> Axes:
     """The axes given, or those of a new figure of `figsize` inches; pyplot is not involved."""
     if ax is not None:
         if not isinstance(ax, Axes):
@@ -185,7 +226,7 @@ def add_note(ax: Axes, *sentences: str) -> None:
     ax.set_title("\n".join(textwrap.wrap(text, max(letters, 20))), loc="left", fontsize=NOTE_SIZE)
 
 
-def add_legend(ax: Axes, where: Literal["best", "lower right", "beside", "below"] = "best", **options: Any) -> None:
+def add_legend(ax: Axes, where: Legend = "best", **options: Any) -> None:
     """A legend in the axes, to the right of them, or below the name of the x axis."""
     place: dict[str, Any] = {"loc": where}
     if where == "beside":
@@ -197,6 +238,14 @@ def add_legend(ax: Axes, where: Literal["best", "lower right", "beside", "below"
         moved = ax.transAxes + ScaledTranslation(0, offset, figure.dpi_scale_trans)  # type: ignore[union-attr]
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": moved, "frameon": False}
     ax.legend(fontsize=NOTE_SIZE, framealpha=0.9, **(place | options))
+
+
+def dress(ax: Axes, x: str = "", y: str = "", *notes: str, grid: str = "y", legend: Legend = "best", **options: Any) -> Axes:
+    """The axes with names, a remark above them and a legend: `finish`, `add_note` and `add_legend`."""
+    finish(ax, x, y, grid)
+    add_note(ax, *notes)
+    add_legend(ax, legend, **options)
+    return ax
 
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:

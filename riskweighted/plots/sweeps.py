@@ -1,6 +1,6 @@
 """How a measure moves with a setting, over repetitions: the radius r, the number of datasets L."""
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -9,19 +9,13 @@ from matplotlib.axes import Axes
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.plots.style import OnAxes, dress, numbers, panel, title
 
 __all__ = ["plot_sweep"]
 
 
 def plot_sweep(
-    table: pd.DataFrame,
-    setting: str,
-    measure: str,
-    *,
-    quantiles: tuple[float, float] | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    table: pd.DataFrame, setting: str, measure: str, *, quantiles: tuple[float, float] | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """A measure against a setting, one line per label, with Monte Carlo bands.
 
@@ -37,9 +31,8 @@ def plot_sweep(
     quantiles : (low, high), optional
         Bounds of the band, for example (0.05, 0.95); default is mean - 2 sd to mean + 2 sd over the repetitions
         (sd with ddof = 1).
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -64,19 +57,15 @@ def plot_sweep(
             f"{repeated} rows of {measure!r} repeat a {setting!r}, label and repetition; "
             "pass the rows of one variable and of one point in the other settings"
         )
-    ax = new_axes(ax, figsize)
-    styles, names = scheme_styles(dict.fromkeys(table["label"])), short_names(dict.fromkeys(rows["label"]))
+    ax, styles, names = panel(axes, dict.fromkeys(table["label"]), shown=dict.fromkeys(rows["label"]))
     for label, group in rows.groupby("label", sort=False):
         style, band = styles[label], _band(group, setting, quantiles)
         x = band.index.to_numpy(dtype=float)
         ax.fill_between(x, band["low"], band["high"], color=style.colour, alpha=0.2, linewidth=0)
-        marks: dict[str, Any] = {"marker": style.marker, "markersize": 9, "markeredgecolor": "black"}
-        ax.plot(x, band["mean"], color=style.colour, linestyle=style.line, linewidth=2, label=names[label], **marks)
-    finish(ax, title(setting), title(measure), grid="both")
+        ax.plot(x, band["mean"], label=names[label], **style.curve() | style.points(9))
     ax.locator_params(axis="x", nbins=6)
-    add_note(ax, _explanation(rows.groupby([setting, "label"]).size(), quantiles))
-    add_legend(ax, "beside", handlelength=4)
-    return ax
+    note = _explanation(rows.groupby([setting, "label"]).size(), quantiles)
+    return dress(ax, title(setting), title(measure), note, grid="both", legend="beside", handlelength=4)
 
 
 def _band(group: pd.DataFrame, setting: str, quantiles: tuple[float, float] | None) -> pd.DataFrame:

@@ -1,5 +1,7 @@
 """How far the tables of each pair of variables are from the confidential ones: a heat map of two-way S_pMSE."""
 
+from typing import Unpack
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -7,7 +9,7 @@ from matplotlib.colors import LogNorm
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.style import LABEL_SIZE, NOTE_SIZE, TICK_SIZE, add_note, name_ticks, new_axes, short_names
+from riskweighted.plots.style import LABEL_SIZE, NOTE_SIZE, TICK_SIZE, OnAxes, add_note, name_ticks, new_axes, short_names
 
 __all__ = ["plot_two_way"]
 
@@ -19,7 +21,7 @@ _ON_DARK, _ON_LIGHT = "#fefefe", "#010101"  # on cells that look the same on a d
 _DARK = 0.55  # of the scale, from which on white is read better than black
 
 
-def plot_two_way(utility: pd.DataFrame, label: str, *, ax: Axes | None = None, figsize: tuple[float, float] | None = None) -> Axes:
+def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> Axes:
     """Standardised pMSE of the table of every pair of variables under one label, those of one variable where it meets itself.
 
     Parameters
@@ -28,9 +30,8 @@ def plot_two_way(utility: pd.DataFrame, label: str, *, ax: Axes | None = None, f
         ``Evaluation.utility`` of two or more synthesized variables, or ``tables/utility.csv`` of a run.
     label : str
         One of its labels, such as a weighting scheme.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -49,22 +50,15 @@ def plot_two_way(utility: pd.DataFrame, label: str, *, ax: Axes | None = None, f
         )
     rows = utility[utility["key"].isin([_ONE_WAY, _TWO_WAY]) & (utility["label"] == label)]
     grid = _grid(rows)
-    ax = new_axes(ax, figsize, (max(7.0, 0.85 * grid.shape[1] + 2.5), max(3.0, 0.5 * grid.shape[0] + 2.2)))
+    ax = new_axes((max(7.0, 0.85 * grid.shape[1] + 2.5), max(3.0, 0.5 * grid.shape[0] + 2.2)), **axes)
     shown = np.ma.masked_invalid(grid.to_numpy(dtype=float))
     shown.mask = np.ma.getmaskarray(shown)
     scale = LogNorm(1.0, max(_LEAST_END, float(shown.max() if shown.count() else 1.0)), clip=True)
     image = ax.imshow(shown, cmap=_COLOURS, norm=scale, aspect="auto")
     for (row, column), value in np.ndenumerate(grid.to_numpy(dtype=float)):
         dark = bool(np.isfinite(value)) and float(scale(value)) > _DARK
-        ax.text(
-            column,
-            row,
-            _cell(value),
-            ha="center",
-            va="center",
-            fontsize=NOTE_SIZE,
-            color=_ON_DARK if dark else _ON_LIGHT if np.isfinite(value) else "#4d4d4d",
-        )
+        colour = _ON_DARK if dark else _ON_LIGHT if np.isfinite(value) else "#4d4d4d"
+        ax.text(column, row, _cell(value), ha="center", va="center", fontsize=NOTE_SIZE, color=colour)
     names = short_names(dict.fromkeys([*grid.index, *grid.columns]))
     ax.set_yticks(range(len(grid)), [names[name] for name in grid.index], fontsize=TICK_SIZE)
     name_ticks(ax, [names[name] for name in grid.columns])

@@ -1,7 +1,7 @@
 """Utility figures: intervals against the confidential one (Hu et al. 2022, Fig. 7, 10), densities and distribution functions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,16 +16,18 @@ from riskweighted.intruder.pairing import Frames, as_frames
 from riskweighted.plots.binning import Histogram, merged_histogram, shares_in_bins
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
+    Legend,
+    OnAxes,
+    Panel,
     SchemeStyle,
     add_legend,
     add_note,
+    dress,
     finish,
     name_ticks,
-    new_axes,
     numbers,
+    panel,
     printable,
-    scheme_styles,
-    short_names,
     title,
 )
 
@@ -34,14 +36,7 @@ __all__ = ["numeric_columns", "plot_density", "plot_ecdf", "plot_intervals"]
 _POINTS = 400  # of a curve
 
 
-def plot_intervals(
-    utility: pd.DataFrame,
-    measure: str,
-    *,
-    variable: str | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
-) -> Axes:
+def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None = None, **axes: Unpack[OnAxes]) -> Axes:
     """Estimates and intervals of every label against the confidential one (Hu et al. 2022, Fig. 7, 10).
 
     Parameters
@@ -52,9 +47,8 @@ def plot_intervals(
         One that has intervals, for example "mean".
     variable : str, optional
         Needed where the measure is given for several.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -82,13 +76,14 @@ def plot_intervals(
     bounds = pd.DataFrame({name: numbers(rows[name], name) for name in ("value", "lower", "upper")}, index=rows["label"])
     if list(bounds.index) == [CONFIDENTIAL] or CONFIDENTIAL not in bounds.index:
         raise InputError(f"intervals are compared with that of {CONFIDENTIAL!r}: need it and another, got {listing(bounds.index)}")
-    ax = new_axes(ax, figsize, (max(7.5, 2.5 + 1.2 * len(bounds)), 4.5))
-    _draw_intervals(ax, bounds, scheme_styles(dict.fromkeys(utility["label"])))
+    shown = bounds.index.drop(CONFIDENTIAL)
+    ax, styles, names = panel(axes, dict.fromkeys(utility["label"]), (max(7.5, 2.5 + 1.2 * len(bounds)), 4.5), shown=shown)
+    _draw_intervals(ax, bounds, styles)
     finish(ax, y=title(f"{measure} of {rows['variable'].iloc[0]}"))
     if "rule" in rows:
         rules = dict.fromkeys(rows.loc[rows["label"] != CONFIDENTIAL, "rule"].dropna())
         add_note(ax, *(f"Interval: {printable(rule)}." for rule in rules))
-    name_ticks(ax, list(short_names(label for label in bounds.index if label != CONFIDENTIAL).values()))
+    name_ticks(ax, list(names.values()))
     return ax
 
 
@@ -96,30 +91,19 @@ def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, Sche
     own = bounds.loc[CONFIDENTIAL]
     ax.axhspan(own["lower"], own["upper"], color=CONFIDENTIAL_COLOUR, alpha=0.12, linewidth=0)
     ax.axhline(own["value"], color=CONFIDENTIAL_COLOUR, linewidth=2, label="confidential estimate")
-    for edge in ("lower", "upper"):
-        ax.axhline(
-            own[edge],
-            color=CONFIDENTIAL_COLOUR,
-            linewidth=1.5,
-            linestyle="--",
-            label="confidential interval"[: None if edge == "upper" else 0],
-        )
+    dashed: dict[str, Any] = {"color": CONFIDENTIAL_COLOUR, "linewidth": 1.5, "linestyle": "--"}
+    ax.axhline(own["lower"], label="", **dashed)
+    ax.axhline(own["upper"], label="confidential interval", **dashed)
     for place, (label, row) in enumerate(bounds.drop(index=CONFIDENTIAL).iterrows()):
         style = styles[label]
         length = np.abs([[row["value"] - row["lower"]], [row["upper"] - row["value"]]])
         ax.errorbar(place, row["value"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
-        ax.plot(place, row["value"], marker=style.marker, markersize=10, color=style.colour, markeredgecolor="black", zorder=4)
+        ax.plot(place, row["value"], **style.points(10, zorder=4))
     add_legend(ax, "beside")
 
 
 def plot_density(
-    confidential: pd.DataFrame,
-    synthetic: Mapping[str, Frames],
-    variable: str,
-    *,
-    minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Density of a variable in the confidential data and in L synthetic datasets per label.
 
@@ -132,7 +116,7 @@ def plot_density(
     minimum_count : int, optional
         Draw histograms instead, on bins that hold at least this many confidential records each: see
         `riskweighted.plots.binning.merged_histogram`. Without it the figure spans the range of the confidential data.
-    ax, figsize
+    **axes
         As in `plot_intervals`.
 
     Returns
@@ -151,28 +135,22 @@ def plot_density(
         histogram = merged_histogram(own, minimum_count)
         width = np.diff(histogram.drawn_edges) / histogram.step
         curves = {label: [shares_in_bins(values, histogram) / width for values in sets] for label, sets in others.items()}
-        ax = new_axes(ax, figsize)
-        _draw_bins(ax, histogram, histogram.counts / len(own) / width, curves)
+        figure = panel(axes, others)
+        _draw_bins(figure, histogram, histogram.counts / len(own) / width, curves)
         note = f"Bins hold {minimum_count} confidential records or more; the outer two are open-ended."
-        return _dressed(ax, variable, f"share of records per {histogram.step:g} units", others, note, "best")
+        return _dressed(figure.ax, variable, f"share of records per {histogram.step:g} units", others, note, "best")
     for label, sets in {CONFIDENTIAL: [own], **others}.items():
         if any(np.ptp(values) == 0 for values in sets):
             raise InputError(f"{variable!r} is constant in a dataset of {label!r}, which has no density")
     x = _view(own)
     curves = {label: [gaussian_kde(values)(x) for values in sets] for label, sets in others.items()}
-    ax = new_axes(ax, figsize)
-    _draw_curves(ax, x, gaussian_kde(own)(x), curves)
-    return _dressed(ax, variable, "density", others, _outside(x, others), "best")
+    figure = panel(axes, others)
+    _draw_curves(figure, x, gaussian_kde(own)(x), curves)
+    return _dressed(figure.ax, variable, "density", others, _outside(x, others), "best")
 
 
 def plot_ecdf(
-    confidential: pd.DataFrame,
-    synthetic: Mapping[str, Frames],
-    variable: str,
-    *,
-    minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Empirical distribution function of a variable in the confidential data and in L synthetic datasets per label.
 
@@ -192,10 +170,10 @@ def plot_ecdf(
         exact = _share_up_to(own, x)
         curves = {label: [_share_up_to(values, x) for values in sets] for label, sets in others.items()}
         note = _outside(x, others)
-    ax = new_axes(ax, figsize)
-    _draw_curves(ax, x, exact, curves)
-    ax.set_ylim(-0.02, 1.02)
-    return _dressed(ax, variable, "share of records up to x", others, note, "lower right")
+    figure = panel(axes, others)
+    _draw_curves(figure, x, exact, curves)
+    figure.ax.set_ylim(-0.02, 1.02)
+    return _dressed(figure.ax, variable, "share of records up to x", others, note, "lower right")
 
 
 def numeric_columns(
@@ -232,43 +210,31 @@ def _share_up_to(values: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.sort(values), x, side="right") / len(values)
 
 
-def _draw_curves(ax: Axes, x: np.ndarray, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
-    ax.plot(x, own, color="black", linewidth=3, label="confidential")
-    styles, names = scheme_styles(curves), short_names(curves)
+def _draw_curves(figure: Panel, x: np.ndarray, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+    figure.ax.plot(x, own, color="black", linewidth=3, label="confidential")
     for number, (label, sets) in enumerate(curves.items()):
-        style, every = styles[label], max(1, len(x) // 12)
-        ax.fill_between(x, np.min(sets, axis=0), np.max(sets, axis=0), color=style.colour, alpha=0.2, linewidth=0)
-        marks: dict[str, Any] = {
-            "marker": style.marker,
-            "markersize": 7,
-            "markevery": (number * every // len(curves), every),
-            "markeredgecolor": "black",
-        }
-        ax.plot(x, np.mean(sets, axis=0), color=style.colour, linestyle=style.line, linewidth=2, label=names[label], **marks)
+        style, every = figure.styles[label], max(1, len(x) // 12)
+        figure.ax.fill_between(x, np.min(sets, axis=0), np.max(sets, axis=0), color=style.colour, alpha=0.2, linewidth=0)
+        marks = style.curve() | style.points(7, markevery=(number * every // len(curves), every))
+        figure.ax.plot(x, np.mean(sets, axis=0), label=figure.names[label], **marks)
 
 
-def _draw_bins(ax: Axes, histogram: Histogram, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
-    edges = histogram.drawn_edges
+def _draw_bins(figure: Panel, histogram: Histogram, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+    ax, edges = figure.ax, histogram.drawn_edges
     ax.stairs(own, edges, fill=True, color="#cccccc", edgecolor="black", linewidth=1.5, label="confidential")
-    styles, names = scheme_styles(curves), short_names(curves)
     for number, (label, sets) in enumerate(curves.items()):
-        style, mean = styles[label], np.mean(sets, axis=0)
-        ax.stairs(mean, edges, baseline=None, color=style.colour, linestyle=style.line, linewidth=2)
+        style, mean = figure.styles[label], np.mean(sets, axis=0)
+        ax.stairs(mean, edges, baseline=None, **style.curve())
         places = edges[:-1] + np.diff(edges) * (number + 1) / (len(curves) + 1)
         reach = np.abs(np.array([np.min(sets, axis=0), np.max(sets, axis=0)]) - mean)
-        marks: dict[str, Any] = {"marker": style.marker, "markersize": 6, "markeredgecolor": "black", "linestyle": "none"}
-        ax.errorbar(places, mean, reach, color=style.colour, label=names[label], **marks)
+        ax.errorbar(places, mean, reach, label=figure.names[label], **style.points(6, linestyle="none"))
     open_ended = ([0] if np.isinf(histogram.edges[0]) else []) + ([-1] if np.isinf(histogram.edges[-1]) else [])
     ax.bar(edges[:-1][open_ended], own[open_ended], np.diff(edges)[open_ended], align="edge", fill=False, hatch="///", linewidth=0)
 
 
-def _dressed(
-    ax: Axes, variable: str, y: str, others: Mapping[str, Sequence[np.ndarray]], note: str, where: Literal["best", "lower right"]
-) -> Axes:
-    finish(ax, title(variable), y)
+def _dressed(ax: Axes, variable: str, y: str, others: Mapping[str, Sequence[np.ndarray]], note: str, legend: Legend) -> Axes:
     count = {len(sets) for sets in others.values()}
     datasets = f"{count.pop()} synthetic datasets" if len(count) == 1 else "the synthetic datasets"
     several = max(map(len, others.values())) > 1
-    add_note(ax, f"Mean over {datasets} per label, and the range from least to greatest." if several else "", note)
-    add_legend(ax, where)
-    return ax
+    mean = f"Mean over {datasets} per label, and the range from least to greatest." if several else ""
+    return dress(ax, title(variable), y, mean, note, legend=legend)

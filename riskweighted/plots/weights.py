@@ -1,7 +1,7 @@
 """Weights against the sensitive value: whom a scheme protects."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,18 +9,19 @@ from matplotlib.axes import Axes
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import check_weights
 from riskweighted.plots.binning import binned_means
-from riskweighted.plots.style import add_legend, add_note, finish, new_axes, numbers, scheme_styles, short_names, title
+from riskweighted.plots.style import (
+    OnAxes,
+    dress,
+    numbers,
+    panel,
+    title,
+)
 
 __all__ = ["plot_weights"]
 
 
 def plot_weights(
-    values: pd.Series,
-    weights: Mapping[str, pd.Series] | pd.DataFrame,
-    *,
-    minimum_count: int | None = None,
-    ax: Axes | None = None,
-    figsize: tuple[float, float] | None = None,
+    values: pd.Series, weights: Mapping[str, pd.Series] | pd.DataFrame, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Weight of every record against its sensitive value, by scheme.
 
@@ -33,9 +34,8 @@ def plot_weights(
     minimum_count : int, optional
         Draw mean weights, rounded to 2 decimals, in bins of at least this many records instead: see
         `riskweighted.plots.binning.binned_means`.
-    ax : Axes, optional
-    figsize : (width, height), optional
-        In inches, of a new figure.
+    **axes
+        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
     Returns
     -------
@@ -53,32 +53,23 @@ def plot_weights(
     x = numbers(values, f"{values.name!r}")
     alphas = {scheme: check_weights(alpha, values.index, what=f"weights {scheme!r}").to_numpy() for scheme, alpha in weights.items()}
     means = {scheme: None if minimum_count is None else binned_means(x, alpha, minimum_count) for scheme, alpha in alphas.items()}
-    styles, names = scheme_styles(alphas), short_names(alphas)
-    ax = new_axes(ax, figsize)
+    ax, styles, names = panel(axes, alphas)
     for scheme, alpha in alphas.items():
         style, binned = styles[scheme], means[scheme]
         if binned is None:
-            points: dict[str, Any] = {
-                "s": 12,
-                "marker": style.marker,
-                "color": style.colour,
-                "alpha": 0.4,
-                "linewidth": 0,
-                "rasterized": True,
-            }
-            ax.scatter(x, alpha, label=names[scheme], **points)
+            points: dict[str, Any] = {"s": 12, "marker": style.marker, "color": style.colour, "alpha": 0.4, "linewidth": 0}
+            ax.scatter(x, alpha, label=names[scheme], rasterized=True, **points)
         else:
             edges = binned.histogram.drawn_edges
-            ax.stairs(binned.means, edges, baseline=None, color=style.colour, linestyle=style.line, linewidth=2)
-            marks: dict[str, Any] = {"marker": style.marker, "markersize": 7, "markeredgecolor": "black", "linestyle": "none"}
-            ax.plot((edges[1:] + edges[:-1]) / 2, binned.means, color=style.colour, label=names[scheme], **marks)
-    finish(ax, title(values.name), "weight" if minimum_count is None else "mean weight", grid="both")
+            ax.stairs(binned.means, edges, baseline=None, **style.curve())
+            ax.plot((edges[1:] + edges[:-1]) / 2, binned.means, label=names[scheme], **style.points(7, linestyle="none"))
     ax.locator_params(axis="x", nbins=6)
     ax.set_ylim(-0.03, 1.03)
-    bins = "" if minimum_count is None else f"Bins hold {minimum_count} records or more; the outer two are open-ended."
-    counted = f"{len(x):,} records; a" if minimum_count is None else "A"  # how many have an amount may be too few to tell from all
-    add_note(ax, f"{counted} lower weight protects more.", bins)
-    add_legend(ax, "beside", markerscale=2.5 if minimum_count is None else 1)
+    what, notes, scale = "weight", [f"{len(x):,} records; a lower weight protects more."], 2.5
+    if minimum_count is not None:  # how many have an amount may be too few to tell from all
+        what, scale = "mean weight", 1
+        notes = ["A lower weight protects more.", f"Bins hold {minimum_count} records or more; the outer two are open-ended."]
+    dress(ax, title(values.name), what, *notes, grid="both", legend="beside", markerscale=scale)
     for handle in ax.get_legend().legend_handles:  # type: ignore[union-attr]
         handle.set_alpha(1)  # type: ignore[union-attr]
     return ax

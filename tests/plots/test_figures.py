@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from riskweighted import plots
+import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
@@ -85,22 +85,22 @@ def every_figure(names=SCHEMES, column="income", **options):
     lines = sweep().replace({"label": to})
     draws, diagnostics = posterior()
     figures = {
-        "violins": lambda: plots.plot_risk_violins(table, **options),
-        "violins binned": lambda: plots.plot_risk_violins(table, minimum_count=10, **options),
-        "scatter": lambda: plots.plot_whack_a_mole(table, names[1], baseline=names[0], **options),
-        "scatter binned": lambda: plots.plot_whack_a_mole(table, names[1], baseline=names[0], minimum_count=4, **options),
-        "intervals": lambda: plots.plot_intervals(intervals, MEASURE, **options),
-        "density": lambda: plots.plot_density(confidential, synthetic, column, **options),
-        "density binned": lambda: plots.plot_density(confidential, synthetic, column, minimum_count=10, **options),
-        "ecdf": lambda: plots.plot_ecdf(confidential, synthetic, column, **options),
-        "ecdf binned": lambda: plots.plot_ecdf(confidential, synthetic, column, minimum_count=10, **options),
-        "weights": lambda: plots.plot_weights(values, alphas, **options),
-        "weights binned": lambda: plots.plot_weights(values, alphas, minimum_count=10, **options),
-        "map": lambda: plots.plot_risk_utility(summary().rename(index=to), "mean risk", "U_m of income", **options),
-        "sweep": lambda: plots.plot_sweep(lines, "radius", "mean risk", **options),
-        "convergence": lambda: plots.plot_convergence(draws, diagnostics, **options),
-        "rates": lambda: plots.plot_reidentification(counts, **options),
-        "rates binned": lambda: plots.plot_reidentification(counts, minimum_count=10, **options),
+        "violins": lambda: rw.plot_risk_violins(table, **options),
+        "violins binned": lambda: rw.plot_risk_violins(table, minimum_count=10, **options),
+        "scatter": lambda: rw.plot_whack_a_mole(table, names[1], baseline=names[0], **options),
+        "scatter binned": lambda: rw.plot_whack_a_mole(table, names[1], baseline=names[0], minimum_count=4, **options),
+        "intervals": lambda: rw.plot_intervals(intervals, MEASURE, **options),
+        "density": lambda: rw.plot_density(confidential, synthetic, column, **options),
+        "density binned": lambda: rw.plot_density(confidential, synthetic, column, minimum_count=10, **options),
+        "ecdf": lambda: rw.plot_ecdf(confidential, synthetic, column, **options),
+        "ecdf binned": lambda: rw.plot_ecdf(confidential, synthetic, column, minimum_count=10, **options),
+        "weights": lambda: rw.plot_weights(values, alphas, **options),
+        "weights binned": lambda: rw.plot_weights(values, alphas, minimum_count=10, **options),
+        "map": lambda: rw.plot_risk_utility(summary().rename(index=to), "mean risk", "U_m of income", **options),
+        "sweep": lambda: rw.plot_sweep(lines, "radius", "mean risk", **options),
+        "convergence": lambda: rw.plot_convergence(draws, diagnostics, **options),
+        "rates": lambda: rw.plot_reidentification(counts, **options),
+        "rates binned": lambda: rw.plot_reidentification(counts, minimum_count=10, **options),
     }
     return figures
 
@@ -154,7 +154,7 @@ def test_axes_and_size_can_be_given(name):
 )
 def test_wrong_axes_and_sizes_are_refused(options, named):
     with pytest.raises(InputError, match=named):
-        plots.plot_risk_violins(records(), **options)
+        rw.plot_risk_violins(records(), **options)
 
 
 def test_pyplot_is_not_imported():
@@ -164,7 +164,7 @@ def test_pyplot_is_not_imported():
 
 def test_violins_have_a_bar_at_the_mean():
     table = pd.DataFrame({"unweighted": [0.1, 0.2, 0.6], "marginal": [0.0, 0.0, 0.0]})
-    ax = plots.plot_risk_violins(table, ["marginal", "unweighted"])
+    ax = rw.plot_risk_violins(table, ["marginal", "unweighted"])
     bars = [lines.get_segments()[0][0, 1] for lines in ax.collections if hasattr(lines, "get_segments")]
     np.testing.assert_allclose(bars, [0.0, 0.3])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["marginal", "unweighted"]
@@ -173,7 +173,7 @@ def test_violins_have_a_bar_at_the_mean():
 
 def test_binned_violins_are_the_merged_histogram():
     risk = records()
-    ax = plots.plot_risk_violins(risk, ["marginal"], minimum_count=10)
+    ax = rw.plot_risk_violins(risk, ["marginal"], minimum_count=10)
     histogram = merged_histogram(risk["marginal"], limits=(0, 1))
     np.testing.assert_allclose([bar.get_y() for bar in ax.patches], histogram.drawn_edges[:-1])
     ends, values = histogram.drawn_edges, np.sort(risk["marginal"])
@@ -185,7 +185,7 @@ def test_binned_violins_are_the_merged_histogram():
 
 def test_whack_a_mole_enlarges_records_from_the_increase_on():
     table = pd.DataFrame({"unweighted": [0.0, 0.25, 0.5, 0.5], "marginal": [0.25, 0.25, 0.0, 0.9]})
-    ax = plots.plot_whack_a_mole(table, "marginal")
+    ax = rw.plot_whack_a_mole(table, "marginal")
     rest, flagged = ax.collections
     np.testing.assert_array_equal(flagged.get_offsets(), [[0, 0.25], [0.5, 0.9]])
     np.testing.assert_array_equal(rest.get_offsets(), [[0.25, 0.25], [0.5, 0]])
@@ -195,7 +195,7 @@ def test_whack_a_mole_enlarges_records_from_the_increase_on():
 
 
 def test_binned_whack_a_mole_shows_no_point_and_states_what_is_hidden():
-    ax = plots.plot_whack_a_mole(records(), "marginal", minimum_count=4)
+    ax = rw.plot_whack_a_mole(records(), "marginal", minimum_count=4)
     (mesh,) = ax.collections
     shown = mesh.get_array().compressed()
     assert shown.min() >= 4
@@ -204,7 +204,7 @@ def test_binned_whack_a_mole_shows_no_point_and_states_what_is_hidden():
     assert f"{hidden} of 300 records" in " ".join(ax.get_title(loc="left").split())
 
 
-@pytest.mark.parametrize("figure", [plots.plot_density, plots.plot_ecdf])
+@pytest.mark.parametrize("figure", [rw.plot_density, rw.plot_ecdf])
 def test_binned_distributions_do_not_depend_on_extremes(figure):
     confidential, synthetic = frames()
     moved = confidential.copy()
@@ -218,17 +218,17 @@ def test_binned_distributions_do_not_depend_on_extremes(figure):
 def test_density_and_ecdf_curves():
     confidential = pd.DataFrame({"y": np.arange(100.0)})
     synthetic = {"marginal": [confidential, confidential + 10]}
-    ecdf = plots.plot_ecdf(confidential, synthetic, "y").lines
+    ecdf = rw.plot_ecdf(confidential, synthetic, "y").lines
     np.testing.assert_allclose(np.interp(49.5, *ecdf[0].get_data()), 0.5, atol=0.01)
     np.testing.assert_allclose(np.interp(49.5, *ecdf[1].get_data()), 0.45, atol=0.01)
-    x, density = plots.plot_density(confidential, synthetic, "y").lines[0].get_data()
+    x, density = rw.plot_density(confidential, synthetic, "y").lines[0].get_data()
     np.testing.assert_allclose(np.trapezoid(density, x), 0.95, atol=0.03)
-    binned = plots.plot_density(confidential, synthetic, "y", minimum_count=10)
+    binned = rw.plot_density(confidential, synthetic, "y", minimum_count=10)
     assert binned.get_ylabel() == "share of records per 5 units"
 
 
 def test_intervals_stand_where_the_table_says():
-    ax = plots.plot_intervals(utility(), MEASURE)
+    ax = rw.plot_intervals(utility(), MEASURE)
     points = {line.get_xdata()[0]: line.get_ydata()[0] for line in ax.lines if len(line.get_xdata()) == 1 and line.get_marker() != "_"}
     assert points == {0: 11, 1: 12, 2: 13, 3: 14}
     bars = [collection.get_segments()[0] for collection in ax.collections]
@@ -239,25 +239,25 @@ def test_intervals_stand_where_the_table_says():
 
 def test_pareto_front():
     assert pareto_front(np.array([1.0, 2, 3, 2, 1]), np.array([3.0, 2, 1, 3, 3])).tolist() == [True, True, True, False, True]
-    ax = plots.plot_risk_utility(summary(), "mean risk", "U_m of income")
+    ax = rw.plot_risk_utility(summary(), "mean risk", "U_m of income")
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0.2, 0.05], [0.3, 0.01]])
     assert legend_of(ax) == ["Pareto front", *SCHEMES]
     from_file = summary().reset_index()
-    ax = plots.plot_risk_utility(from_file, "mean risk", "U_m of income", better="higher")
+    ax = rw.plot_risk_utility(from_file, "mean risk", "U_m of income", better="higher")
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0.2, 0.05], [0.25, 0.06]])
 
 
 def test_sweep_bands():
-    ax = plots.plot_sweep(sweep(), "radius", "mean risk")
+    ax = rw.plot_sweep(sweep(), "radius", "mean risk")
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.1, 3.1], [0.2, 3.2]])
     spread = 2 * np.std([1, 2, 6], ddof=1)
     heights = ax.collections[0].get_paths()[0].vertices[:, 1]
     np.testing.assert_allclose([heights.min(), heights.max()], [3.1 - spread, 3.2 + spread])
     assert "3 repetitions; bands: mean - 2 sd to mean + 2 sd" in " ".join(ax.get_title(loc="left").split())
-    ax = plots.plot_sweep(sweep(), "radius", "mean risk", quantiles=(0, 0.5))
+    ax = rw.plot_sweep(sweep(), "radius", "mean risk", quantiles=(0, 0.5))
     heights = ax.collections[0].get_paths()[0].vertices[:, 1]
     np.testing.assert_allclose([heights.min(), heights.max()], [1.1, 2.2])
-    one = plots.plot_sweep(sweep().query("repetition == 0"), "radius", "mean risk")
+    one = rw.plot_sweep(sweep().query("repetition == 0"), "radius", "mean risk")
     assert one.get_title(loc="left") == "One repetition each: no Monte Carlo band."
 
 
@@ -269,13 +269,13 @@ def test_rank_histogram_by_hand():
 
 def test_convergence_card_names_what_failed_first():
     draws, diagnostics = posterior()
-    ax = plots.plot_convergence(draws, diagnostics)
+    ax = rw.plot_convergence(draws, diagnostics)
     assert ax.get_yticklabels()[0].get_text() == "slope[1]"
     verdicts = [label.get_text() for label in ax.child_axes[0].get_yticklabels()]
     assert verdicts[0].startswith("FAILED: R-hat")
     assert verdicts[1].startswith("passed: R-hat 1.0")
     assert legend_of(ax) == ["chain 0", "chain 1", "chain 2", "chain 3"]
-    ax = plots.plot_convergence(draws, diagnostics, most=1)
+    ax = rw.plot_convergence(draws, diagnostics, most=1)
     assert len(ax.get_yticklabels()) == 1
     assert "The 1 of 3 quantities" in ax.get_title(loc="left")
 
@@ -285,7 +285,7 @@ def test_convergence_card_of_draws_without_chains_shows_k_hat():
     values = draws["slope"].values
     quantities = {"slope[0]": values[..., 0], "slope[1]": values[..., 1], "mean": draws["mean"].values}
     few = np.arange(800) // 2 * 2
-    ax = plots.plot_convergence(draws, diagnose_direct(quantities, few, 0.256), most=2)
+    ax = rw.plot_convergence(draws, diagnose_direct(quantities, few, 0.256), most=2)
     verdicts = [label.get_text() for label in ax.child_axes[0].get_yticklabels()]
     assert all(verdict.startswith("passed: k-hat 0.26\nESS bulk ") for verdict in verdicts)
     assert "The 2 of 3 quantities of least bulk ESS." in ax.get_title(loc="left")
@@ -301,17 +301,17 @@ def test_convergence_card_of_a_fit_computes_the_log_pseudo_likelihood():
     diagnostics = diagnose({"log_pseudo_likelihood": 0.5 * draws["mean"].values}, 0)
     data = pd.DataFrame({"y": [1.0, 2.0]})
     fitted = Fit(Synthesizer(), pd.Series([0.5, 0.0]), draws, diagnostics, data, None)
-    ax = plots.plot_convergence(fitted)
+    ax = rw.plot_convergence(fitted)
     np.testing.assert_allclose(ax.patches[1].get_data().values, 0.92 - 0.42 * rank_histogram(draws["mean"].values)[0])
     table = diagnostics.reset_index()
-    assert "draws not stored" in [text.get_text() for text in plots.plot_convergence(draws, table).texts]
+    assert "draws not stored" in [text.get_text() for text in rw.plot_convergence(draws, table).texts]
 
 
 def test_rates_and_what_is_withheld():
-    ax = plots.plot_reidentification(rates())
+    ax = rw.plot_reidentification(rates())
     assert [text.get_text() for text in ax.texts][:4] == ["20 % (40 of 200)", "30 % (30 of 100)", "60 % (60 of 100)", "0 % (0 of 90)"]
     assert ax.texts[-1].get_text() == "none suspected"
-    ax = plots.plot_reidentification(rates(), minimum_count=10)
+    ax = rw.plot_reidentification(rates(), minimum_count=10)
     texts = [text.get_text() for text in ax.texts]
     assert texts[4:8] == ["withheld", "withheld", "50 % (50 of 100)", "0 % (0 of 90)"]
     assert texts[8:] == ["withheld", "withheld", "83.3 % (50 of 60)", "none suspected"]
@@ -341,56 +341,56 @@ BAD = pd.Series([0.5, np.nan])
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plots.plot_risk_violins(records(), ["nobody"]), "no column 'nobody'; it has 'confidential', 'unweighted'"),
-        (lambda: plots.plot_risk_violins(records(), []), "at least one of"),
-        (lambda: plots.plot_risk_violins(records(), "marginal"), "labels must be a list"),
-        (lambda: plots.plot_risk_violins(records().iloc[:0]), "records has no records"),
-        (lambda: plots.plot_risk_violins(pd.DataFrame({"a": BAD})), "1 of 2 are missing or infinite"),
-        (lambda: plots.plot_risk_violins(pd.DataFrame({"a": ["x"]})), "risk of 'a' must be numbers"),
-        (lambda: plots.plot_risk_violins(2 * records()), "must lie in [0, 1]"),
-        (lambda: plots.plot_whack_a_mole(records(), "nobody"), "no column 'nobody'"),
-        (lambda: plots.plot_whack_a_mole(records(), "marginal", baseline="marginal"), "each once"),
-        (lambda: plots.plot_whack_a_mole(records(), "marginal", increase=2), "increase must lie between 0 and 1"),
-        (lambda: plots.plot_whack_a_mole(records(), "marginal", minimum_count=0), "minimum_count"),
-        (lambda: plots.plot_intervals(utility().drop(columns="upper"), MEASURE), "no column 'upper'"),
-        (lambda: plots.plot_intervals(utility(), "U_m"), "no intervals of the measure 'U_m'; valid are 'mean'"),
-        (lambda: plots.plot_intervals(utility(), MEASURE, variable="x"), "not given for 'x'; valid are 'income'"),
-        (lambda: plots.plot_intervals(pd.concat([utility(), utility().assign(variable="b")]), MEASURE), "set variable to one of"),
-        (lambda: plots.plot_intervals(pd.concat([utility(), utility()]), MEASURE), "more than once"),
-        (lambda: plots.plot_intervals(utility().query("label != 'confidential'"), MEASURE), "compared with that of 'confidential'"),
-        (lambda: plots.plot_intervals(utility().replace(12.0, np.inf), MEASURE), "must be finite"),
-        (lambda: plots.plot_density(CONFIDENTIAL, SYNTHETIC, "x"), "confidential data has no column 'x'"),
-        (lambda: plots.plot_density(CONFIDENTIAL, {}, "income"), "at least one label"),
-        (lambda: plots.plot_density(CONFIDENTIAL, {"confidential": CONFIDENTIAL}, "income"), "is taken"),
-        (lambda: plots.plot_density(CONFIDENTIAL, {"a": 0 * CONFIDENTIAL}, "income"), "constant in a dataset of 'a'"),
-        (lambda: plots.plot_ecdf(CONFIDENTIAL, {"a": CONFIDENTIAL / 0}, "income"), "400 of 400 are missing or infinite"),
-        (lambda: plots.plot_weights([1.0], weights()), "must be a pandas Series"),
-        (lambda: plots.plot_weights(CONFIDENTIAL["income"], {}), "at least one scheme"),
-        (lambda: plots.plot_weights(CONFIDENTIAL["income"], 2 * weights()), "weights 'unweighted' must lie in [0, 1]"),
-        (lambda: plots.plot_weights(CONFIDENTIAL["income"], weights(5)), "got 5 for 400 records"),
-        (lambda: plots.plot_risk_utility(summary(), "x", "other"), "no column 'x'; it has 'mean risk'"),
-        (lambda: plots.plot_risk_utility(summary(), "mean risk", "other"), "set better to 'lower' or 'higher'"),
-        (lambda: plots.plot_risk_utility(summary().iloc[:1], "mean risk", "U_m of income"), "choose other measures"),
-        (lambda: plots.plot_risk_utility(pd.concat([summary(), summary()]), "mean risk", "U_m of income"), "more than once"),
-        (lambda: plots.plot_sweep(sweep(), "r", "mean risk"), "no column 'r'"),
-        (lambda: plots.plot_sweep(sweep(), "radius", "x"), "no measure 'x'; valid are 'mean risk'"),
-        (lambda: plots.plot_sweep(sweep(), "radius", "mean risk", quantiles=(1, 0)), "low < high"),
-        (lambda: plots.plot_sweep(pd.concat([sweep(), sweep()]), "radius", "mean risk"), "18 rows of 'mean risk' repeat"),
-        (lambda: plots.plot_sweep(sweep().replace(1.1, np.nan), "radius", "mean risk"), "3 of 18 are missing"),
-        (lambda: plots.plot_convergence(posterior()[0]), "needs its diagnostics"),
-        (lambda: plots.plot_convergence(pd.DataFrame()), "expected a Fit or an xarray Dataset, got DataFrame"),
-        (lambda: plots.plot_convergence(posterior()[0], posterior()[1].drop(columns="r_hat")), "no column 'r_hat'"),
-        (lambda: plots.plot_convergence(posterior()[0], posterior()[1].iloc[:0]), "diagnostics has no records"),
-        (lambda: plots.plot_convergence(posterior()[0], posterior()[1].rename(index={"mean": "x"})), "no quantity 'x'"),
-        (lambda: plots.plot_convergence(posterior()[0], posterior()[1].rename(index={"slope[1]": "slope[2]"})), "no quantity 'slope[2]'"),
-        (lambda: plots.plot_convergence(posterior()[0], pd.concat([posterior()[1]] * 2)), "rows of one label"),
-        (lambda: plots.plot_convergence(posterior()[0].isel(chain=0), posterior()[1]), "dimensions 'chain' and 'draw'"),
-        (lambda: plots.plot_reidentification(rates().drop(columns="confirmed")), "no column 'confirmed'"),
-        (lambda: plots.plot_reidentification(rates(), "x"), "no metric 'x'; valid are 'unicity'"),
-        (lambda: plots.plot_reidentification(pd.concat([rates(), rates().assign(metric="b")])), "set metric to one of 'unicity', 'b'"),
-        (lambda: plots.plot_reidentification(pd.concat([rates(), rates()])), "stands there more than once"),
-        (lambda: plots.plot_reidentification(rates().assign(suspected_rate=2.0)), "suspected_rate must lie in [0, 1]"),
-        (lambda: plots.plot_reidentification(rates().assign(conditional_rate=np.nan)), "conditional_rate must be finite: 3 of 4"),
+        (lambda: rw.plot_risk_violins(records(), ["nobody"]), "no column 'nobody'; it has 'confidential', 'unweighted'"),
+        (lambda: rw.plot_risk_violins(records(), []), "at least one of"),
+        (lambda: rw.plot_risk_violins(records(), "marginal"), "labels must be a list"),
+        (lambda: rw.plot_risk_violins(records().iloc[:0]), "records has no records"),
+        (lambda: rw.plot_risk_violins(pd.DataFrame({"a": BAD})), "1 of 2 are missing or infinite"),
+        (lambda: rw.plot_risk_violins(pd.DataFrame({"a": ["x"]})), "risk of 'a' must be numbers"),
+        (lambda: rw.plot_risk_violins(2 * records()), "must lie in [0, 1]"),
+        (lambda: rw.plot_whack_a_mole(records(), "nobody"), "no column 'nobody'"),
+        (lambda: rw.plot_whack_a_mole(records(), "marginal", baseline="marginal"), "each once"),
+        (lambda: rw.plot_whack_a_mole(records(), "marginal", increase=2), "increase must lie between 0 and 1"),
+        (lambda: rw.plot_whack_a_mole(records(), "marginal", minimum_count=0), "minimum_count"),
+        (lambda: rw.plot_intervals(utility().drop(columns="upper"), MEASURE), "no column 'upper'"),
+        (lambda: rw.plot_intervals(utility(), "U_m"), "no intervals of the measure 'U_m'; valid are 'mean'"),
+        (lambda: rw.plot_intervals(utility(), MEASURE, variable="x"), "not given for 'x'; valid are 'income'"),
+        (lambda: rw.plot_intervals(pd.concat([utility(), utility().assign(variable="b")]), MEASURE), "set variable to one of"),
+        (lambda: rw.plot_intervals(pd.concat([utility(), utility()]), MEASURE), "more than once"),
+        (lambda: rw.plot_intervals(utility().query("label != 'confidential'"), MEASURE), "compared with that of 'confidential'"),
+        (lambda: rw.plot_intervals(utility().replace(12.0, np.inf), MEASURE), "must be finite"),
+        (lambda: rw.plot_density(CONFIDENTIAL, SYNTHETIC, "x"), "confidential data has no column 'x'"),
+        (lambda: rw.plot_density(CONFIDENTIAL, {}, "income"), "at least one label"),
+        (lambda: rw.plot_density(CONFIDENTIAL, {"confidential": CONFIDENTIAL}, "income"), "is taken"),
+        (lambda: rw.plot_density(CONFIDENTIAL, {"a": 0 * CONFIDENTIAL}, "income"), "constant in a dataset of 'a'"),
+        (lambda: rw.plot_ecdf(CONFIDENTIAL, {"a": CONFIDENTIAL / 0}, "income"), "400 of 400 are missing or infinite"),
+        (lambda: rw.plot_weights([1.0], weights()), "must be a pandas Series"),
+        (lambda: rw.plot_weights(CONFIDENTIAL["income"], {}), "at least one scheme"),
+        (lambda: rw.plot_weights(CONFIDENTIAL["income"], 2 * weights()), "weights 'unweighted' must lie in [0, 1]"),
+        (lambda: rw.plot_weights(CONFIDENTIAL["income"], weights(5)), "got 5 for 400 records"),
+        (lambda: rw.plot_risk_utility(summary(), "x", "other"), "no column 'x'; it has 'mean risk'"),
+        (lambda: rw.plot_risk_utility(summary(), "mean risk", "other"), "set better to 'lower' or 'higher'"),
+        (lambda: rw.plot_risk_utility(summary().iloc[:1], "mean risk", "U_m of income"), "choose other measures"),
+        (lambda: rw.plot_risk_utility(pd.concat([summary(), summary()]), "mean risk", "U_m of income"), "more than once"),
+        (lambda: rw.plot_sweep(sweep(), "r", "mean risk"), "no column 'r'"),
+        (lambda: rw.plot_sweep(sweep(), "radius", "x"), "no measure 'x'; valid are 'mean risk'"),
+        (lambda: rw.plot_sweep(sweep(), "radius", "mean risk", quantiles=(1, 0)), "low < high"),
+        (lambda: rw.plot_sweep(pd.concat([sweep(), sweep()]), "radius", "mean risk"), "18 rows of 'mean risk' repeat"),
+        (lambda: rw.plot_sweep(sweep().replace(1.1, np.nan), "radius", "mean risk"), "3 of 18 are missing"),
+        (lambda: rw.plot_convergence(posterior()[0]), "needs its diagnostics"),
+        (lambda: rw.plot_convergence(pd.DataFrame()), "expected a Fit or an xarray Dataset, got DataFrame"),
+        (lambda: rw.plot_convergence(posterior()[0], posterior()[1].drop(columns="r_hat")), "no column 'r_hat'"),
+        (lambda: rw.plot_convergence(posterior()[0], posterior()[1].iloc[:0]), "diagnostics has no records"),
+        (lambda: rw.plot_convergence(posterior()[0], posterior()[1].rename(index={"mean": "x"})), "no quantity 'x'"),
+        (lambda: rw.plot_convergence(posterior()[0], posterior()[1].rename(index={"slope[1]": "slope[2]"})), "no quantity 'slope[2]'"),
+        (lambda: rw.plot_convergence(posterior()[0], pd.concat([posterior()[1]] * 2)), "rows of one label"),
+        (lambda: rw.plot_convergence(posterior()[0].isel(chain=0), posterior()[1]), "dimensions 'chain' and 'draw'"),
+        (lambda: rw.plot_reidentification(rates().drop(columns="confirmed")), "no column 'confirmed'"),
+        (lambda: rw.plot_reidentification(rates(), "x"), "no metric 'x'; valid are 'unicity'"),
+        (lambda: rw.plot_reidentification(pd.concat([rates(), rates().assign(metric="b")])), "set metric to one of 'unicity', 'b'"),
+        (lambda: rw.plot_reidentification(pd.concat([rates(), rates()])), "stands there more than once"),
+        (lambda: rw.plot_reidentification(rates().assign(suspected_rate=2.0)), "suspected_rate must lie in [0, 1]"),
+        (lambda: rw.plot_reidentification(rates().assign(conditional_rate=np.nan)), "conditional_rate must be finite: 3 of 4"),
     ],
 )
 def test_bad_input_is_named(call, named):

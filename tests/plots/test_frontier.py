@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
-from riskweighted import plots
+import riskweighted as rw
 from riskweighted.common.errors import InputError
 
 
@@ -31,7 +31,7 @@ def texts(ax):
 
 def test_a_curve_a_family_and_every_point_where_it_belongs():
     table = frontier()
-    ax = plots.plot_frontier(table)
+    ax = rw.plot_frontier(table)
     curves = {line.get_label(): line for line in ax.get_lines()}
     for family in ("mix", "delete"):
         rows = table[(table["family"] == family) & (table["kind"] == "plug-in")]
@@ -52,9 +52,9 @@ def test_a_curve_a_family_and_every_point_where_it_belongs():
 
 def test_a_far_target_has_a_logarithmic_axis_and_a_file_needs_no_attributes():
     table = frontier()
-    assert plots.plot_frontier(table, at_most=0.011).get_xscale() == "log"
+    assert rw.plot_frontier(table, at_most=0.011).get_xscale() == "log"
     table.attrs = {}
-    ax = plots.plot_frontier(table)
+    ax = rw.plot_frontier(table)
     assert ax.get_xlabel().startswith("target")
     ax.figure.canvas.draw()
 
@@ -70,4 +70,4 @@ def test_a_far_target_has_a_logarithmic_axis_and_a_file_needs_no_attributes():
 )
 def test_what_cannot_be_drawn_is_refused(table, text):
     with pytest.raises(InputError, match=text):
-        plots.plot_frontier(table)
+        rw.plot_frontier(table)
