@@ -44,7 +44,7 @@ _THETAS = 4
 
 
 def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) -> pd.DataFrame:
-    """Run the whole contract of `Synthesizer` on a class of your own, in seconds and without sampling.
+    """Return the result of every clause of the contract of `Synthesizer` for a class of your own, in seconds and without sampling.
 
     Parameters
     ----------
@@ -64,6 +64,16 @@ def check_synthesizer(make: Callable[[], Synthesizer] | Synthesizer, data: pd.Da
         On the first clause that fails; names the class and the clause, and shows no value of the data. An `InputError`.
     InputError
         If `data` has no records, or the synthesizer refuses them.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> Regression = rw.load_synthesizer("linear-regression")
+    >>> rw.check_synthesizer(lambda: Regression("income ~ region", transform="log"), data).head(3)
+                                             clause  result              why
+    0         settings are a frozen, hashable value  passed
+    1                       the data are left alone  passed
+    2  bad data are refused without showing a value  passed  9 of 18 refused
     """
     data = as_pandas(data)
     require_columns(data, [], "data")

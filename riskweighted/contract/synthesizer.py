@@ -122,7 +122,13 @@ class Blueprint(NamedTuple):
 
 
 class ContractError(InputError):
-    """A synthesizer does not keep its contract. Names the class and the clause, and shows no value of the data."""
+    """A contract error says that a synthesizer does not keep its contract; it names the class and the clause, and no value of the data.
+
+    Examples
+    --------
+    >>> issubclass(rw.ContractError, rw.InputError)
+    True
+    """
 
 
 class Prepared(Protocol):
@@ -208,12 +214,24 @@ def probability_mass(synthesizer: Synthesizer) -> bool:
 
 
 def synthesizer_names() -> list[str]:
-    """Names of the synthesizers that installed packages register under ``riskweighted.synthesizers``."""
+    """Return the names of the synthesizers that installed packages register under ``riskweighted.synthesizers``.
+
+    Examples
+    --------
+    >>> "linear-regression" in rw.synthesizer_names()
+    True
+    """
     return sorted(entry_points(group=GROUP).names)
 
 
 def chain_names() -> list[str]:
-    """Names of the synthesizers of several variables, which packages register under ``riskweighted.chains``."""
+    """Return the names of the synthesizers of several variables, which packages register under ``riskweighted.chains``.
+
+    Examples
+    --------
+    >>> rw.chain_names()
+    ['sequential']
+    """
     return sorted(entry_points(group=CHAINS).names)
 
 
@@ -223,7 +241,7 @@ def baseline_names() -> list[str]:
 
 
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
-    """The synthesizer class of that name; build it with a formula first.
+    """Return the synthesizer class of that name, which is built with a formula first.
 
     Parameters
     ----------
@@ -232,8 +250,10 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
 
     Examples
     --------
-    >>> synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
-    >>> chain = load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])
+    >>> synthesizer = rw.load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
+    >>> chain = rw.load_synthesizer("sequential")(["income", "smokes"], predictors=["age"])
+    >>> synthesizer.target
+    'outcome'
     """
     found = [point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name]
     if not found:

@@ -32,12 +32,19 @@ _FUNCTIONS = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
 
 
 class Design(NamedTuple):
-    """Predictors of n records, centred.
+    """A design holds the predictors of n records, centred.
 
     ``distinct``: the different rows (m, p) of the model matrix without its intercept, minus ``centre`` (p,), and which of them each record
     has, (n,); ``turn`` (p, p): rows @ turn have columns of mean 0, variance 1, uncorrelated over the confidential records, so
     that slopes on the original columns are turn @ slopes; ``spec``: the model spec, with the names of the original columns; ``formula``:
     what the spec was made from.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> design = rw.build_design("income ~ region + age", data)
+    >>> design.whitened.shape, design.centre.round(2).tolist()
+    ((200, 2), [0.52, 50.44])
     """
 
     distinct: Distinct
@@ -112,7 +119,14 @@ def _plain_columns(formula: str, spec: ModelSpec, frame: pd.DataFrame) -> np.nda
 
 
 def response_values(formula: str, data: pd.DataFrame, what: str = "confidential data") -> np.ndarray:
-    """The sensitive variable as floats, (n,); refuses text, missing and infinite values."""
+    """Return the sensitive variable as floats, (n,); text, missing and infinite values are refused.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> rw.response_values("income ~ age", data)[:3].tolist()
+    [53450.0, 32870.0, 38970.0]
+    """
     data = as_pandas(data)
     name = response_name(formula)
     require_columns(data, [name], what)
@@ -192,13 +206,19 @@ def _columns(formula: str, matrix: Any) -> np.ndarray:
 
 
 def build_design(formula: str, data: pd.DataFrame) -> Design:
-    """Evaluate the right-hand side on the data, then centre it and find the turn that whitens it.
+    """Return the predictors of a formula, centred, with the turn that whitens them.
 
     Raises
     ------
     InputError
         If the formula cannot be read, names an unknown column, a predictor is missing or infinite, or the columns
         of the design are collinear or constant (the message names the first such column).
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> rw.build_design("income ~ C(region)", data).formula
+    'income ~ C(region)'
     """
     data = as_pandas(data)
     distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data)

@@ -43,7 +43,13 @@ class _NotAllowedError(Exception):
 
 
 def response_name(formula: str) -> str:
-    """The column on the left of the formula: the sensitive variable."""
+    """Return the column on the left of the formula: the sensitive variable.
+
+    Examples
+    --------
+    >>> rw.response_name("income ~ C(region) + age")
+    'income'
+    """
     return split_formula(formula).response
 
 

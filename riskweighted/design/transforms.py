@@ -30,7 +30,7 @@ TRANSFORMS: dict[str, tuple[Function, Function, Callable[[np.ndarray, float], np
 
 @dataclass(frozen=True)
 class Transform:
-    """A monotone change of scale of the sensitive variable y.
+    """A transform is a monotone change of scale of the sensitive variable y.
 
     Parameters
     ----------
@@ -38,6 +38,12 @@ class Transform:
         y; log(y); log(y + c); arcsinh(y / c); sign(y) log(1 + abs(y) / c).
     constant : float, optional
         c, in the units of y. "shifted-log" has no default: a shift taken from the smallest value would disclose it.
+
+    Examples
+    --------
+    >>> scale = rw.Transform("signed-log", 100.0)
+    >>> scale.forward(np.array([-100.0, 0.0, 100.0]), "income").round(3).tolist()
+    [-0.693, 0.0, 0.693]
     """
 
     name: str

@@ -24,7 +24,7 @@ LogDensity = Callable[[np.ndarray, pd.DataFrame], np.ndarray]
 
 @dataclass(frozen=True)
 class Reference:
-    """A public reference log density r(y), by which contributions to a censored posterior are centred so that less is clipped.
+    """A reference is a public log density r(y), by which contributions to a censored posterior are centred so that less is clipped.
 
     Parameters
     ----------
@@ -33,6 +33,12 @@ class Reference:
     parameters : mapping of name to number
         Its parameters by scipy's names, on the model's scale: ``{"loc": 0, "scale": 1}``; counts of mean 80 and size 2 are "nbinom" with
         ``{"n": 2, "p": 2 / 82}``. They must not be taken from the data.
+
+    Examples
+    --------
+    >>> normal = rw.Reference("norm", {"loc": 10, "scale": 2})
+    >>> normal(np.array([10.0, 14.0]), pd.DataFrame(index=range(2))).round(2).tolist()
+    [-1.61, -3.61]
     """
 
     distribution: str
@@ -72,7 +78,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The censored pseudo posterior (METHODS section 9.3), by what it must prove or by its clip.
+    """A guarantee states the censored pseudo posterior (METHODS section 9.3), by what it must prove or by its clip.
 
     Every record contributes g_i = clip(alpha_i (l_i - r_i), a, b) to the log posterior, with l_i = log p(y_i | x_i, theta) and [a, b] =
     [-M, M]; or [-M, 0] where l_i is the logarithm of a probability and r = 0. With w = b - a one released draw of the posterior is
@@ -91,6 +97,11 @@ class Guarantee:
         column, and gives r (n,); it must look at each record alone, and at nothing taken from the data.
     delta : float, default 1e-6
         At which epsilon(delta) is stated beside the pure epsilon.
+
+    Examples
+    --------
+    >>> round(rw.Guarantee(epsilon=8.0).statement(L=20).M, 4)
+    0.1
     """
 
     epsilon: float | None = None
@@ -126,7 +137,7 @@ def epsilon_at(rho: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Statement:
-    """What is proved of L datasets, each drawn with parameters of its own from one censored posterior.
+    """A statement says what is proved of L datasets, each drawn with parameters of its own from one censored posterior.
 
     Attributes
     ----------
@@ -136,6 +147,12 @@ class Statement:
     neighbours : {"replace", "add-drop"}
         The relation that the study states; `table` has both.
     delta : float
+
+    Examples
+    --------
+    >>> statement = rw.Guarantee(epsilon=8.0).statement(L=20)
+    >>> round(statement.epsilon(), 6), round(statement.width, 3)
+    (8.0, 0.2)
     """
 
     lower: float

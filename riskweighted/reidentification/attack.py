@@ -34,7 +34,7 @@ _DEFINITIONS = {
 
 @dataclass(frozen=True)
 class Reidentification:
-    """What one metric suspects and what of it is true.
+    """A re-identification tells what one metric suspects and what of it is true.
 
     Attributes
     ----------
@@ -52,6 +52,15 @@ class Reidentification:
         whose best score is shared by more than five pairs, so that none stays.
     interactions : DataFrame
         Of unicity: how many suspected and confirmed PUF records each interaction identifies as their smallest one.
+
+    Examples
+    --------
+    >>> puf = pd.DataFrame({"pufid": [1, 2, 3], "age": [30, 41, 41], "sex": ["f", "m", "f"]})
+    >>> eif = pd.DataFrame({"eifid": ["a", "b"], "age": [41, 30], "sex": ["m", "f"]})
+    >>> iuf = pd.DataFrame({"pufid": [2, 1], "eifid": ["a", "b"]})
+    >>> rw.reidentify(puf, eif, iuf, {"age": "categorical", "sex": "categorical"}).rates[["suspected", "confirmed"]]
+       suspected  confirmed
+    0          2          2
     """
 
     metric: str
@@ -101,7 +110,7 @@ def reidentify(
     random_seed: int = 0,
     progress: Progress = None,
 ) -> Reidentification:
-    """Attack a public-use file with an intruder's file and check the result against the truth (Census Bureau primer, METHODS section 10).
+    """Return what an intruder's file finds in a public-use file, checked against the truth (Census Bureau primer, METHODS section 10).
 
     Parameters
     ----------
@@ -136,12 +145,11 @@ def reidentify(
 
     Examples
     --------
-    >>> import pandas as pd, riskweighted as rw
     >>> puf = pd.DataFrame({"pufid": [1, 2, 3], "age": [30, 41, 41], "sex": ["f", "m", "f"]})
     >>> eif = pd.DataFrame({"eifid": ["a", "b"], "age": [41, 30], "sex": ["m", "f"]})
     >>> iuf = pd.DataFrame({"pufid": [2, 1], "eifid": ["a", "b"]})
-    >>> found = rw.reidentify(puf, eif, iuf, {"age": "categorical", "sex": "categorical"})
-    >>> found.pairs.values.tolist(), found.conditional_rate
+    >>> attack = rw.reidentify(puf, eif, iuf, {"age": "categorical", "sex": "categorical"})
+    >>> attack.pairs.values.tolist(), attack.conditional_rate
     ([[1, 'b'], [2, 'a']], 1.0)
     """
     puf, eif, iuf = as_pandas(puf), as_pandas(eif), as_pandas(iuf)

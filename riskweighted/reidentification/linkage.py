@@ -34,7 +34,7 @@ Rule = tuple[str, ...]
 
 @dataclass(frozen=True)
 class LinkageResult:
-    """Scored pairs and the model that scored them.
+    """A linkage result holds scored pairs and the model that scored them.
 
     Attributes
     ----------
@@ -57,6 +57,12 @@ class LinkageResult:
         Of all EM runs together.
     model : dict
         Splink's settings with the trained parameters; variable i of ``linking`` is ``v<i>``, its quintile class ``q<i>``.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> rw.linkage_pairs(synthetic[0], data, {"region": "categorical", "age": "numeric"}).pairs.columns.tolist()
+    ['puf_row', 'eif_row', 'match_weight', 'match_probability']
     """
 
     pairs: pd.DataFrame = field(repr=False)
@@ -80,7 +86,7 @@ def linkage_pairs(
     minimum_probability: float = 0.01,
     progress: Callable[[int, int], None] | None = None,
 ) -> LinkageResult:
-    """Fellegi-Sunter match weights of the pairs that blocking lets through.
+    """Return Fellegi-Sunter match weights of the pairs that blocking lets through.
 
     Categories are equal or not; numbers are equal, within 0.05, 0.25 or 1 sd (ddof = 1) of the PUF's non-missing values, or
     further apart; a missing value weighs 0. u is counted on about 2 million random pairs. m is estimated by EM: on every pair
@@ -109,6 +115,13 @@ def linkage_pairs(
     ------
     InputError
         If splink is not installed, columns cannot be compared, or blocking lets too many pairs through.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> linkage = rw.linkage_pairs(synthetic[0], data, {"region": "categorical", "age": "numeric", "income": "numeric"})
+    >>> linkage.compared
+    40000
     """
     puf, eif = as_pandas(puf), as_pandas(eif)
     _check_settings(linking, random_seed, max_pairs, minimum_probability)
@@ -155,7 +168,7 @@ def threshold_sweep(
     truth: pd.DataFrame | np.ndarray | Iterable[tuple[int, int]],
     thresholds: Sequence[float] | None = None,
 ) -> pd.DataFrame:
-    """Rates of `suspected_links` at each threshold of the match probability (METHODS section 10).
+    """Return the rates of suspected and of confirmed links at each threshold of the match probability (METHODS section 10).
 
     Parameters
     ----------
@@ -171,6 +184,14 @@ def threshold_sweep(
     DataFrame
         threshold, suspected and confirmed (PUF records), suspected_rate, confirmed_rate, conditional_rate (confirmed /
         suspected, NaN where nothing is suspected).
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"puf_row": [0, 1], "eif_row": [0, 2], "match_weight": [4.0, 0.0], "match_probability": [0.94, 0.5]})
+    >>> rw.threshold_sweep(pairs, n_puf=4, truth=[(0, 0), (1, 1)], thresholds=[0.5, 0.9])[["threshold", "suspected", "confirmed"]]
+       threshold  suspected  confirmed
+    0        0.5          2          1
+    1        0.9          1          1
     """
     truth = as_pandas(truth)
     if not isinstance(n_puf, Integral) or n_puf < 1:

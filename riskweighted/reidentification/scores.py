@@ -23,7 +23,13 @@ _MOST_CELLS = 100_000_000  # of a score tabulated over distinct values: 800 MB
 
 @dataclass(frozen=True)
 class PairScores:
-    """Scores of value pairs, PUF value first; a pair that is not listed gets `equal` where its values are equal, else `other`."""
+    """Pair scores are scores of value pairs, PUF value first; a pair not listed gets `equal` where its values are equal, else `other`.
+
+    Examples
+    --------
+    >>> rw.PairScores({("m", "f"): 1.0}).other
+    0.0
+    """
 
     scores: Mapping[tuple[object, object], float] = field(repr=False)
     equal: float = HIGHEST
@@ -32,7 +38,13 @@ class PairScores:
 
 @dataclass(frozen=True)
 class BreakScores:
-    """Scores by absolute difference: `scores[i]` up to and including `breaks[i]`, the last one, of one more score, beyond."""
+    """Break scores are scores by absolute difference: `scores[i]` up to and including `breaks[i]`, and one more score beyond the last.
+
+    Examples
+    --------
+    >>> rw.BreakScores(breaks=(1.0, 5.0), scores=(5.0, 4.0, 0.0)).scores[-1]
+    0.0
+    """
 
     breaks: tuple[float, ...]
     scores: tuple[float, ...]
@@ -135,7 +147,7 @@ def _from_function(name: str, score: Callable[[object, object], float], values: 
 
 
 def read_scores(path: str | Path) -> PairScores | BreakScores:
-    """Read one variable's scores from a table file, which a sponsor can write in a spreadsheet.
+    """Return one variable's scores from a table file, which a sponsor can write in a spreadsheet.
 
     Either columns ``puf``, ``eif``, ``score``: one row a pair of values (pairs that are not listed: 5 where equal, else 0).
     Or columns ``up_to``, ``score``: one row a break on the absolute difference, the last with an empty ``up_to``.
@@ -144,6 +156,12 @@ def read_scores(path: str | Path) -> PairScores | BreakScores:
     ------
     InputError
         If the file has neither set of columns, or a score is no number from 0 to 5.
+
+    Examples
+    --------
+    >>> pd.DataFrame({"up_to": [1, 5, None], "score": [5, 4, 0]}).to_csv("age_scores.csv", index=False)
+    >>> rw.read_scores("age_scores.csv").breaks
+    (1.0, 5.0)
     """
     path = Path(path)
     table = read_table(path)

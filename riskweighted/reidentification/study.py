@@ -67,7 +67,14 @@ class RunSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ReidentificationStudy:
-    """Every setting of a re-identification study."""
+    """A re-identification study holds every setting: files, linking variables, metrics, strata.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> dict(rw.load_reidentification_study(folder / "attack.toml").linking)
+    {'region': 'categorical', 'income': 'numeric'}
+    """
 
     files: FileSettings | None = None
     run: RunSettings | None = None
@@ -134,12 +141,18 @@ class _Release(NamedTuple):
 
 
 def load_reidentification_study(path: str | Path) -> ReidentificationStudy:
-    """Read and check a study file; its paths become absolute.
+    """Return the re-identification study of a file, read and checked; its paths are absolute.
 
     Raises
     ------
     InputError
         If the file is absent or not TOML, or a setting is unknown, missing or not valid.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.load_reidentification_study(folder / "attack.toml").metrics
+    ('unicity', 'taxicab', 'euclidean')
     """
     study, base = from_table(ReidentificationStudy, read_toml(path, "study")), Path(path).parent
     changes: dict[str, Any] = {"scores": {name: base / file for name, file in study.scores.items()}}
@@ -152,7 +165,7 @@ def load_reidentification_study(path: str | Path) -> ReidentificationStudy:
 
 
 def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *, reporter: Reporter | None = None) -> StudyResult:
-    """Attack with every metric and write the tables.
+    """Return the tables of an attack with every metric, which are written too.
 
     Parameters
     ----------
@@ -167,6 +180,13 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     ------
     InputError
         If `out` exists, another study is at work there, or anything in the study or its files is not valid. Nothing is left then.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> attack = rw.run_reidentification_study(rw.load_reidentification_study(folder / "attack.toml"), "attacked")
+    >>> attack.rates["metric"].unique().tolist()
+    ['unicity', 'taxicab', 'euclidean']
     """
     optional("matplotlib", "a re-identification study, which draws figures,")
     if "linkage" in study.metrics:

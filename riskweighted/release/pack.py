@@ -28,7 +28,7 @@ FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
 
 @dataclass(frozen=True)
 class ReleasePack:
-    """A pack that was checked and put in its place.
+    """A release pack was checked and put in its place.
 
     Attributes
     ----------
@@ -38,6 +38,12 @@ class ReleasePack:
         most allowed. For the agency; it is not in the pack.
     failing : mapping of str to str
         The released schemes that do not keep to the thresholds of the study or whose model misfits, and why; so says the sign-off sheet.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.release_run(folder / "run", "handed-over", schemes=["marginal"]).check.columns.tolist()
+    ['file', 'variable', 'rows', 'equal to the confidential value', 'expected by chance', 'at most']
     """
 
     folder: Path
@@ -57,7 +63,7 @@ def release_run(
     accept_uniques: bool = False,
     demonstration: bool = False,
 ) -> ReleasePack:
-    """Make the pack of one or more schemes of a finished run, check every file of it, and hand it over.
+    """Return the pack of one or more schemes of a finished run, after a check of every file of it.
 
     Parameters
     ----------
@@ -85,6 +91,13 @@ def release_run(
         If `out` exists or another release is at work there, the run is not whole, a scheme or format is unknown, a scheme
         did not converge, the run is reproducible, too many records are alone on the released columns, the confidential data is
         not that of the run, or the check finds anything that must not leave.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> pack = rw.release_run(folder / "run", "pack", schemes=["marginal"])
+    >>> pack.failing
+    {}
     """
     confidential = as_pandas(confidential)
     with opened(Path(out), "a release") as working, threadpool_limits(1):
@@ -107,7 +120,7 @@ def check_release(
     confidential: pd.DataFrame | str | Path | None = None,
     report: Callable[[FinishedRun], str] | None = None,
 ) -> pd.DataFrame:
-    """Check a pack again, for example before it is handed over: every file must be what the run makes.
+    """Return how near a pack's datasets are to the confidential values, after a check that every file is what the run makes.
 
     Parameters
     ----------
@@ -123,6 +136,13 @@ def check_release(
     ------
     InputError
         If anything is found; the message names the file and what it is, never a value.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> pack = rw.release_run(folder / "run", "given", schemes=["marginal"])
+    >>> len(rw.check_release(pack.folder, folder / "run"))
+    3
     """
     confidential = as_pandas(confidential)
     folder = Path(pack)

@@ -81,7 +81,7 @@ class _Tried(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen and why.
+    """A choice says which synthesizer was chosen and why.
 
     Attributes
     ----------
@@ -93,6 +93,12 @@ class Choice:
         One row per candidate: ``result`` ("chosen", "compared", "refused"), ``why`` it was refused, ``elpd`` (sum over the records of
         the log probability that the others give to the record's value), its ``difference`` from the largest with ``difference_error``,
         ``unreliable`` (records whose Pareto k exceeds 0.7), ``model_fits``, the number of checks it ``misfits``, ``converged``.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> rw.choose_synthesizer("smokes ~ region + age", data, random_seed=1).table["result"].value_counts()["chosen"].item()
+    1
     """
 
     name: str
@@ -111,7 +117,7 @@ def choose_synthesizer(
     random_seed: int = 0,
     reporter: Reporter | None = None,
 ) -> Choice:
-    """Compare the registered synthesizers that take the data, by their unweighted fits.
+    """Return which of the registered synthesizers that take the data suits them best, by their unweighted fits.
 
     Parameters
     ----------
@@ -135,6 +141,13 @@ def choose_synthesizer(
     ------
     InputError
         If no registered synthesizer takes the data; each with its reason.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> choice = rw.choose_synthesizer("smokes ~ region + age", data, random_seed=1)
+    >>> choice.name
+    'logistic'
     """
     confidential = as_pandas(confidential)
     reporter, streams = reporter or Quiet(), Streams(random_seed)

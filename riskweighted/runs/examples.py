@@ -25,6 +25,14 @@ weights = { schemes = ["unweighted", "marginal"] }
 release = { L = 3, columns = ["smokes"] }
 evaluation = { resamples = 50 }
 """
+SWEEP = """
+study = "study.toml"
+grid = { "release.L" = [2, 3], "weights.schemes" = ["marginal"] }
+"""
+ATTACK = """
+run = { folder = "run" }
+linking = { region = "categorical", income = "numeric" }
+"""
 
 
 def _data() -> pd.DataFrame:
@@ -52,14 +60,15 @@ def _fit() -> Any:
 
 
 def _folder() -> Path:
-    """A folder with these households, a study of them and its run, which is removed when Python ends."""
+    """A folder with these households, a study of them, its run, a sweep and an attack; it is removed when Python ends."""
     from riskweighted.runs.run import run_study
     from riskweighted.runs.study import load_study
 
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _of("data").to_csv(folder / "households.csv", index=False)
-    (folder / "study.toml").write_text(STUDY)
+    for name, text in (("study", STUDY), ("sweep", SWEEP), ("attack", ATTACK)):
+        (folder / f"{name}.toml").write_text(text)
     run_study(load_study(folder / "study.toml"), folder / "run")
     return folder
 

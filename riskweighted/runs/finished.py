@@ -41,7 +41,7 @@ _WEIGHTS = "confidential/weights.csv"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run on disk; what is large is read when first asked for.
+    """A finished run gives what its folder holds; what is large is read when first asked for.
 
     Attributes
     ----------
@@ -62,6 +62,12 @@ class FinishedRun:
         variables there are weights of each (`alpha`).
     posteriors : dict of str to xr.Dataset
         Posterior draws by scheme. Confidential.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.load_run(folder / "run").expected.columns.tolist()
+    ['confidential', 'unweighted', 'marginal']
     """
 
     folder: Path
@@ -152,7 +158,7 @@ class FinishedRun:
 
 
 def load_run(path: str | Path) -> FinishedRun:
-    """Read the folder that a run left.
+    """Return the run that left a folder.
 
     Parameters
     ----------
@@ -168,6 +174,13 @@ def load_run(path: str | Path) -> FinishedRun:
         If the folder is absent or not of a run, of another version of this package, incomplete, or not as its manifest
         says: a file is missing, changed, or one too many (the message names it). A file that holds something else than a
         run writes is refused when it is read.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> run = rw.load_run(folder / "run")
+    >>> run.schemes, len(run.synthetic["marginal"])
+    (('unweighted', 'marginal'), 3)
     """
     folder = Path(path)
     manifest = _read_manifest(folder)

@@ -77,7 +77,7 @@ def run_study(
     reporter: Reporter | None = None,
     entropy: bytes | None = None,
 ) -> Run:
-    """Run a study from data to tables.
+    """Return a run of a study from data to tables, which stand in a folder, too.
 
     Parameters
     ----------
@@ -102,6 +102,13 @@ def run_study(
     InputError
         If `out` exists without `force`, a command is at work there, or anything in the study or the data is not valid.
         Nothing is left then.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> run = rw.run_study(rw.load_study(folder / "study.toml"), "results")
+    >>> run.summary.index.tolist()
+    ['confidential', 'unweighted', 'marginal']
     """
     confidential = as_pandas(confidential)
     # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split over them does not repeat.

@@ -40,7 +40,7 @@ UNNAMED = f"the study names no model (name = {AUTO!r}): `run` it, which chooses 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Every setting of a run.
+    """A study holds every setting of a run.
 
     Attributes
     ----------
@@ -56,6 +56,14 @@ class Study:
     reproducible : bool
         Whether the seed alone decides the numbers, as experiments and tests need. Such a run is not for release: who knows the seed
         can make the noise of the draws again. Otherwise secret entropy is mixed in (METHODS section 13).
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> from riskweighted.runs.examples import folder
+    >>> study = dataclasses.replace(rw.load_study(folder / "study.toml"), seed=7)
+    >>> study.target, study.seed
+    ('income', 7)
     """
 
     data: DataSettings
@@ -270,7 +278,7 @@ def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
 
 
 def load_study(path: str | Path) -> Study:
-    """Read and check a study file.
+    """Return the study of a file, read and checked.
 
     Parameters
     ----------
@@ -282,6 +290,13 @@ def load_study(path: str | Path) -> Study:
     ------
     InputError
         If the file is absent or not TOML, or a setting is unknown, missing or not valid.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> study = rw.load_study(folder / "study.toml")
+    >>> study.weights.schemes
+    ('unweighted', 'marginal')
     """
     return make_study(read_toml(path, "study"), Path(path).parent)
 

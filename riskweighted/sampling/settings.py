@@ -13,7 +13,7 @@ AUTO, DIRECT, JAX, NUTS = "auto", "direct", "jax", "nuts"
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate, engine.
+    """Sampling settings say how to sample: draws and tuning steps per chain, chains, processor cores, target acceptance rate, engine.
 
     The engine "direct" draws from a density near its mode by importance (`riskweighted.sampling.direct`), chains x draws draws, and is
     refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
@@ -24,6 +24,11 @@ class Sampling:
 
     A target of None is 0.8; for a compiled density (`Blueprint.density`), whose coordinates are round, 0.7 to 0.9: the more of it is left
     to the prior of what is scaled, the shorter its steps; where chains diverge they are run again with shorter ones.
+
+    Examples
+    --------
+    >>> rw.Sampling(draws=1_000, chains=2).draws
+    1000
     """
 
     draws: int = 500

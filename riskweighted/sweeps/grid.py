@@ -27,7 +27,7 @@ _MOST_REPETITIONS, _MOST_CELLS = 10_000, 1_000_000
 
 @dataclass(frozen=True)
 class Sweep:
-    """A study, varied.
+    """A sweep is a study, varied.
 
     Parameters
     ----------
@@ -47,6 +47,12 @@ class Sweep:
     InputError
         If the grid is empty or has over a million cells, a setting is unknown (the valid ones are listed), or values are
         not a non-empty list without repeats.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.Sweep(rw.load_study(folder / "study.toml"), {"evaluation.radius": [0.1, 0.2]}, repetitions=2).schemes
+    ['unweighted', 'marginal']
     """
 
     study: Study
@@ -133,7 +139,7 @@ def value_text(value: Any) -> Any:
 
 
 def load_sweep(path: str | Path) -> Sweep:
-    """Read and check a sweep file.
+    """Return the sweep of a file, read and checked.
 
     Parameters
     ----------
@@ -145,6 +151,12 @@ def load_sweep(path: str | Path) -> Sweep:
     ------
     InputError
         If the file or its study is absent or not valid, or as for `Sweep`.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> dict(rw.load_sweep(folder / "sweep.toml").grid)
+    {'release.L': [2, 3], 'weights.schemes': ['marginal']}
     """
     path = Path(path)
     settings = read_toml(path, "sweep")

@@ -44,7 +44,7 @@ __all__ = ["SweepResult", "sweep"]
 
 @dataclass(frozen=True)
 class SweepResult:
-    """A finished sweep.
+    """A sweep result holds the tables of a finished sweep.
 
     Attributes
     ----------
@@ -54,6 +54,12 @@ class SweepResult:
         confidential one, mean weight and convergence of the fit.
     failures : DataFrame
         One row per setting, repetition and label that has no result, with the reason.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> len(rw.sweep(rw.load_sweep(folder / "sweep.toml"), "swept", workers=1, force=True).failures)
+    0
     """
 
     folder: Path
@@ -71,7 +77,7 @@ def sweep(
     scheduler: str | None = None,
     reporter: Reporter | None = None,
 ) -> SweepResult:
-    """Run a study at every point of a grid, with repetitions.
+    """Return the results of a study at every point of a grid, with repetitions.
 
     Cells that differ only in the number of datasets or in the evaluation share a fit, fits of one model and data share
     its compilation.
@@ -100,6 +106,12 @@ def sweep(
         If a setting at any point of the grid or the data is not valid, `out` exists without `force`, another sweep is at
         work there, ``OUT.partial`` was begun with other inputs, or the scheduler does not answer. A cell that fails later
         stands in `failures`.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.sweep(rw.load_sweep(folder / "sweep.toml"), "swept", workers=1).results["release.L"].unique().tolist()
+    [2, 3]
     """
     confidential = as_pandas(confidential)
     if workers is not None:

@@ -48,7 +48,7 @@ _REFERENCES = ("marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """A setting of the weights that was chosen, and how. Confidential: it carries data.
+    """A tuning holds a setting of the weights that was chosen, and how. Confidential: it carries data.
 
     Attributes
     ----------
@@ -79,6 +79,13 @@ class Tuning:
         target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
     why : str
         What was chosen and why, in words.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthesizer
+    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> tuning.frontier.columns.tolist()[:5]
+    ['scheme', 'family', 'setting', 'target', 'target_error']
     """
 
     target: str
@@ -127,7 +134,7 @@ def tune(
     random_seed: int | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
-    """Choose a setting of the weights that meets a target at the least loss of utility (METHODS section 11).
+    """Return a setting of the weights that meets a target at the least loss of utility (METHODS section 11).
 
     Each family is scanned and bisected at the mode of the pseudo posterior. The one of least loss at the target is sampled and measured;
     where it is off, the search is corrected by the ratio found and a second fit is sampled, and the better of the two is kept. The choice
@@ -176,6 +183,13 @@ def tune(
     -----
     ConvergenceWarning
         If a fit did not converge.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthesizer
+    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> tuning.family, tuning.met
+    ('uniform', True)
     """
     native, confidential = native_of(confidential), as_pandas(confidential)
     settings = TuningSettings(target, at_most, family, loss, risk_draws)
