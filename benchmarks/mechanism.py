@@ -53,8 +53,9 @@ def given_fit(name: str, records: int) -> Any:
     from households import PREDICTORS, households
 
     import riskweighted as rw
+    from riskweighted.sampling.block_fit import BlockFit
     from riskweighted.sampling.convergence import no_diagnostics
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.fit import Fit
 
     data = households(records)
     settings: dict[str, Any] = {"components": 3} if name == "normal-mixture" else {"support": (0, 1e7), "value_settings": {"knots": KNOTS}}
@@ -63,7 +64,7 @@ def given_fit(name: str, records: int) -> Any:
     model = rw.load_synthesizer(name)(f"income ~ {' + '.join(f'C({column})' for column in PREDICTORS)}", **settings)
     prepared = model.prepare(data)
     alpha = pd.Series(np.random.default_rng(2).uniform(0.3, 1, len(data)), data.index, name="alpha")
-    return Fit(model, alpha, cloud(shapes_of(model, prepared)), no_diagnostics(), data, prepared)
+    return Fit.of(BlockFit(model, alpha, cloud(shapes_of(model, prepared)), no_diagnostics(), data, prepared))
 
 
 def room() -> float:

@@ -139,7 +139,8 @@ def _ours(
     except InputError as error:
         _say(f"{case.name}: {name} refuses the data: {error}")
         return
-    fused = model.blueprint is not None and model.blueprint.density is not None  # sampled in the coordinates of its mode
+    blueprint = model.models[0].blueprint
+    fused = blueprint is not None and blueprint.density is not None  # sampled in the coordinates of its mode
     sampling = Sampling(draws=300, tune=300) if quick else Sampling() if fused else Sampling(target_accept=0.9)
     for scheme in left:
         weigh = _SCHEMES[scheme]

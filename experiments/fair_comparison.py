@@ -22,8 +22,8 @@ from riskweighted.intruder.world import make_world
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
-from riskweighted.sampling.fitting import CompiledModel
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import CompiledSequence
 from riskweighted.weights.schemes import scheme_weights
 
 __all__ = [
@@ -130,7 +130,7 @@ def risk_utility_curves(
     return pd.concat(tables, ignore_index=True)[[*_KEY, "converged", "measure", "value"]]
 
 
-def _sample(model: CompiledModel, alpha: pd.Series | None, seed: int, sampling: Sampling | None) -> Fit:
+def _sample(model: CompiledSequence, alpha: pd.Series | None, seed: int, sampling: Sampling | None) -> Fit:
     """A fit; that it did not converge stands in the tables."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -133,11 +133,11 @@ from .runs.study import (
     Study as Study,
     load_study as load_study,
 )
-from .sampling.fitting import compile_model as compile_model
-from .sampling.posterior import Fit as Fit, load_fit as load_fit
+from .sampling.block_fit import BlockFit as BlockFit
 from .sampling.settings import Sampling as Sampling
-from .sequence.chain_fit import ChainFit as ChainFit
-from .sequence.fit import fit as fit
+from .sequence.fit import Fit as Fit
+from .sequence.fitting import compile_model as compile_model, fit as fit
+from .sequence.saved import load_fit as load_fit
 from .sweeps.grid import (
     Sweep as Sweep,
     load_sweep as load_sweep,

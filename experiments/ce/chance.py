@@ -21,7 +21,7 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import whacked
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
-from riskweighted.sampling.posterior import load_fit
+from riskweighted.sequence.saved import load_fit
 from riskweighted.weights.names import UNWEIGHTED
 
 

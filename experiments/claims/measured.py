@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import World
 from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 from riskweighted.utility.ecdf import ecdf_distance
 
 __all__ = ["FEW", "INFLUENCE", "STATISTICS", "Measured", "measure"]
@@ -107,7 +107,7 @@ def measure(fit: Fit, world: World, *, draws: int = 400, groups: int = 5, L: int
     if fit.posterior.sizes["chain"] < 2:
         raise InputError(f"errors come from chains beside each other: at least 2 are needed, got {fit.posterior.sizes['chain']}")
     expected = expected_risk(fit, world, draws, random_seed)
-    alone = [replace(fit, posterior=fit.posterior.isel(chain=[chain])) for chain in range(fit.posterior.sizes["chain"])]
+    alone = [fit.changed(posterior=fit.posterior.isel(chain=[chain])) for chain in range(fit.posterior.sizes["chain"])]
     found = [influence(one) for one in (fit, *alone)]
     shares = (draws, *(draws // len(alone) for _ in alone))
     balls = [influence(one, world.scenario, draws=share) for one, share in zip((fit, *alone), shares, strict=True)]

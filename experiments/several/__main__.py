@@ -19,7 +19,7 @@ from experiments.several.measures import compared, evaluated, expected_decile, m
 from experiments.several.text import write_results
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.blocks import prepare_chain
+from riskweighted.sequence.prepare import prepare_sequence
 
 SEED = 14
 SAMPLING = Sampling(chains=4, draws=300, tune=300)
@@ -33,7 +33,7 @@ def figures_of(
     data: pd.DataFrame, folder: Path, sampling: Sampling = SAMPLING, releases: int = RELEASES, datasets: int = DATASETS
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Results, blocks and missing rates of every scheme; the fits lie in the folder."""
-    prepared, known, first, blocks, rows, missing = prepare_chain(chain(), data), scenario(), {}, [], [], []
+    prepared, known, first, blocks, rows, missing = prepare_sequence(chain(), data), scenario(), {}, [], [], []
     decile: dict[str, list[float]] = {}
     for scheme in SCHEMES:
         alpha = rw.match_weights(data, known, scheme)

@@ -7,19 +7,20 @@ import pandas as pd
 
 from riskweighted.common.seeds import seed_for
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.blocks import PreparedChain
-from riskweighted.sequence.chain_fit import ChainFit
-from riskweighted.sequence.chain_fitting import BlockTask, block_alpha, fit_tasks, load_chain_fit
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.saved import read_fit
+from riskweighted.sequence.tasks import BlockTask, block_alpha, fit_tasks
 
 __all__ = ["fitted", "kept_or_fitted"]
 
 
-def fitted(prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, seed: int) -> tuple[ChainFit, pd.DataFrame]:
+def fitted(prepared: PreparedSequence, alpha: pd.DataFrame, sampling: Sampling, seed: int) -> tuple[Fit, pd.DataFrame]:
     """The fit, and a row a block: its model, what drew it, seconds of processor time."""
     fits, rows = {}, []
     for block in prepared.blocks:
         started = time.process_time()
-        task = BlockTask(block, block_alpha(prepared, block, alpha), seed_for(seed, "block", block.name))
+        task = BlockTask(block, block_alpha(block, alpha), seed_for(seed, "block", block.name))
         ((_, fit),) = fit_tasks([task], sampling)  # one at a time, so that each has a time of its own
         seconds = time.process_time() - started
         fits[block.name] = fit
@@ -36,16 +37,16 @@ def fitted(prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, see
                 "weight": float(task.alpha.sum()),
             }
         )
-    return ChainFit(prepared, alpha, fits, seed), pd.DataFrame(rows)
+    return Fit(prepared, alpha, fits, seed), pd.DataFrame(rows)
 
 
 def kept_or_fitted(
-    folder: Path, label: str, prepared: PreparedChain, alpha: pd.DataFrame, sampling: Sampling, seed: int
-) -> tuple[ChainFit, pd.DataFrame]:
+    folder: Path, label: str, prepared: PreparedSequence, alpha: pd.DataFrame, sampling: Sampling, seed: int
+) -> tuple[Fit, pd.DataFrame]:
     """The fit that the folder holds under the label, or a new one, which is kept there. Confidential."""
     path, table = folder / f"{label}.zip", folder / f"{label}.csv"
     if path.is_file() and table.is_file():
-        return load_chain_fit(path, prepared, alpha), pd.read_csv(table)
+        return read_fit(path, prepared, alpha), pd.read_csv(table)
     fit, blocks = fitted(prepared, alpha, sampling, seed)
     fit.save(path)
     blocks.to_csv(table, index=False)

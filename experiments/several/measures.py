@@ -9,7 +9,7 @@ import riskweighted as rw
 from experiments.several.case import CODES, PREDICTORS, REGRESSIONS, VARIABLES
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import expected_risk
-from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.fit import Fit
 
 __all__ = [
     "compared",
@@ -71,7 +71,7 @@ def decile_of(data: pd.DataFrame, scenario: rw.Scenario, variable: str = "income
 
 
 def expected_decile(
-    fit: ChainFit, data: pd.DataFrame, scenario: rw.Scenario, draws: int, seed: int, variable: str = "income"
+    fit: Fit, data: pd.DataFrame, scenario: rw.Scenario, draws: int, seed: int, variable: str = "income"
 ) -> tuple[float, float]:
     """The same of the mechanism: expected risk over all releases that the fit could give, and its Monte Carlo error."""
     found = expected_risk(fit, make_world(data, scenario.only(variable)), draws, seed)
@@ -95,9 +95,9 @@ def saturated_ratio(data: pd.DataFrame, scenario: rw.Scenario, alpha: pd.Series,
     return float((weighted * (1 - weighted))[top].mean() / (raw * (1 - raw))[top].mean())
 
 
-def violations(fit: ChainFit, releases: Frames) -> int:
+def violations(fit: Fit, releases: Frames) -> int:
     """Records of the releases that break a rule."""
-    return sum(count for frame in releases for _, count in fit.prepared.chain.rules.broken(frame))
+    return sum(count for frame in releases for _, count in fit.prepared.rules.broken(frame))
 
 
 def missing_rates(data: pd.DataFrame, releases: Frames, known: Sequence[str]) -> pd.DataFrame:

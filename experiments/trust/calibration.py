@@ -29,9 +29,10 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
+from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.convergence import az
 from riskweighted.sampling.direct_fit import draw_or_refuse
-from riskweighted.sampling.fitting import CompiledModel, compile_model
+from riskweighted.sampling.fitting import CompiledModel, compile_prepared
 from riskweighted.sampling.nuts import run_chains, run_density
 from riskweighted.sampling.settings import Sampling
 
@@ -182,7 +183,7 @@ def calibrate(
     DataFrame
         One row per replicate: a column per quantity, then "divergences" and "smallest ESS".
     """
-    model = compile_model(Movable(case.synthesizer()), case.frame())
+    model = compile_prepared(prepare_model(Movable(case.synthesizer()), case.frame()))
     rows = []
     for number, theta in enumerate(_prior_draws(model, replicates, seed)):
         rng = np.random.default_rng(seed_for(seed, "calibration", f"{case.name} {number}"))

@@ -10,7 +10,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 
-__all__ = ["as_column", "draw_values", "levels_at", "random_draws", "spread_draws"]
+__all__ = ["as_column", "check_codes", "draw_values", "levels_at", "random_draws", "spread_draws"]
 
 
 def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
@@ -81,10 +81,15 @@ def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] 
 
 def _as_levels(codes: np.ndarray, original: pd.Series, levels: Sequence[object]) -> pd.Series:
     """The levels of codes (n,) in the dtype of the confidential column, its categories and their order included."""
-    unknown = int((~np.isin(codes, np.arange(len(levels)))).sum())
-    if unknown:
-        raise ContractError(f"draw gave {unknown} values of {original.name!r} that are no code: 0 to {len(levels) - 1}, one for each level")
+    check_codes(codes, original.name, len(levels))
     return pd.Series(levels_at(codes, levels), original.index, name=original.name, dtype=object).astype(original.dtype)
+
+
+def check_codes(codes: np.ndarray, name: object, levels: int) -> None:
+    """Refuse drawn values (n,) of which some are the code of no level."""
+    unknown = int((~np.isin(codes, np.arange(levels))).sum())
+    if unknown:
+        raise ContractError(f"draw gave {unknown} values of {name!r} that are no code: 0 to {levels - 1}, one for each level")
 
 
 def levels_at(codes: np.ndarray, levels: Sequence[object]) -> np.ndarray:

@@ -5,17 +5,17 @@ import pandas as pd
 
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, check_fit, fit_verdict
 from riskweighted.evaluation.measures import MEASURES
-from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["check_chain_fit"]
 
 
-def check_chain_fit(fit: ChainFit, *, draws: int = 30, random_seed: int | None = None) -> pd.DataFrame:
+def check_chain_fit(fit: Fit, *, draws: int = 30, random_seed: int | None = None) -> pd.DataFrame:
     """Compare every variable of a chain with its data, given the confidential predecessors.
 
     Parameters
     ----------
-    fit : ChainFit
+    fit : Fit
     draws : int
         Predictive datasets of each variable.
     random_seed : int, optional
@@ -28,7 +28,7 @@ def check_chain_fit(fit: ChainFit, *, draws: int = 30, random_seed: int | None =
     values = [link.values for link in fit.prepared.links if link.values is not None]
     seeds = np.random.SeedSequence(random_seed).generate_state(max(len(values), 1), np.uint32)
     tables = [
-        check_fit(fit.fits[block.name], by=(), others=(), draws=draws, random_seed=int(seed)).assign(variable=block.variable)
+        check_fit(Fit.of(fit.blocks[block.name]), by=(), others=(), draws=draws, random_seed=int(seed)).assign(variable=block.variable)
         for block, seed in zip(values, seeds, strict=False)
     ]
     verdicts = [fit_verdict(table) for table in tables]

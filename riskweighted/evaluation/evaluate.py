@@ -45,7 +45,7 @@ from riskweighted.utility.regressions import Analysis, checked_analyses
 from riskweighted.utility.survey import SurveyDesign
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.risk.expected import AnyFit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["Evaluation", "Once", "evaluate", "evaluate_world", "with_overlaps"]
 
@@ -102,7 +102,7 @@ def evaluate(
     level: float = EvaluationSettings.level,
     threshold: float = EvaluationSettings.threshold,
     increase: float = EvaluationSettings.increase,
-    fits: Mapping[str, "AnyFit"] | None = None,
+    fits: Mapping[str, "Fit"] | None = None,
     risk_draws: int | None = EvaluationSettings.risk_draws,
     cluster: str | None = EvaluationSettings.cluster,
     unaltered: Sequence[str] | None = None,
@@ -130,7 +130,7 @@ def evaluate(
     unaltered : sequence of str, optional
         Columns that are not synthesized, whose tables with the synthesized variables are compared where these are two or more; by default
         the known variables.
-    fits : mapping of label to Fit or ChainFit, optional
+    fits : mapping of label to Fit, optional
         The fits that labels of `synthetic` were drawn from.
     random_seed : int, optional
         For the bootstrap and the expected risk.

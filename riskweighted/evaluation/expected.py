@@ -17,7 +17,7 @@ from riskweighted.risk.expected import ExpectedRisk, count_draws, expected_risk,
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.design.precision import Precision
-    from riskweighted.risk.expected import AnyFit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = [
     "RISES",
@@ -55,7 +55,7 @@ class Mechanism:
 
 
 def find_mechanism(
-    label: str, fit: "AnyFit", world: World, settings: EvaluationSettings, random_seed: int | None, precision: "Precision" = None
+    label: str, fit: "Fit", world: World, settings: EvaluationSettings, random_seed: int | None, precision: "Precision" = None
 ) -> Mechanism:
     """Both of the fit under a label, in one walk over its draws; `precision`: of the released values."""
     seed, draws = expected_seed(random_seed, label), settings.risk_draws
@@ -199,10 +199,10 @@ def influence_rows(label: str, mechanism: Mechanism, groups: Groups, cluster: st
         yield measured(label, Statistic(key), float(value), Statistic(key).define(draws=str(mechanism.risk.draws), cluster=str(cluster)))
 
 
-def check_fits(fits: Mapping[str, "AnyFit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:
+def check_fits(fits: Mapping[str, "Fit"], labels: Sequence[str], confidential: pd.DataFrame) -> None:
     """Refuse fits of labels that the synthetic data does not have, or of other data."""
     if not isinstance(fits, Mapping) or not all(hasattr(fit, "contributions") for fit in fits.values()):
-        raise InputError("fits must be a mapping of label to Fit, or to ChainFit")
+        raise InputError("fits must be a mapping of label to Fit")
     unknown = [label for label in fits if label not in labels]
     if unknown:
         raise InputError(f"fits names {listing(unknown)}, which the synthetic data does not hold; valid are {listing(labels)}")

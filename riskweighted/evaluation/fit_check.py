@@ -18,8 +18,8 @@ from riskweighted.evaluation.fit_statistics import Comparison, Grouping, compari
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL
 from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.sampling.posterior import Fit
 from riskweighted.sequence.declared import refuse_chain
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_fit", "fit_verdict"]
 
@@ -126,7 +126,7 @@ def check_fit(
     if fit.keeps_true_values:
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)
-    target, data = fit.synthesizer.target, fit.confidential
+    target, data = fit.variables[0], fit.confidential
     missing = int(data[target].isna().sum())
     if missing:
         raise InputError(f"{target!r} is missing in {missing} of {len(data)} records, which a fit of one variable does not draw")
@@ -152,8 +152,8 @@ def fit_verdict(table: pd.DataFrame) -> str:
 
 def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, count: int, random_seed: int | None) -> list[_Row]:
     """Every row, from predictive datasets that are made and measured one after the other."""
-    column = fit.confidential[fit.synthesizer.target]
-    values, sizes = fit.numbers(fit.confidential), fit.posterior.sizes
+    column = fit.confidential[fit.variables[0]]
+    values, block, sizes = fit.numbers(fit.confidential), fit.block, fit.sizes
     available = sizes["chain"] * sizes["draw"]
     places = spread_draws(sizes["chain"], sizes["draw"], min(count, available)) if fit.estimates else [(0, 0)] * count
     whole = pd.api.types.is_integer_dtype(column.dtype)
@@ -161,14 +161,14 @@ def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, 
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     for place, seed in zip(places, seeds, strict=False):
-        drawn = draw_values(fit.synthesizer, fit.draw(*place), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
-        drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
+        drawn = draw_values(block.synthesizer, block.draw(*place), block.prepared, np.random.default_rng(seed), len(values)).astype(float)
+        drawn = np.clip(drawn if unit is None else block.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([one.statistic(drawn) for one in compared])
     rows = [row for k, one in enumerate(compared) for row in _compared(one, values, np.array([every[k] for every in measured]))]
     ranks = (below, equal, len(places))
-    pit = pit_rows(fit, places, values, unit, ranks, np.random.default_rng(seeds[-1]))
+    pit = pit_rows(block, places, values, unit, ranks, np.random.default_rng(seeds[-1]))
     return rows + [_Row(*row, len(values)) for row in pit]
 
 
@@ -204,7 +204,7 @@ def _predictors(fit: Fit) -> list[str]:
     """The columns of the formula, or all others of the frame where the synthesizer has none."""
     formula: Any = getattr(fit.synthesizer, "formula", None)
     names = split_formula(formula).names if isinstance(formula, str) else tuple(map(str, fit.confidential.columns))
-    return [name for name in names if name != fit.synthesizer.target]
+    return [name for name in names if name != fit.variables[0]]
 
 
 def _groups(fit: Fit, scenario: Scenario | None, by: Sequence[str] | str | None) -> list[Grouping]:
@@ -221,7 +221,7 @@ def _groups(fit: Fit, scenario: Scenario | None, by: Sequence[str] | str | None)
 
 def _others(fit: Fit, names: Sequence[str] | None) -> dict[str, np.ndarray]:
     """The other numeric variables without gaps, as floats."""
-    data, target = fit.confidential, fit.synthesizer.target
+    data, target = fit.confidential, fit.variables[0]
     if names is not None:
         require_columns(data, check_names(names, "others"), "confidential data")
     asked = [str(name) for name in data.columns if pd.api.types.is_numeric_dtype(data[name].dtype)] if names is None else list(names)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from riskweighted.contract.synthesizer import interval_masses
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
 
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
 
@@ -17,7 +17,7 @@ Row = tuple[str, str, float, float, float, float]
 
 
 def randomized_pit(
-    fit: Fit,
+    fit: BlockFit,
     places: Sequence[tuple[int, int]],
     values: np.ndarray,
     unit: float | None,
@@ -28,7 +28,7 @@ def randomized_pit(
 
     Parameters
     ----------
-    fit : Fit
+    fit : BlockFit
     places : sequence of (chain, draw)
     values : array (n,)
     unit : float or None
@@ -57,7 +57,7 @@ def randomized_pit(
 
 
 def pit_rows(
-    fit: Fit,
+    fit: BlockFit,
     places: Sequence[tuple[int, int]],
     values: np.ndarray,
     unit: float | None,

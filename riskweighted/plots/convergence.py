@@ -15,7 +15,7 @@ from riskweighted.plots.style import NOTE_SIZE, TICK_SIZE, OnAxes, add_legend, a
 from riskweighted.sampling.settings import DIRECT
 
 if TYPE_CHECKING:
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["plot_convergence", "rank_histogram"]
 
@@ -133,9 +133,9 @@ def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bin
         raise InputError(f"the posterior has no quantity {quantity!r}, which the diagnostics name")
     if isinstance(fitted, xr.Dataset):
         return None
-    values = np.empty((posterior.sizes["chain"], posterior.sizes["draw"]))
+    block, values = fitted.block, np.empty((posterior.sizes["chain"], posterior.sizes["draw"]))
     for chain, draw in np.ndindex(values.shape):
-        values[chain, draw] = fitted.weights.to_numpy() @ fitted.synthesizer.log_likelihood(fitted.draw(chain, draw), fitted.prepared)
+        values[chain, draw] = block.weights.to_numpy() @ block.synthesizer.log_likelihood(block.draw(chain, draw), block.prepared)
     return rank_histogram(values, bins)
 
 

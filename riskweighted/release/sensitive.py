@@ -4,10 +4,9 @@ A number is compared as an amount; whether it is missing or a special code is co
 missing value is a level of its own.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,10 +18,11 @@ from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.release.nearness import Chance, Own, chance_of, equal_rows, most_by_chance, own_of
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.sampling.posterior import PreparedModel, prepare_model
-from riskweighted.sequence.blocks import Link, PreparedChain, prepare_chain
-from riskweighted.sequence.chain_fit import AnyFit
-from riskweighted.sequence.chain_fitting import load_chain_fit
+from riskweighted.sampling.block_fit import PreparedModel
+from riskweighted.sequence.blocks import Link, PreparedSequence
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.saved import read_fit
 
 __all__ = ["Sensitive", "find_sensitive", "same_records"]
 
@@ -146,17 +146,14 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     InputError
         If the data is not the one that the run was made from.
     """
-    if run.study.synthesizer.of_several:
-        prepared = prepare_chain(run.study.make_chain(), confidential, run.study.weights.survey)
-        variables, load = _of_chain(run, prepared), _loader_of_chain(run, prepared)
-    else:
-        model = prepare_model(run.study.make_synthesizer(), confidential, run.study.weights.survey)
-        variables, load = (_of_model(run, model),), _loader_of_model(run, model)
+    several = run.study.synthesizer.of_several
+    prepared = prepare_sequence(run.study.make_chain() if several else run.study.make_synthesizer(), confidential, run.study.weights.survey)
+    variables = _of_chain(run, prepared) if several else (_of_model(run, prepared.blocks[0].model),)
     precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
-    given: Any = precisions if run.study.synthesizer.of_several else variables[0].precision  # what the fit at hand takes
     most, chances = dict[str, float](), dict[str, list[tuple[Chance, Chance | None]]]()
     for scheme in schemes:
-        drawn = load(scheme).synthetic(_FRESH, random_seed=run.streams.seed_for("leak check", scheme), precision=given)
+        fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
+        drawn = fit.synthetic(_FRESH, random_seed=seed, precision=precisions or None)
         frames = Datasets.of(confidential, drawn, run.study.variables)
         most[scheme] = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
         chances[scheme] = [one.chances(frames) for one in variables]
@@ -180,23 +177,18 @@ def _of_model(run: FinishedRun, model: PreparedModel) -> Sensitive:
     return Sensitive(name, column, levels, codes, bool(column.isna().any()), precision)
 
 
-def _loader_of_model(run: FinishedRun, model: PreparedModel) -> Callable[[str], AnyFit]:
-    index = model.confidential.index
-
-    def load(scheme: str) -> AnyFit:
-        alpha = pd.Series(run.alpha(scheme).to_numpy(dtype=float), index)
-        found = model.load(run.posterior_path(scheme), alpha, guarantee=run.study.guarantee, L=run.study.release.L)
-        return replace(found, censoring=None)  # these datasets do not leave, so that no guarantee limits their number
-
-    return load
+def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
+    """The fit of a scheme, without its guarantee: these datasets do not leave, so that none limits their number."""
+    alpha = run.alpha(scheme).set_axis(prepared.confidential.index)
+    return read_fit(run.posterior_path(scheme), prepared, alpha, None, run.study.guarantee, run.study.release.L).without_guarantee()
 
 
-def _of_chain(run: FinishedRun, prepared: PreparedChain) -> tuple[Sensitive, ...]:
+def _of_chain(run: FinishedRun, prepared: PreparedSequence) -> tuple[Sensitive, ...]:
     """The variables of a chain."""
     return tuple(_of_link(run, prepared, link) for link in prepared.links)
 
 
-def _of_link(run: FinishedRun, prepared: PreparedChain, link: Link) -> Sensitive:
+def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:
     column, block = prepared.confidential[link.variable], None if link.values is None else link.values.model
     categories = None if block is None else categories_of(block.synthesizer, block.prepared)
     otherwise = () if link.structure is None else (link.structure.value(column),)
@@ -212,9 +204,3 @@ def _of_link(run: FinishedRun, prepared: PreparedChain, link: Link) -> Sensitive
         amounts = column[find_statuses(column, codes).is_amount]
         precision = find_precision(amounts if block is None else block.confidential[block.synthesizer.target])
     return Sensitive(link.variable, column, None, codes, gaps, precision)
-
-
-def _loader_of_chain(run: FinishedRun, prepared: PreparedChain) -> Callable[[str], AnyFit]:
-    return lambda scheme: load_chain_fit(
-        run.posterior_path(scheme), prepared, pd.DataFrame(run.alpha(scheme)).set_axis(prepared.confidential.index)
-    )

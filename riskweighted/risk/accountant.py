@@ -10,8 +10,7 @@ from riskweighted.common.checks import check_count, check_share, check_text, is_
 from riskweighted.common.errors import InputError
 from riskweighted.guarantee.statement import NEIGHBOURS, Statement, epsilon_at
 from riskweighted.risk.influence import influence
-from riskweighted.sampling.posterior import Fit
-from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["EMPIRICAL", "PROVED", "TOTAL", "Release", "accountant"]
 
@@ -54,14 +53,14 @@ class Release:
                 raise InputError(f"{what} of release {self.name!r} must be a finite number > 0, got {value!r}")
 
     @classmethod
-    def of(cls, name: str, made: "Statement | Fit | ChainFit", L: int | None = None) -> "Release":  # noqa: N803
+    def of(cls, name: str, made: "Statement | Fit", L: int | None = None) -> "Release":  # noqa: N803
         """The release of L datasets of a fit, or as a statement says (L: that of the statement)."""
-        statement = made.statement if isinstance(made, Fit | ChainFit) else made
+        statement = made.statement if isinstance(made, Fit) else made
         if statement is not None:
             if L is not None and L > statement.L:
                 raise InputError(f"L of release {name!r} must be at most {statement.L}, for which its guarantee is stated, got {L}")
             return cls(name, L or statement.L, width=statement.width)
-        if L is None or not isinstance(made, Fit | ChainFit):
+        if L is None or not isinstance(made, Fit):
             raise InputError(f"L of release {name!r} must be given: its fit has no guarantee that states how many datasets leave")
         return cls(name, L, lipschitz=float(influence(made)["lipschitz"].max()))
 

@@ -12,7 +12,8 @@ from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_s
 from riskweighted.intruder.world import World
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sampling.block_fit import BlockFit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["REPEATS", "DrawnBalls", "Masses", "drawn_balls", "has_mass", "mass_inside", "masses_of_one"]
 
@@ -63,12 +64,12 @@ def has_mass(synthesizer: object) -> bool:
     return callable(getattr(synthesizer, "mass", None))
 
 
-def mass_inside(fit: "Fit", theta: Draw, prepared: Any, balls: DrawnBalls) -> np.ndarray:
+def mass_inside(fit: "BlockFit", theta: Draw, prepared: Any, balls: DrawnBalls) -> np.ndarray:
     """P(y*_i in B_i | theta) by the synthesizer's ``mass``, without the special codes that stand among amounts, (n,)."""
     return masses_inside(fit, prepared, balls)(theta)
 
 
-def masses_inside(fit: "Fit", prepared: Any, balls: DrawnBalls) -> Callable[[Draw], np.ndarray]:
+def masses_inside(fit: "BlockFit", prepared: Any, balls: DrawnBalls) -> Callable[[Draw], np.ndarray]:
     """The same for many parameters."""
     n, synthesizer = len(balls.lower), fit.synthesizer
     whole = interval_masses(synthesizer, prepared, balls.lower, balls.upper)
@@ -89,11 +90,12 @@ def masses_inside(fit: "Fit", prepared: Any, balls: DrawnBalls) -> Callable[[Dra
 
 def masses_of_one(fit: "Fit", world: World, precision: float | None) -> Masses:
     """By ``mass``; without it a share of more draws, where nothing is estimated of the one that each turn makes."""
-    precision = precision or fit.precision
-    balls = drawn_balls(world.scenario, fit.synthesizer.target, fit.numbers(world.confidential), bool(world.numeric), precision)
-    if has_mass(fit.synthesizer):
-        masses = masses_inside(fit, fit.prepared, balls)
-        return lambda theta, rng, frame: masses(theta)
+    block, precision = fit.block, precision or fit.precision
+    name = block.synthesizer.target
+    balls = drawn_balls(world.scenario, name, fit.numbers(world.confidential), bool(world.numeric), precision)
+    if has_mass(block.synthesizer):
+        masses = masses_inside(block, block.prepared, balls)
+        return lambda theta, rng, frame: masses(theta[name])
     repeats = REPEATS if fit.estimates else 1
 
     def counted(theta: Any, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:

@@ -22,16 +22,15 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, has_mass, mass_inside
 from riskweighted.risk.inside import Counted, Inside
 from riskweighted.sequence.blocks import Block, Link
-from riskweighted.sequence.chain_fit import ROUNDS, ChainFit, Thetas
+from riskweighted.sequence.drawing import ROUNDS, Thetas
+from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.outcomes import is_missing
 from riskweighted.sequence.rules import Structure
 
 __all__ = ["chain_masses"]
 
 
-def chain_masses(
-    fit: ChainFit, world: World, precision: Precision = None
-) -> Callable[[Thetas, np.random.Generator, pd.DataFrame], np.ndarray]:
+def chain_masses(fit: Fit, world: World, precision: Precision = None) -> Callable[[Thetas, np.random.Generator, pd.DataFrame], np.ndarray]:
     """From parameters, a generator and a dataset drawn with them to an estimate of P(y*_i in B_i | theta), (n,).
 
     It is unbiased and at most 1, but where the model is restricted to what rules of order and forbidden combinations allow: there the
@@ -63,14 +62,14 @@ class _Balls(NamedTuple):
     confidential: np.ndarray
 
 
-def _balls(fit: ChainFit, link: Link, world: World, precision: Precision) -> _Balls:
+def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
     statuses = tuple(_holds(world, link, block.status.outcome) for block in link.statuses)  # type: ignore[union-attr]
     structural = None if link.structure is None else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
     column, name = world.confidential[link.variable], link.variable
-    plain = fit.outcomes[name].numbers(column)
+    plain = fit.drawing.outcomes[name].numbers(column)
     if link.values is None:
         return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain)
-    own = fit.fits[link.values.name]
+    own = fit.blocks[link.values.name]
     numbers = as_floats(column) if own.categories is None else target_numbers(own.synthesizer, own.prepared, world.confidential)
     balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or own.precision)
     possible = ~np.isnan(numbers) if own.categories is None else numbers >= 0
@@ -106,7 +105,7 @@ class _Piece(NamedTuple):
 class _Walk:
     """Down the chain with one set of parameters; ``mass`` (n,) is the product so far."""
 
-    fit: ChainFit
+    fit: Fit
     balls: Mapping[str, _Balls]
     precision: Precision
     thetas: Thetas
@@ -125,22 +124,22 @@ class _Walk:
             self.truncated = True
         elif self.truncated and needed:
             rows = np.flatnonzero(self.mass > 0)
-            values = self.fit.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
-            self.fit.put(link, values, self.frame, self.encoded)
+            values = self.fit.drawing.drawn(link, self.frame, self.encoded, self.thetas, self.rng, self.precision, rows)
+            self.fit.drawing.put(link, values, self.frame, self.encoded)
             drawn = True
         if needed and not drawn and name in self.fit.prepared.recipes:
             self.encoded[name] = self.fit.prepared.recipes[name].table(self.frame[name])
 
     def _is_needed(self, variable: str, later: Sequence[Link]) -> bool:
         """Whether a later variable looks at it."""
-        rules = self.fit.prepared.chain.rules
+        rules = self.fit.prepared.rules
         looks = (name for link in later for block in link.blocks for name in block.sources)
         ruled = (name for link in later for rule in rules.at(link.variable) for name in rule.names)
         return variable in {*looks, *ruled}
 
     def _truncate(self, link: Link, needed: bool) -> bool:
         """Multiply the mass of the balls in; draw inside them where the values matter, and tell whether any was drawn."""
-        rules = [rule for rule in self.fit.prepared.chain.rules.at(link.variable) if not isinstance(rule, Structure)]
+        rules = [rule for rule in self.fit.prepared.rules.at(link.variable) if not isinstance(rule, Structure)]
         rows = np.flatnonzero(self.mass > 0)
         pieces = self._pieces(link, rows)
         masses = np.array([piece.mass for piece in pieces]).reshape(len(pieces), len(rows))
@@ -151,7 +150,7 @@ class _Walk:
         kept, before = total > 0, self.frame.copy(deep=False)
         values = self.balls[link.variable].confidential.copy()  # of the others, whose product is zero
         values[rows[kept]] = self._chosen(link, pieces, masses, kept)
-        self.fit.put(link, values, self.frame, self.encoded, needed)
+        self.fit.drawing.put(link, values, self.frame, self.encoded, needed)
         if rules:
             rows = rows[kept]
             part = self.frame.iloc[rows]
@@ -162,7 +161,7 @@ class _Walk:
 
     def _chosen(self, link: Link, pieces: Sequence[_Piece], masses: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """For every kept record a value of a piece, chosen by its mass, (k,)."""
-        values, below = self.fit.outcomes[link.variable].empty(len(kept)), list(accumulate(masses))
+        values, below = self.fit.drawing.outcomes[link.variable].empty(len(kept)), list(accumulate(masses))
         aim = self.rng.random(len(kept)) * below[-1]
         place = sum((aim >= share).astype(np.int64) for share in below[:-1])  # the last one takes what is left
         for number, piece in enumerate(pieces):
@@ -174,13 +173,13 @@ class _Walk:
     def _tries(self, link: Link, frame: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
         """Draws until one obeys the rules, (m,): on average one over the probability of obeying."""
         tries, again = np.zeros(len(rows)), np.arange(len(rows))
-        outcomes, rules = self.fit.outcomes[link.variable], self.fit.prepared.chain.rules
+        outcomes, rules = self.fit.drawing.outcomes[link.variable], self.fit.prepared.rules
         for _ in range(ROUNDS):
             if not len(again):
                 break
             at = rows[again]
             own = precision_of(self.precision, link.variable)
-            values = self.fit.values_at(link, frame, self.encoded, self.thetas, self.rng, at, own)
+            values = self.fit.drawing.values_at(link, frame, self.encoded, self.thetas, self.rng, at, own)
             tries[again] += 1
             drawn = frame.iloc[at].assign(**{link.variable: outcomes.column(values, at)})
             again = again[rules.broken_by(drawn, link.variable)]
@@ -188,7 +187,7 @@ class _Walk:
 
     def _pieces(self, link: Link, rows: np.ndarray) -> list[_Piece]:
         """The parts of the balls of some records: the structural value, each status, the amounts or levels."""
-        balls, outcomes, pieces = self.balls[link.variable], self.fit.outcomes[link.variable], list[_Piece]()
+        balls, outcomes, pieces = self.balls[link.variable], self.fit.drawing.outcomes[link.variable], list[_Piece]()
         left = np.ones(len(rows))
 
         def single(value: object, mass: np.ndarray) -> None:
@@ -212,17 +211,17 @@ class _Walk:
 
     def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
         """P(the status | those before it), (m,)."""
-        own, ends = self.fit.fits[block.name], np.ones(len(rows))
+        own, ends = self.fit.blocks[block.name], np.ones(len(rows))
         if not has_mass(own.synthesizer):
-            draw = (self.fit.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
+            draw = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
             return np.asarray(np.mean(list(draw), axis=0))
-        prepared = self.fit.at(block, self.frame, self.encoded, rows)
+        prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
         return mass_inside(own, self.thetas[block.name], prepared, DrawnBalls(ends - 0.5, ends + 0.5, 1.0, {}, np.zeros(len(rows))))
 
     def _value_piece(self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray) -> _Piece:
         """The amounts or levels: their mass, and values drawn inside the balls."""
         reach = np.flatnonzero((left > 0) & balls.possible[rows])
-        mass, outcomes = np.zeros(len(rows)), self.fit.outcomes[link.variable]
+        mass, outcomes = np.zeros(len(rows)), self.fit.drawing.outcomes[link.variable]
         values = outcomes.empty(len(rows))
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
@@ -237,8 +236,8 @@ class _Walk:
 
     def _inside(self, block: Block, balls: DrawnBalls, rows: np.ndarray) -> Inside | Counted:
         """The model of the amounts or levels, cut to the balls of some records."""
-        own, theta = self.fit.fits[block.name], self.thetas[block.name]
+        own, theta = self.fit.blocks[block.name], self.thetas[block.name]
         if has_mass(own.synthesizer):
-            return Inside(own, theta, self.fit.at(block, self.frame, self.encoded, rows), balls, self.rng)
-        drawn = (self.fit.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(REPEATS))
+            return Inside(own, theta, self.fit.drawing.at(block, self.frame, self.encoded, rows), balls, self.rng)
+        drawn = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(REPEATS))
         return Counted(own, drawn, balls)

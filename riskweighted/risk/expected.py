@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,15 +17,13 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.design.precision import Precision
+from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.balls import Masses, has_mass, masses_of_one
-from riskweighted.sequence.declared import is_chain
 
 if TYPE_CHECKING:  # at run time it would load xarray
-    from riskweighted.sampling.posterior import Fit
-    from riskweighted.sequence.chain_fit import ChainFit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = [
     "ExpectedRisk",
@@ -43,8 +41,6 @@ __all__ = [
 _DRAWS = 100  # where none are asked for
 _BLOCKS = 20  # of draws, over chains: batch means over them give the Monte Carlo error
 _ISOLATED, _TOP = 0.05, 0.01  # shares of the records
-
-AnyFit: TypeAlias = Union["Fit", "ChainFit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +89,7 @@ class ExpectedRisk:
         return np.asarray((self.draws * self.risk - size * self.blocks[block]) / (self.draws - size))
 
 
-def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
+def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 100, random_seed: int | None = None) -> pd.DataFrame:
     """Return the expected identification risk of each record under a fit (METHODS section 2).
 
     ``E[IR_i] = E_theta[p_i (1 - (1 + c_-i) / M_i)]``, with ``p_i = P(y*_i in B_i | x_i, theta)`` from the synthesizer's ``mass`` and
@@ -106,7 +102,7 @@ def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 1
 
     Parameters
     ----------
-    fit : Fit or ChainFit
+    fit : Fit
     scenario : Scenario
         Its synthetic variable is the fit's; of a chain one or several of its variables.
     draws : int
@@ -136,7 +132,7 @@ def expected_identification_risk(fit: AnyFit, scenario: Scenario, draws: int = 1
 
 
 def expected_risk(
-    fit: AnyFit,
+    fit: "Fit",
     world: World,
     draws: int | None = None,
     random_seed: int | None = None,
@@ -162,7 +158,7 @@ def expected_risk(
     for place, block in enumerate(blocks):
         for chain, draw in block:
             theta: Any = fit.draw(chain, draw)
-            frame = fit.released(theta, rng, precision)  # type: ignore[arg-type]
+            frame = fit.released(theta, rng, precision)
             neighbours = world.find(frame)
             outside = 1 - (1 + neighbours.within - neighbours.own_inside) * one_record
             mass = masses(theta, rng, frame)
@@ -177,17 +173,9 @@ def expected_risk(
     return ExpectedRisk(found, sizes, own, share / count)
 
 
-def variable_terms(fit: AnyFit, theta: Any) -> np.ndarray:
+def variable_terms(fit: "Fit", theta: Any) -> np.ndarray:
     """What each record adds to the log posterior of each variable, (V, n)."""
-    chain = _chain(fit)
-    if chain is None:
-        return fit.contributions(theta)[None]
-    return np.array([chain.contributions(theta, variable) for variable in chain.variables])
-
-
-def _chain(fit: AnyFit) -> "ChainFit | None":
-    """A fit of several variables as such; told by its synthesizer, since its class would load xarray."""
-    return cast("ChainFit", fit) if is_chain(fit.synthesizer) else None
+    return np.array([fit.contributions(theta, variable) for variable in fit.variables])
 
 
 def isolated_records(confidential_risk: np.ndarray) -> np.ndarray:
@@ -206,7 +194,7 @@ def _largest(values: np.ndarray, share: float) -> np.ndarray:
     return np.asarray(values >= np.partition(values, -count)[-count])
 
 
-def own_masses(fit: AnyFit, world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> Iterator[np.ndarray]:
+def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_seed: int | None = None) -> Iterator[np.ndarray]:
     """P(y*_i in B_i | theta_s) of every record, (n,), for the draws at these places (chain, draw), one after the other.
 
     Of a chain an estimate along one path, drawn by the seed.
@@ -214,20 +202,20 @@ def own_masses(fit: AnyFit, world: World, places: list[tuple[int, int]], random_
     _check_target(fit, world)
     if not gives_masses(fit):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
-    rng, chain, masses = np.random.default_rng(random_seed), _chain(fit), _masses(fit, world, None)
+    rng, masses = np.random.default_rng(random_seed), _masses(fit, world, None)
 
     def walk() -> Iterator[np.ndarray]:
         for place in places:
             theta: Any = fit.draw(*place)
-            frame = fit.confidential if chain is None else chain.released(theta, rng)
+            frame = fit.confidential if fit.prepared.of_one else fit.released(theta, rng)
             yield masses(theta, rng, frame)
 
     return walk()
 
 
-def gives_masses(fit: AnyFit) -> bool:
+def gives_masses(fit: "Fit") -> bool:
     """Whether p_i is a probability given theta, rather than a share of draws."""
-    return _chain(fit) is not None or has_mass(fit.synthesizer)
+    return not fit.prepared.of_one or has_mass(fit.synthesizer)
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
@@ -243,21 +231,21 @@ def require_equality(world: World, target: str, levels: tuple[object, ...] | Non
         )
 
 
-def _check_target(fit: AnyFit, world: World) -> None:
-    chain, asked = _chain(fit), world.scenario.synthetic
-    if chain is None:
-        _check_one(cast("Fit", fit), world)
+def _check_target(fit: "Fit", world: World) -> None:
+    asked = world.scenario.synthetic
+    if fit.prepared.of_one:
+        _check_one(fit, world)
         return
-    strange = [name for name in asked if name not in chain.variables]
+    strange = [name for name in asked if name not in fit.variables]
     if strange:
-        raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(chain.variables)}")
-    for link in chain.prepared.links:
+        raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(fit.variables)}")
+    for link in fit.prepared.links:
         if link.values is not None and link.variable in asked:
-            require_equality(world, link.variable, chain.fits[link.values.name].categories)
+            require_equality(world, link.variable, fit.blocks[link.values.name].categories)
 
 
 def _check_one(fit: "Fit", world: World) -> None:
-    target, asked = fit.synthesizer.target, world.scenario.synthetic
+    target, asked = fit.variables[0], world.scenario.synthetic
     missing = int(fit.confidential[target].isna().sum())
     if missing:
         raise InputError(
@@ -268,7 +256,7 @@ def _check_one(fit: "Fit", world: World) -> None:
     require_equality(world, target, fit.categories)
 
 
-def count_draws(fit: AnyFit, draws: int | None) -> int:
+def count_draws(fit: "Fit", draws: int | None) -> int:
     """How many draws of a fit are meant: so many, or 100, or as many as it has."""
     available = fit.sizes["chain"] * fit.sizes["draw"]
     count = min(_DRAWS, available) if draws is None else check_count(draws, "draws")
@@ -277,7 +265,7 @@ def count_draws(fit: AnyFit, draws: int | None) -> int:
     return count
 
 
-def _blocks(fit: AnyFit, draws: int | None) -> list[list[tuple[int, int]]]:
+def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
     """Places (chain, draw) of the draws, in stretches of neighbours within a chain."""
     if not fit.estimates:
         return [[(0, 0)] for _ in range(_BLOCKS)]
@@ -292,11 +280,10 @@ def _blocks(fit: AnyFit, draws: int | None) -> list[list[tuple[int, int]]]:
     return blocks
 
 
-def _masses(fit: AnyFit, world: World, precision: Precision) -> Masses:
+def _masses(fit: "Fit", world: World, precision: Precision) -> Masses:
     """From parameters, a generator and a dataset drawn with them to P(y*_i in B_i | theta), (n,)."""
-    chain = _chain(fit)
-    if chain is None:
-        return masses_of_one(cast("Fit", fit), world, cast("float | None", precision))
+    if fit.prepared.of_one:
+        return masses_of_one(fit, world, precision_of(precision, fit.variables[0]))
     from riskweighted.risk.chain_masses import chain_masses  # loads xarray, which a fit did
 
-    return chain_masses(chain, world, precision)
+    return chain_masses(fit, world, precision)

@@ -20,8 +20,7 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import own_masses, variable_terms
 from riskweighted.risk.kernels.left_out import add_to_left_out, averages_without, nothing_left_out
 from riskweighted.risk.kernels.moments import add_to_moments, no_moments
-from riskweighted.sampling.posterior import Fit
-from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["Clusters", "InfluenceSums", "clusters_of", "influence"]
 
@@ -29,7 +28,7 @@ _FEWEST = 20  # draws to weight: of fewer no tail can be judged
 
 
 def influence(
-    fit: Fit | ChainFit,
+    fit: Fit,
     scenario: Scenario | None = None,
     *,
     draws: int | None = None,
@@ -51,7 +50,7 @@ def influence(
 
     Parameters
     ----------
-    fit : Fit or ChainFit
+    fit : Fit
     scenario : Scenario, optional
         With it ``attributable``, the probability that the record's synthetic value lands in its ball less the same without the record:
         p_i - sum_s w_s p_i(theta_s), w_s proportional to exp(-alpha_i l_is), with its Pareto shape ``pareto_k`` (above 0.7 not to be relied

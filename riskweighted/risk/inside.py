@@ -9,7 +9,7 @@ import pandas as pd
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
 from riskweighted.risk.balls import DrawnBalls, mass_inside
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
 
 __all__ = ["Counted", "Inside"]
 
@@ -20,7 +20,7 @@ _AGAIN = 10  # rounds for amounts that fell on a special code
 class Inside:
     """A model with ``mass``, cut to the balls of m records."""
 
-    def __init__(self, fit: Fit, theta: Draw, prepared: Any, balls: DrawnBalls, rng: np.random.Generator) -> None:
+    def __init__(self, fit: BlockFit, theta: Draw, prepared: Any, balls: DrawnBalls, rng: np.random.Generator) -> None:
         self.fit, self.theta, self.prepared, self.balls, self.rng = fit, theta, prepared, balls, rng
 
     def mass(self) -> np.ndarray:
@@ -75,7 +75,7 @@ class Inside:
 class Counted:
     """A model without ``mass``: of some draws (m,) the share in the ball, and the first one there."""
 
-    def __init__(self, fit: Fit, draws: Iterable[np.ndarray], balls: DrawnBalls) -> None:
+    def __init__(self, fit: BlockFit, draws: Iterable[np.ndarray], balls: DrawnBalls) -> None:
         self._values = np.array([fit.rounded(values, balls.precision) for values in draws], dtype=float)
         self._near = np.array([balls.hold(values) for values in self._values])
 

@@ -16,7 +16,7 @@ from riskweighted.sequence.declared import refuse_chain
 
 if TYPE_CHECKING:
     from riskweighted.contract.synthesizer import Draw
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["recovery_probability"]
 
@@ -89,11 +89,11 @@ def recovery_probability(
     refuse_chain(fit.synthesizer, "recovery_probability")
     released = _released(fit, frames, scenario)
     places = _places(fit.confidential.index, records)
-    truth = fit.confidential[fit.synthesizer.target].to_numpy(dtype=float)
-    candidates = _candidates(fit.confidential[fit.synthesizer.target], truth[places], guesses)
+    truth = fit.confidential[fit.variables[0]].to_numpy(dtype=float)
+    candidates = _candidates(fit.confidential[fit.variables[0]], truth[places], guesses)
     log_prior = _log_prior(candidates, prior)
-    chains, length = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
-    thetas = [fit.draw(*place) for place in spread_draws(chains, length, chains * length if draws is None else draws)]
+    chains, length = fit.sizes["chain"], fit.sizes["draw"]
+    thetas = [fit.block.draw(*place) for place in spread_draws(chains, length, chains * length if draws is None else draws)]
     log_likelihood = _on_confidential_scale(fit, truth, thetas[0])
 
     release = np.array([[terms.sum() for terms in log_likelihood(values, thetas)] for values in released])  # (L, H)
@@ -150,7 +150,7 @@ def _effective(log_terms: np.ndarray) -> np.ndarray:
 
 def _released(fit: "Fit", frames: Frames, scenario: Scenario) -> list[np.ndarray]:
     """The released target of each dataset, (n,), after the checks that rows pair and that the target can be in a ball."""
-    target, confidential = fit.synthesizer.target, fit.confidential
+    target, confidential = fit.variables[0], fit.confidential
     if scenario.synthetic != (target,) or not scenario.is_numeric(confidential[target]):
         raise InputError(
             f"the fit synthesizes {target!r}, which must be numeric and the only synthetic variable; got {listing(scenario.synthetic)}"
@@ -204,19 +204,20 @@ def _log_prior(candidates: np.ndarray, prior: Callable[[np.ndarray], np.ndarray]
 
 def _on_confidential_scale(fit: "Fit", truth: np.ndarray, theta: "Draw") -> Callable[[np.ndarray, Sequence["Draw"]], Iterator[np.ndarray]]:
     """From other target values (n,) and draws to log p(value_i | theta) (n,) per draw, in units that those values do not move."""
-    synthesizer, name = fit.synthesizer, type(fit.synthesizer).__name__
+    block, synthesizer = fit.block, fit.block.synthesizer
+    name = type(synthesizer).__name__
     if not fit.estimates:
         raise InputError(f"{name} has no likelihood, so there is nothing to invert")
-    if not hasattr(fit.prepared, "at"):
-        raise InputError(f"{name}.prepare gives a {type(fit.prepared).__name__} without at(frame), which other values of the target need")
+    if not hasattr(block.prepared, "at"):
+        raise InputError(f"{name}.prepare gives a {type(block.prepared).__name__} without at(frame), which other values of the target need")
 
     def log_likelihood(values: np.ndarray, thetas: Sequence["Draw"]) -> Iterator[np.ndarray]:
-        prepared = fit.prepared.at(fit.confidential.assign(**{synthesizer.target: values}))
+        prepared = block.prepared.at(fit.confidential.assign(**{synthesizer.target: values}))
         return (synthesizer.log_likelihood(theta, prepared) for theta in thetas)
 
     altered = truth.copy()
     altered[0] = truth[np.argmax(np.abs(truth - truth[0]))]
-    before, after = synthesizer.log_likelihood(theta, fit.prepared), next(log_likelihood(altered, [theta]))
+    before, after = synthesizer.log_likelihood(theta, block.prepared), next(log_likelihood(altered, [theta]))
     if not np.allclose(before[1:], after[1:], rtol=1e-9, atol=1e-9):
         raise InputError(f"{name}: at(frame) scales the response by the frame's own values, so candidates cannot be compared")
     return log_likelihood

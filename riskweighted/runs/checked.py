@@ -25,11 +25,13 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
-from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.settings import JAX
-from riskweighted.sequence.blocks import PreparedChain, prepare_chain
-from riskweighted.sequence.chain_fitting import block_alpha
+from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.tasks import block_alpha
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.utility.regressions import checked_analyses
@@ -51,8 +53,8 @@ class CheckedStudy:
     study : Study
     world : World
         Under the scenario that risk is measured with.
-    model : PreparedModel, or PreparedChain of several variables
-    baselines : mapping of label to PreparedModel
+    model : PreparedSequence
+    baselines : mapping of label to PreparedSequence
     analysis : Regression or None
         The regression that the evaluation reports.
     weights : mapping of scheme to Series (n,), or DataFrame (n, V) of several variables
@@ -65,8 +67,8 @@ class CheckedStudy:
 
     study: Study
     world: World = field(repr=False)
-    model: PreparedModel | PreparedChain = field(repr=False)
-    baselines: Mapping[str, PreparedModel] = field(repr=False)
+    model: PreparedSequence = field(repr=False)
+    baselines: Mapping[str, PreparedSequence] = field(repr=False)
     analysis: Regression | None
     weights: Mapping[str, pd.Series | pd.DataFrame] = field(repr=False)
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -126,12 +128,13 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
     if several:
         return _check_several(study, world, cast(Chain, made), analysis)
-    model = prepare_model(cast(Synthesizer, made), confidential, study.weights.survey)
+    prepared = prepare_sequence(made, confidential, study.weights.survey)
+    model = prepared.blocks[0].model
     _check_levels(study, world, categories_of(model.synthesizer, model.prepared))
     refuse_data_dependent(study, model)
-    baselines = {name: prepare_model(study.make_baseline(name), confidential) for name in study.baselines}
+    baselines = {name: prepare_sequence(study.make_baseline(name), confidential) for name in study.baselines}
     weights = study_weights(study, world)
-    return CheckedStudy(study, world, model, baselines, analysis, weights, _sparse_levels(model, weights))
+    return CheckedStudy(study, world, prepared, baselines, analysis, weights, _sparse_levels(model, weights))
 
 
 def _check_several(study: Study, world: World, chain: Chain, analysis: Regression | None) -> CheckedStudy:
@@ -147,7 +150,7 @@ def _check_several(study: Study, world: World, chain: Chain, analysis: Regressio
     made_of_fits = [scheme for scheme in study.weights.schemes if scheme_source(scheme) is not None]
     if made_of_fits:
         raise InputError(f"weights.schemes names {listing(made_of_fits)}, made of the fit of one variable; of several leave it out")
-    prepared = prepare_chain(chain, world.confidential, study.weights.survey)
+    prepared = prepare_sequence(chain, world.confidential, study.weights.survey)
     for link in prepared.links:
         if link.values is not None:
             require_equality(world, link.variable, categories_of(link.values.model.synthesizer, link.values.model.prepared))
@@ -163,7 +166,7 @@ def _check_several(study: Study, world: World, chain: Chain, analysis: Regressio
     parameters = chain_parameters(prepared)
     for scheme, alpha in weights.items():
         for block in prepared.blocks:
-            block_alpha(prepared, block, alpha)
+            block_alpha(block, alpha)
         if scheme != UNWEIGHTED:
             warn_of_shift(world_shift(weighting, alpha), parameters, scheme)
     return CheckedStudy(study, world, prepared, {}, analysis, weights, parameters=parameters)
@@ -234,9 +237,9 @@ def study_alpha(study: Study, weighting: World, scheme: str, fit: Fit | None = N
     return alpha
 
 
-def chain_parameters(prepared: PreparedChain) -> dict[str, int]:
+def chain_parameters(prepared: PreparedSequence) -> dict[str, int]:
     """How many parameters the models of each variable have."""
-    found = dict.fromkeys(prepared.chain.variables, 0)
+    found = dict.fromkeys(prepared.variables, 0)
     for block in prepared.blocks:
         blueprint = block.model.build()
         if blueprint is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -31,10 +31,12 @@ from riskweighted.runs.models import build_synthesizer
 from riskweighted.runs.sections import SynthesizerSettings
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import AUTO, Study
-from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
-from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.prepare import sequence_of
 
 __all__ = ["Candidate", "Choice", "choose_synthesizer", "find_candidates", "resolve_study", "study_text"]
 
@@ -162,7 +164,7 @@ def choose_synthesizer(
             seed = streams.seed_for("choose", f"{candidate.name}/{candidate.described}")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # stands in the table
-                fitted = compile_prepared(_model(candidate)).sample(None, random_seed=seed, sampling=sampling, progress=advance)
+                fitted = fit_sequence(sequence_of(_model(candidate)), None, sampling or Sampling(), seed, advance)
             tried.append(_judge(candidate, fitted, scenario, seed))
     best, why = _best(tried)
     return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(found, tried, best))
@@ -225,13 +227,13 @@ def _log_probabilities(fitted: Fit) -> np.ndarray:
     Of a density, of a transformed one and of a probability of grid points alike, this is a probability on the original scale, so no
     Jacobian is needed. Records beyond the first 4,000 of a fixed random order are left out.
     """
-    synthesizer: Any = fitted.synthesizer
-    values, sizes, unit = fitted.numbers(fitted.confidential), fitted.posterior.sizes, fitted.precision
+    block, synthesizer = fitted.block, cast(Any, fitted.synthesizer)
+    values, sizes, unit = fitted.numbers(fitted.confidential), fitted.sizes, fitted.precision
     magnitude = np.median(np.abs(values[values != 0])) if values.any() else 1.0
     half = unit / 2 if unit is not None else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
     rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])
     places = spread_draws(sizes["chain"], sizes["draw"], min(_DRAWS, sizes["chain"] * sizes["draw"]))
-    masses = [synthesizer.mass(fitted.draw(*place), fitted.prepared, values - half, values + half)[rows] for place in places]
+    masses = [synthesizer.mass(block.draw(*place), block.prepared, values - half, values + half)[rows] for place in places]
     logarithms: np.ndarray = np.log(np.maximum(np.array(masses).T, _LEAST_MASS))
     return logarithms
 

@@ -20,7 +20,6 @@ __all__ = [
     "check_records",
     "check_tables",
     "posterior_name",
-    "read_chain_posterior",
     "read_posterior",
     "weight_name",
 ]
@@ -77,13 +76,13 @@ def weight_name(scheme: str, variable: str) -> str:
     return f"{scheme}: {variable}"
 
 
-def posterior_name(scheme: str, several: bool) -> str:
-    """The file that holds a scheme's fit: of several variables an archive of one a block."""
-    return f"{scheme}.zip" if several else f"{scheme}.nc"
+def posterior_name(scheme: str) -> str:
+    """The file that holds a scheme's fit, an archive of one a block."""
+    return f"{scheme}.zip"
 
 
-def read_chain_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
-    """The draws of the fits of a chain, each variable under the name of its block, as its rows of `convergence` give them in order.
+def read_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
+    """The draws of a fit; of a chain each variable under the name of its block, as its rows of `convergence` give them in order.
 
     For reading, not for drawing.
     """
@@ -97,26 +96,13 @@ def read_chain_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":
             raise ValueError
         merged = {}
         for name, content in zip(blocks, stored.values(), strict=True):
+            before = f"{name}: " if name else ""
             with xr.open_dataset(io.BytesIO(content), engine="scipy") as opened:
                 for variable, values in opened.load().items():
-                    dims = {dim: f"{name}: {dim}" for dim in values.dims if dim not in ("chain", "draw")}
-                    merged[f"{name}: {variable}"] = values.rename(dims).reset_coords(drop=True)
+                    dims = {dim: f"{before}{dim}" for dim in values.dims if dim not in ("chain", "draw")}
+                    merged[f"{before}{variable}"] = values.rename(dims).reset_coords(drop=True)
         loaded = xr.Dataset(merged)
     except Exception as error:  # of the readers, which may quote what they read
-        raise InputError(f"{path.name!r} of the run holds no posterior draws ({type(error).__name__})") from None
-    if not {"chain", "draw"} <= set(loaded.sizes):
-        raise InputError(f"{path.name!r} of the run holds no posterior draws by chain and draw")
-    return loaded
-
-
-def read_posterior(path: Path) -> "xr.Dataset":
-    """The draws of one fit."""
-    import xarray as xr
-
-    try:
-        with xr.open_dataset(path, engine="scipy") as stored:
-            loaded: xr.Dataset = stored.load()
-    except Exception as error:  # of the reader, which may quote what it read
         raise InputError(f"{path.name!r} of the run holds no posterior draws ({type(error).__name__})") from None
     if not {"chain", "draw"} <= set(loaded.sizes):
         raise InputError(f"{path.name!r} of the run holds no posterior draws by chain and draw")

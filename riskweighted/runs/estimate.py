@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,14 +28,16 @@ from riskweighted.evaluation.fit_check import check_fit
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.study import Study
+from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.laplace import Coordinates, Independent, Scaled
-from riskweighted.sampling.posterior import Fit, PreparedModel
 from riskweighted.sampling.settings import JAX, NUTS
-from riskweighted.sequence.blocks import PreparedChain, prepare_chain
-from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.prepare import prepare_sequence, sequence_of
+from riskweighted.sequence.tasks import alphas_of
 
 __all__ = ["Estimate", "estimate_run"]
 
@@ -89,7 +91,7 @@ def estimate_run(checked: CheckedStudy) -> Estimate:
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # whatever is the matter with parameters that stand in
-        models = [block.model for block in checked.model.blocks] if isinstance(checked.model, PreparedChain) else [checked.model]
+        models = [block.model for block in checked.model.blocks]
         seconds = {"compiling": _compiling(checked, models), "fitting": sum(_fitting(checked, model) for model in models)}
         some = _some(checked)
         further, written = _after(some, len(checked.world.confidential) / len(some.world.confidential))
@@ -182,7 +184,7 @@ class _Some:
 
     study: Study
     world: World
-    fit: Fit | ChainFit | None
+    fit: Fit | None
 
 
 def _some(checked: CheckedStudy) -> _Some:
@@ -192,21 +194,22 @@ def _some(checked: CheckedStudy) -> _Some:
         data = data.sample(_ROWS, random_state=0).sort_index()
         world = make_world(data, replace(world.scenario, singletons="protect"))
         survey = None if model.survey is None else model.survey[data.index]
-        if isinstance(model, PreparedChain):
-            model = prepare_chain(model.chain, data, checked.study.weights.survey)
+        if model.of_one:
+            own = model.blocks[0].model
+            model = sequence_of(PreparedModel(own.synthesizer, data, own.prepared.at(data), survey))
         else:
-            model = PreparedModel(model.synthesizer, data, model.prepared.at(data), survey)
+            model = prepare_sequence(model.declared, data, checked.study.weights.survey)
     return _Some(checked.study, world, _stand_in(model))
 
 
-def _stand_in(model: PreparedModel | PreparedChain) -> Fit | ChainFit | None:
+def _stand_in(prepared: PreparedSequence) -> Fit | None:
     """A fit whose draws all lie where the vector of the density is 0: what is drawn and measured of it takes as long as of any other."""
-    if isinstance(model, PreparedChain):
-        fits = {block.name: _stand_in(block.model) for block in model.blocks}
-        if any(fit is None for fit in fits.values()):
-            return None
-        alpha = pd.DataFrame(1.0, model.confidential.index, list(model.chain.variables))
-        return ChainFit(model, alpha, cast(Mapping[str, Fit], fits), 0)
+    fits = {block.name: _block_stand_in(block.model) for block in prepared.blocks}
+    given = {name: fit for name, fit in fits.items() if fit is not None}
+    return Fit(prepared, alphas_of(prepared.variables, None, prepared.confidential.index), given, 0) if len(given) == len(fits) else None
+
+
+def _block_stand_in(model: PreparedModel) -> BlockFit | None:
     blueprint, alpha = model.build(), pd.Series(1.0, model.confidential.index, name="alpha")
     posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
     if blueprint is not None:
@@ -214,7 +217,7 @@ def _stand_in(model: PreparedModel | PreparedChain) -> Fit | ChainFit | None:
             return None
         layout = layout_of(blueprint)
         posterior = as_posterior(layout, np.zeros((1, _DRAWS, layout.size)))
-    return Fit(model.synthesizer, alpha, posterior, no_diagnostics(), model.confidential, model.prepared, 0, survey=model.survey)
+    return BlockFit(model.synthesizer, alpha, posterior, no_diagnostics(), model.confidential, model.prepared, 0, survey=model.survey)
 
 
 def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
@@ -232,7 +235,7 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
         seconds = {
             "drawing": labels * count * drawing / 2,
             "expected risk": labels * walking * (draws / _DRAWS if fit.estimates else 1),
-            "comparing with the data": labels * checking * (_CHECKED_OF_CHAIN if isinstance(fit, ChainFit) else _CHECKED) / _DRAWS,
+            "comparing with the data": labels * checking * (_CHECKED_OF_CHAIN if not fit.prepared.of_one else _CHECKED) / _DRAWS,
         }
     measure = partial(evaluate_world, settings=settings, analysis=None, unaltered=study.unaltered(world.confidential), random_seed=0)
     _, of_one = _once(lambda: measure(world, {"": frames[:1]}))
@@ -244,8 +247,8 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
     return {step: share * one for step, one in seconds.items()}, share * (labels * count * written + numbers)
 
 
-def _compared(fit: Fit | ChainFit, world: World) -> pd.DataFrame:
-    if isinstance(fit, ChainFit):
+def _compared(fit: Fit, world: World) -> pd.DataFrame:
+    if not fit.prepared.of_one:
         return check_chain_fit(fit, draws=_DRAWS, random_seed=0)
     return check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0)
 
@@ -268,10 +271,10 @@ def _once(make: Callable[[], Made]) -> tuple[Made, float]:
     return make(), time.process_time() - began
 
 
-def _posteriors(checked: CheckedStudy, fit: Fit | ChainFit | None) -> float:
+def _posteriors(checked: CheckedStudy, fit: Fit | None) -> float:
     """Bytes of the draws of all schemes."""
-    sampling, fits = checked.study.sampling, list(fit.fits.values()) if isinstance(fit, ChainFit) else [fit]
-    of_draw = sum(0 if one is None else one.posterior.nbytes for one in fits) / _DRAWS
+    sampling, fits = checked.study.sampling, [] if fit is None else list(fit.blocks.values())
+    of_draw = sum(one.posterior.nbytes for one in fits) / _DRAWS
     return len(checked.study.weights.schemes) * sampling.chains * sampling.draws * of_draw
 
 

@@ -22,7 +22,6 @@ from riskweighted.runs.contents import (
     check_records,
     check_tables,
     posterior_name,
-    read_chain_posterior,
     read_posterior,
     weight_name,
 )
@@ -147,14 +146,12 @@ class FinishedRun:
 
     @cached_property
     def posteriors(self) -> "dict[str, xr.Dataset]":
-        if not self.study.synthesizer.of_several:
-            return {scheme: read_posterior(self.posterior_path(scheme)) for scheme in self.schemes}
         rows = self.tables["convergence"]
-        return {scheme: read_chain_posterior(self.posterior_path(scheme), rows[rows["label"] == scheme]) for scheme in self.schemes}
+        return {scheme: read_posterior(self.posterior_path(scheme), rows[rows["label"] == scheme]) for scheme in self.schemes}
 
     def posterior_path(self, scheme: str) -> Path:
-        """Where the fit of a scheme is stored, for `load_fit` (of several variables for `load_chain_fit`)."""
-        return self.folder / "confidential" / "posterior" / posterior_name(scheme, self.study.synthesizer.of_several)
+        """Where the fit of a scheme is stored, for `load_fit`."""
+        return self.folder / "confidential" / "posterior" / posterior_name(scheme)
 
 
 def load_run(path: str | Path) -> FinishedRun:
@@ -240,8 +237,9 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
     outside = [name for name in files if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]
     if outside:
         raise InputError(f"the manifest of {str(folder)!r} names files outside the folder: {listing(outside)}")
-    several = "formula" not in settings["synthesizer"]
-    posteriors = [f"confidential/posterior/{posterior_name(scheme, several)}" for scheme in settings["weights"]["schemes"]]
+    posteriors = [f"confidential/posterior/{posterior_name(scheme)}" for scheme in settings["weights"]["schemes"]]
+    if any(str(PurePosixPath(name).with_suffix(".nc")) in files and name not in files for name in posteriors):
+        raise InputError(f"the run {str(folder)!r} has the fits of one variable in their form before 2026-11: run the study again")
     needed = [*(f"tables/{name}.csv" for name in TABLES), _RECORDS, _EXPECTED, _WEIGHTS, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:

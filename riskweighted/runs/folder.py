@@ -27,7 +27,7 @@ from riskweighted.runs.randomness import FILE, streams_bytes
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
     from riskweighted.runs.target import TunedScheme
-    from riskweighted.sequence.chain_fit import AnyFit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["check_replaceable", "write_results"]
 
@@ -61,7 +61,7 @@ This run is reproducible: its seed alone makes the noise of its datasets, so the
 
 def write_results(
     checked: CheckedStudy,
-    fits: "Mapping[str, AnyFit]",
+    fits: "Mapping[str, Fit]",
     frames: Mapping[str, Datasets],
     tables: Mapping[str, pd.DataFrame],
     records: Mapping[str, pd.DataFrame],
@@ -94,7 +94,7 @@ def write_results(
     make_folder(secret / "posterior", private=True)
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
-            fitted.save(secret / "posterior" / posterior_name(label, study.synthesizer.of_several))
+            fitted.save(secret / "posterior" / posterior_name(label))
     write_file(result / FILE, streams_bytes(streams), private=True)
     if study_file is not None:
         write_file(secret / "study.toml", study_file, private=True)
@@ -127,7 +127,7 @@ def weights_table(alphas: "Mapping[str, pd.Series | pd.DataFrame]") -> pd.DataFr
     return pd.DataFrame(columns)
 
 
-def _precisions(study: "Study", fit: "AnyFit") -> dict[str, str]:
+def _precisions(study: "Study", fit: "Fit") -> dict[str, str]:
     """How finely the released values of each variable are recorded, in words."""
     found = {}
     for variable, own in fit.value_fits().items():

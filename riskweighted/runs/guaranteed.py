@@ -12,7 +12,7 @@ from riskweighted.runs.study import Study
 
 if TYPE_CHECKING:
     from riskweighted.guarantee.statement import Statement
-    from riskweighted.sampling.posterior import PreparedModel
+    from riskweighted.sampling.block_fit import PreparedModel
 
 __all__ = ["SECRET_ONLY", "guarantee_table", "proved", "refuse_data_dependent"]
 

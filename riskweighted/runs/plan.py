@@ -9,7 +9,7 @@ from riskweighted.design.design import build_design
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.study import Study
-from riskweighted.sequence.blocks import PreparedChain
+from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.weights.margins import world_shift
 
 __all__ = ["Plan", "plan_study"]
@@ -53,7 +53,7 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     preparing = time.process_time() - began
     weighting = checked.world.under(study.weighting_scenario())
     shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
-    if isinstance(checked.model, PreparedChain):
+    if not checked.model.of_one:
         shift = {scheme: table.assign(parameters=table["variable"].map(checked.parameters)) for scheme, table in shift.items()}
     estimate = estimate_run(checked)
     return Plan(
@@ -67,22 +67,20 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
         shift=shift,
         sparse_levels=dict(checked.sparse_levels),
         estimate=replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
-        models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks}
-        if isinstance(checked.model, PreparedChain)
-        else {},
+        models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks} if not checked.model.of_one else {},
         survey=_ranges(checked),
-        rare=_rare(checked.model) if isinstance(checked.model, PreparedChain) else {},
+        rare={} if checked.model.of_one else _rare(checked.model),
     )
 
 
 def _predictors(study: Study, checked: CheckedStudy) -> int:
     """How many numeric columns predict; of a chain, its last variable."""
-    if isinstance(checked.model, PreparedChain):
+    if not checked.model.of_one:
         return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
     return len(build_design(str(study.synthesizer.formula), checked.world.confidential).centre)
 
 
-def _rare(prepared: PreparedChain) -> dict[str, int]:
+def _rare(prepared: PreparedSequence) -> dict[str, int]:
     """By variable how many of its levels or counted values fewer than 3 records hold, unless the study lists them."""
     found = {}
     for link in prepared.links:

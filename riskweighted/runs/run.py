@@ -32,7 +32,7 @@ from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.target import TunedScheme, meet_target
-from riskweighted.sequence.chain_fit import AnyFit, ChainFit
+from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Run", "run_study"]
@@ -187,7 +187,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     return Run(working.out, result, convergence, summary, fit_check, choice, tuned, verdicts)
 
 
-def _check_fits(checked: CheckedStudy, fits: Mapping[str, AnyFit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
+def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
     """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
     data, study, tables = checked.world.confidential, checked.study, {}
     names = [*study.unaltered(data), *study.synthesizer.columns]
@@ -195,7 +195,7 @@ def _check_fits(checked: CheckedStudy, fits: Mapping[str, AnyFit], streams: Stre
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
     for done, (label, fitted) in enumerate(models.items()):
         seed = streams.seed_for("check", label)
-        if isinstance(fitted, ChainFit):
+        if not fitted.prepared.of_one:
             tables[label] = check_chain_fit(fitted, random_seed=seed)
         else:
             precision = study.release.precision_of(study.target)
@@ -204,7 +204,7 @@ def _check_fits(checked: CheckedStudy, fits: Mapping[str, AnyFit], streams: Stre
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 
 
-def _summary(result: Evaluation, fits: Mapping[str, AnyFit], fit_check: pd.DataFrame) -> pd.DataFrame:
+def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFrame) -> pd.DataFrame:
     """The main table, led by the model's verdict, how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}

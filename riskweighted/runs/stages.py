@@ -24,7 +24,7 @@ from riskweighted.guarantee.statement import Guarantee
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.sections import EvaluatingSettings, ReleaseSettings, SynthesizerSettings, WeightSettings
 from riskweighted.runs.study import Study
-from riskweighted.sampling.posterior import PreparedModel
+from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.settings import Sampling
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source, uses_scenario

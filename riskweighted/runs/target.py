@@ -13,7 +13,6 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.runs.checked import CheckedStudy, study_alpha, study_weights
 from riskweighted.runs.fits import Fits
 from riskweighted.runs.stages import Stages
-from riskweighted.sequence.blocks import PreparedChain
 from riskweighted.tuning.tune import tune_model
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -42,7 +41,7 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
     """
     checked, asked = fits.checked, fits.checked.study.weights
     settings = asked.tuning
-    if settings is None or isinstance(checked.model, PreparedChain):
+    if settings is None or not checked.model.of_one:
         return checked, None
     unweighted = fits.of(UNWEIGHTED, checked.alpha_of(UNWEIGHTED, {}))
     name = f"tuning {Stages(checked.study, checked.model.fingerprint, streams=fits.streams).key('tuned')}"

@@ -10,7 +10,7 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.study import Study
-from riskweighted.sampling.posterior import prepare_model
+from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tune import Tuning, tune_model
 from riskweighted.utility.regression import checked_regression
@@ -52,7 +52,7 @@ def tune_study(
         analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     weigh = partial(study_alpha, study, world.under(study.weighting_scenario()))
     sampling = replace(study.sampling, cores=cores)
-    model = prepare_model(synthesizer, confidential, study.weights.survey)
+    model = prepare_sequence(synthesizer, confidential, study.weights.survey)
     return tune_model(
         model, world, weigh, settings, sampling, Streams(study.seed if seed is None else seed), analysis=analysis, reporter=reporter
     )

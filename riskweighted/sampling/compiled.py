@@ -11,15 +11,13 @@ import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from riskweighted.common.checks import check_seed
-from riskweighted.common.errors import ConvergenceWarning, InputError
-from riskweighted.common.frames import check_weights
+from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Synthesizer
-from riskweighted.guarantee.clip import LOWER, UPPER, Censoring, censor, refuse_dependence
-from riskweighted.guarantee.statement import Guarantee
+from riskweighted.guarantee.clip import LOWER, UPPER, Censoring, refuse_dependence
 from riskweighted.sampling.agreement import Records, WeightedSum, check_at_draws, check_censored, check_density
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import failure, no_diagnostics
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.direct_fit import DirectFit, draw_or_refuse
@@ -27,13 +25,12 @@ from riskweighted.sampling.jaxed import check_jax, jax_density
 from riskweighted.sampling.judging import judge
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.sampling.posterior import Fit, refuse_survey
 from riskweighted.sampling.settings import JAX, Sampling
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Attempt", "Censored", "CompiledModel", "Computed", "Sampler", "check_alpha"]
+__all__ = ["Attempt", "Censored", "CompiledModel", "Computed", "Sampler"]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
@@ -120,80 +117,48 @@ class CompiledModel:
         """What nutpie samples, compiled when first asked for; None where it samples a density of one vector, or nothing."""
         return None if self.sampler is None else self.sampler.compiled
 
+    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling) -> "Attempt":
+        """What the direct engine gives, for `sample`; it looks at nothing that changes, so threads may call it."""
+        if self.blueprint is None:
+            return Attempt(None)
+        weights = (alpha if self.survey is None else alpha * self.survey).to_numpy()
+        possible = self.censored is None and self.blueprint.direct is not None
+        return Attempt(draw_or_refuse(self.synthesizer, self.blueprint, weights, possible, sampling, random_seed))
+
     def sample(
         self,
-        alpha: pd.Series | np.ndarray | None = None,
+        alpha: pd.Series | None = None,
         *,
         random_seed: int | None = None,
         sampling: Sampling | None = None,
         progress: Progress | None = None,
-        guarantee: Guarantee | None = None,
-        L: int = 20,  # noqa: N803
+        censoring: Censoring | None = None,
         attempt: "Attempt | None" = None,
-    ) -> Fit:
-        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one.
+    ) -> BlockFit:
+        """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under the clip that it was compiled for.
 
         `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not made again.
         """
-        check_seed(random_seed)
-        checked = check_alpha(alpha, self.confidential.index, self.survey)
-        refuse_survey(self.survey, guarantee)
-        if (guarantee is None) != (self.censored is None):
-            raise InputError(f"guarantee: this model was compiled {'without' if self.censored is None else 'for'} one; compile it again")
-        censoring = censor(self.synthesizer, self.prepared, self.confidential, checked, guarantee, L) if guarantee is not None else None
-        return self._sample(checked, random_seed, sampling or Sampling(), progress, censoring, attempt)
-
-    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling) -> "Attempt":
-        """What the direct engine gives without a guarantee, for `sample`; it looks at nothing that changes, so threads may call it."""
-        checked = check_alpha(alpha, self.confidential.index, self.survey)
-        return Attempt(self._directly(checked, random_seed, sampling))
-
-    def _directly(self, checked: pd.Series, random_seed: int | None, sampling: Sampling, censored: bool = False) -> DirectFit | None:
-        """Draws of the direct engine, where the model has a density for it and they may be used."""
-        if self.blueprint is None:
-            return None
-        weights = (checked if self.survey is None else checked * self.survey).to_numpy()
-        possible = not censored and self.blueprint.direct is not None
-        return draw_or_refuse(self.synthesizer, self.blueprint, weights, possible, sampling, random_seed)
-
-    def _sample(
-        self,
-        checked: pd.Series,
-        random_seed: int | None,
-        sampling: Sampling,
-        progress: Progress | None,
-        censoring: Censoring | None = None,
-        attempt: "Attempt | None" = None,
-    ) -> Fit:
-        """Sample with checked weights; a warning points to the caller's caller."""
+        sampling = sampling or Sampling()
+        checked = pd.Series(1.0, self.confidential.index, name="alpha") if alpha is None else alpha
         if self.blueprint is None:
             posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
-            fitted = Fit(self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
-            fitted = replace(fitted, survey=self.survey)
+            made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
+            fitted = BlockFit(*made, survey=self.survey)
             _check_contract(fitted, self)
             return fitted
         if sampling.engine == JAX:
             check_jax(self.synthesizer, self.blueprint, censoring is not None)
         weights = (checked if self.survey is None else checked * self.survey).to_numpy()
-        direct = self._directly(checked, random_seed, sampling, censoring is not None) if attempt is None else attempt.draws
+        direct = (self.attempted(checked, random_seed, sampling) if attempt is None else attempt).draws
         if direct is None:
             drawn = self._chains(weights, censoring, sampling, random_seed, progress)
         else:
             drawn = Drawn(direct.posterior, direct.log_likelihood)
             if progress is not None:
                 progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
-        made = (
-            self.synthesizer,
-            checked,
-            drawn.posterior,
-            no_diagnostics(),
-            self.confidential,
-            self.prepared,
-            random_seed,
-            self.data,
-            censoring,
-        )
-        fitted = Fit(*made, self.survey)
+        made = (self.synthesizer, checked, drawn.posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
+        fitted = BlockFit(*made, censoring, self.survey)
         _check_contract(fitted, self)
         judged = judge(fitted, self.blueprint.monitored, drawn.log_likelihood, drawn.divergences, direct, drawn.off)
         if sampling.engine == JAX:
@@ -258,7 +223,7 @@ class CompiledModel:
         return begun_near(compiled, mode) if np.isfinite(graph_density(compiled)(mode)[0]) else compiled
 
 
-def _check_contract(fitted: Fit, model: CompiledModel) -> None:
+def _check_contract(fitted: BlockFit, model: CompiledModel) -> None:
     """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
     chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
     thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
@@ -269,14 +234,3 @@ def _check_contract(fitted: Fit, model: CompiledModel) -> None:
     if fitted.censoring is not None and model.censored is not None:
         check_censored(synthesizer, fitted.prepared, fitted.censoring, alpha, thetas, *model.censored)
         refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)
-
-
-def check_alpha(alpha: pd.Series | np.ndarray | None, index: pd.Index, survey: pd.Series | None) -> pd.Series:
-    """Checked weights on the index of the data, not all zero where the survey weights are above 0."""
-    checked = check_weights(np.ones(len(index)) if alpha is None else alpha, index).rename("alpha")
-    weighing = checked if survey is None else checked * survey
-    if not (weighing > 0).any():
-        raise InputError(
-            f"all {len(checked)} weights are zero: the pseudo posterior would be the prior; valid is at least one positive weight"
-        )
-    return checked

@@ -8,11 +8,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from riskweighted.common.native import as_pandas
-from riskweighted.contract.synthesizer import Blueprint, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint
 from riskweighted.guarantee.clip import clipped_sum, obstacles, refusal
 from riskweighted.sampling.agreement import (
     compile_clipped_sum,
@@ -20,9 +16,9 @@ from riskweighted.sampling.agreement import (
     compile_records,
     compile_weighted_sum,
 )
+from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.compiled import Censored, CompiledModel, Computed, Sampler
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
-from riskweighted.sampling.posterior import PreparedModel, prepare_model
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
@@ -30,7 +26,7 @@ with warnings.catch_warnings():
     import pymc as pm
     import pytensor
 
-__all__ = ["CompiledModel", "compile_model", "compile_prepared"]
+__all__ = ["CompiledModel", "compile_prepared"]
 
 
 def _compile(model: "pm.Model") -> Any:
@@ -90,30 +86,3 @@ def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any
         raise refusal(found)
     total = clipped_sum(blueprint, len(model.confidential))
     return Censored(records, compile_clipped_sum(blueprint, total)), total
-
-
-def compile_model(
-    synthesizer: Synthesizer,
-    confidential: pd.DataFrame,
-    *,
-    censored: bool = False,
-    survey: str | pd.Series | np.ndarray | None = None,
-) -> CompiledModel:
-    """Prepare and compile a synthesizer for a dataset; the last few are kept, since compiling takes seconds.
-
-    Parameters
-    ----------
-    synthesizer : Synthesizer
-    confidential : DataFrame, n rows
-    censored : bool
-        Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
-    survey : str, Series or array (n,), optional
-        Survey weights of its fits, see `fit`.
-
-    Raises
-    ------
-    InputError
-        Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
-    """
-    confidential = as_pandas(confidential)
-    return compile_prepared(prepare_model(synthesizer, confidential, survey), censored)

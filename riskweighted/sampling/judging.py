@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import diagnose, diagnose_direct
 from riskweighted.sampling.direct_fit import DirectFit
-from riskweighted.sampling.posterior import Fit
 
 __all__ = ["judge"]
 
 
 def judge(
-    fitted: Fit, monitored: tuple[str, ...], log_likelihood: np.ndarray, divergences: int, direct: DirectFit | None, off: float
+    fitted: BlockFit, monitored: tuple[str, ...], log_likelihood: np.ndarray, divergences: int, direct: DirectFit | None, off: float
 ) -> pd.DataFrame:
     """The diagnostics of a fit: of its log pseudo-likelihood (chains, draws) and every scalar of its monitored parameters.
 
@@ -22,7 +22,7 @@ def judge(
     return table.assign(approximation=off)
 
 
-def _scalars(fitted: Fit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:
+def _scalars(fitted: BlockFit, monitored: tuple[str, ...]) -> dict[str, np.ndarray]:
     """Every scalar of the monitored parameters, each (chains, draws)."""
     quantities = {}
     for name in monitored:

@@ -19,24 +19,24 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
 from riskweighted.sampling.agreement import PLAIN, unconstrained
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel
 from riskweighted.sampling.laplace import laplace_draws, mode_of
 from riskweighted.sampling.nuts import graph_density, graph_parameters
-from riskweighted.sampling.posterior import Fit
 
-__all__ = ["Modes", "modes_of"]
+__all__ = ["BlockModes", "block_modes"]
 
 _STARTS = 20  # draws of the fit, of which the highest is where the first search begins
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
-    """One model's pseudo posterior as a function of a vector (d,), for any weights. Confidential; made by `modes_of`.
+class BlockModes:
+    """One model's pseudo posterior as a function of a vector (d,), for any weights. Confidential; made by `block_modes`.
 
     Attributes
     ----------
-    fit : Fit
+    fit : BlockFit
         The unweighted one.
     density : callable
         From alpha (n,) to the log density of the vector, with its gradient.
@@ -46,7 +46,7 @@ class Modes:
         A draw of the fit.
     """
 
-    fit: Fit = field(repr=False)
+    fit: BlockFit = field(repr=False)
     density: Callable[[np.ndarray], Density] = field(repr=False)
     parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = field(repr=False)
     start: np.ndarray = field(repr=False)
@@ -66,12 +66,12 @@ class Modes:
             raise InputError(f"the mode of {type(self.fit.synthesizer).__name__} was not found under some weights; sample it instead")
         return found
 
-    def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int) -> Fit:
+    def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int) -> BlockFit:
         """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
         theta = self.parameters(mode[None])
         return self._fit(alpha, {name: np.broadcast_to(value, (count, *value.shape[1:])) for name, value in theta.items()})
 
-    def laplace(self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator) -> Fit:
+    def laplace(self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator) -> BlockFit:
         """A fit of `count` draws from the normal approximation at the mode."""
         vectors = laplace_draws(self.density(self._weights(alpha)), len(mode), count, rng, mode)
         return self._fit(alpha, self.parameters(vectors))
@@ -80,7 +80,7 @@ class Modes:
         """What enters the likelihood, (n,): alpha, times the survey weights where the fit has any."""
         return alpha if self.fit.survey is None else alpha * self.fit.survey.to_numpy()
 
-    def _fit(self, alpha: np.ndarray, draws: Draw) -> Fit:
+    def _fit(self, alpha: np.ndarray, draws: Draw) -> BlockFit:
         """A fit of one chain."""
         variables = {
             name: (("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 1))), values[None])
@@ -90,7 +90,7 @@ class Modes:
         return replace(self.fit, alpha=weights, posterior=xr.Dataset(variables), diagnostics=no_diagnostics(), random_seed=None)
 
 
-def modes_of(model: CompiledModel, fit: Fit) -> Modes:
+def block_modes(model: CompiledModel, fit: BlockFit) -> BlockModes:
     """The pseudo posterior of a compiled model, and where to begin: the draw of its unweighted fit of highest density.
 
     Raises
@@ -112,10 +112,10 @@ def modes_of(model: CompiledModel, fit: Fit) -> Modes:
         density, parameters = partial(_weighted, compiled, blueprint.weigh), graph_parameters(compiled)
         vectors = _unconstrained(blueprint, held, _spread(fit))
     unweighted = density(fit.weights.to_numpy())
-    return Modes(fit, density, parameters, max(vectors, key=lambda vector: unweighted(vector)[0]))
+    return BlockModes(fit, density, parameters, max(vectors, key=lambda vector: unweighted(vector)[0]))
 
 
-def _spread(fit: Fit) -> list[dict[str, np.ndarray]]:
+def _spread(fit: BlockFit) -> list[dict[str, np.ndarray]]:
     """Some draws of a fit."""
     sizes = fit.posterior.sizes
     places = spread_draws(sizes["chain"], sizes["draw"], min(_STARTS, sizes["chain"] * sizes["draw"]))

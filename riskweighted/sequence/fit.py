@@ -1,149 +1,376 @@
-"""`fit`: the risk-weighted pseudo posterior of one variable or of several (Hu et al. 2022, eq. 4, 10)."""
+"""`Fit`: the fits of a sequence's blocks, and datasets drawn from them (METHODS sections 5.4 and 12)."""
 
-from dataclasses import replace
-from typing import cast, overload
+import io
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
-from riskweighted.common.checks import check_seed
-from riskweighted.common.errors import InputError
-from riskweighted.common.native import as_pandas, native_of
+from riskweighted.common.atomic import write_file
+from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
+from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.native import Native
+from riskweighted.contract.drawing import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.guarantee.statement import Guarantee
-from riskweighted.sampling.compiled import check_alpha
-from riskweighted.sampling.direct_fit import not_possible
-from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.jaxed import check_jax
-from riskweighted.sampling.nuts import Progress
-from riskweighted.sampling.posterior import Fit, prepare_model
-from riskweighted.sampling.settings import AUTO, DIRECT, JAX, Sampling
-from riskweighted.sequence.chain_fit import ChainFit
-from riskweighted.sequence.chain_fitting import fit_chain
-from riskweighted.sequence.declared import Chain, is_chain
+from riskweighted.design.precision import Precision, precision_of
+from riskweighted.guarantee.clip import Censoring
+from riskweighted.guarantee.statement import Statement
+from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.drawing import Drawing, Thetas
+from riskweighted.sequence.prepare import sequence_of
 
-__all__ = ["fit"]
+__all__ = ["Fit", "block_file"]
 
 
-@overload
-def fit(
-    synthesizer: Synthesizer,
-    confidential: pd.DataFrame,
-    alpha: pd.Series | np.ndarray | None = None,
-    *,
-    random_seed: int | None = None,
-    draws: int = 500,
-    tune: int = 500,
-    chains: int = 4,
-    cores: int | None = None,
-    target_accept: float | None = None,
-    engine: str = AUTO,
-    progress: Progress | None = None,
-    guarantee: Guarantee | None = None,
-    L: int = 20,  # noqa: N803
-    survey: str | pd.Series | np.ndarray | None = None,
-) -> Fit: ...
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A sampled pseudo posterior and all that is needed to draw datasets from it. Confidential: it carries data.
 
+    Every variable of a chain has one or several *blocks*, each fitted to the records that reach it. Of one variable there is one block, and
+    what is said of it is said of the fit: ``posterior``, ``categories``, ``precision`` and what else a `BlockFit` tells.
 
-@overload
-def fit(
-    synthesizer: Chain,
-    confidential: pd.DataFrame,
-    alpha: pd.DataFrame | pd.Series | np.ndarray | None = None,
-    *,
-    random_seed: int | None = None,
-    draws: int = 500,
-    tune: int = 500,
-    chains: int = 4,
-    cores: int | None = None,
-    target_accept: float | None = None,
-    engine: str = AUTO,
-    progress: Progress | None = None,
-    guarantee: Guarantee | None = None,
-    L: int = 20,  # noqa: N803
-    survey: str | pd.Series | np.ndarray | None = None,
-) -> "ChainFit": ...
-
-
-def fit(
-    synthesizer: Synthesizer | Chain,
-    confidential: pd.DataFrame,
-    alpha: pd.DataFrame | pd.Series | np.ndarray | None = None,
-    *,
-    random_seed: int | None = None,
-    draws: int = 500,
-    tune: int = 500,
-    chains: int = 4,
-    cores: int | None = None,
-    target_accept: float | None = None,
-    engine: str = AUTO,
-    progress: Progress | None = None,
-    guarantee: Guarantee | None = None,
-    L: int = 20,  # noqa: N803
-    survey: str | pd.Series | np.ndarray | None = None,
-) -> "Fit | ChainFit":
-    """Sample the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4 and 10).
-
-    Parameters
+    Attributes
     ----------
-    synthesizer : Synthesizer or Chain
-        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several variables
-        ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
-    confidential : DataFrame, n rows
-        Of pandas or polars, or a table of Arrow; datasets drawn from the fit are what it is.
-    alpha : Series on the index of `confidential`, array (n,), or None
-        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
-        as its columns or an array in their order; (n,) holds for all of them.
-    random_seed : int, optional
-        The same seed gives the same draws, whatever the number of cores.
-    draws, tune, chains, cores, target_accept, engine
-        See `Sampling`.
-    progress : callable, optional
-        Called with (draws done, draws in all) twice a second.
-    guarantee : Guarantee, optional
-        Sample the censored pseudo posterior (METHODS section 9.3), whose datasets have a proved epsilon; `Fit.statement` says what holds.
-        Alpha must be the same for all records.
-    L : int
-        The number of datasets that the guarantee is stated for; no more can be drawn from its fit.
-    survey : str, Series or array (n,), optional
-        Survey weights, by the name of their column or as values. Normalised to sum n they multiply alpha in the likelihood, where the
-        product may exceed 1 (METHODS section 12). To let the weight act as a predictor instead, name its column in the formula.
-
-    Returns
-    -------
-    Fit; of a chain a ChainFit, with a fit of its own for every block.
-
-    Raises
-    ------
-    InputError
-        If weights are outside [0, 1], missing, of another length or index, or all zero, if survey weights are negative, missing,
-        infinite or all zero, or if the data does not suit the synthesizer.
-        Under a guarantee also if anything is taken from the data, all of which it names.
-    ContractError
-        If the synthesizer's graph and log_likelihood disagree, alpha does not act, or it draws no n finite values.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If a monitored quantity has R-hat > 1.02 or bulk ESS < 100, or a transition diverged.
+    prepared : PreparedSequence
+    alphas : DataFrame (n, V)
+        The risk weights of each variable, in [0, 1].
+    blocks : mapping of block's name to BlockFit
+    random_seed : int or None
+        That it was sampled with, where it is known.
+    native : Native or None
+        What the data were given as, and datasets are given back as, where that is not pandas.
     """
-    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
-    check_seed(random_seed)
-    native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
-    if is_chain(synthesizer):
-        found = fit_chain(cast(Chain, synthesizer), confidential, alpha, sampling, random_seed, progress, guarantee, survey)
-        return found if native is None else replace(found, native=native)
-    single = cast(Synthesizer, synthesizer)
-    if isinstance(alpha, pd.DataFrame):
-        raise InputError(f"alpha must be (n,) for {type(single).__name__}, which is of one variable; got a DataFrame")
-    model = prepare_model(single, confidential, survey)
-    checked = check_alpha(alpha, confidential.index, model.survey)
-    if sampling.engine == DIRECT:  # refused before anything is compiled
-        blueprint = model.build()
-        if blueprint is None or blueprint.direct is None or guarantee is not None:
-            raise not_possible(single, blueprint)
-    if sampling.engine == JAX:
-        check_jax(single, model.build(), guarantee is not None)
-    censoring = model.censor(guarantee, checked, L)
-    fitted = compile_prepared(model, guarantee is not None)._sample(checked, random_seed, sampling, progress, censoring)
-    return fitted if native is None else replace(fitted, native=native)
+
+    prepared: PreparedSequence = field(repr=False)
+    alphas: pd.DataFrame = field(repr=False)
+    blocks: Mapping[str, BlockFit]
+    random_seed: int | None = field(default=None, repr=False)
+    native: Native | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, block: BlockFit) -> "Fit":
+        """The fit of one variable whose block is this one."""
+        made = sequence_of(PreparedModel(block.synthesizer, block.confidential, block.prepared, block.survey))
+        name = block.synthesizer.target
+        return cls(made, pd.DataFrame({name: block.alpha}), {name: block}, block.random_seed)
+
+    def changed(self, **changes: Any) -> "Fit":
+        """The same with other values of the fields of its one block."""
+        return replace(Fit.of(replace(self.block, **changes)), native=self.native)
+
+    def of_chain(self, chain: int) -> "Fit":
+        """The same with the draws of one Markov chain alone."""
+        alone = {name: replace(fit, posterior=fit.posterior.isel(chain=[chain])) for name, fit in self.blocks.items()}
+        return replace(self, blocks=alone)
+
+    # -- what it is of
+
+    @property
+    def synthesizer(self) -> Synthesizer | Chain:
+        """What was declared: a synthesizer, or a chain of them."""
+        return self.prepared.declared
+
+    @property
+    def confidential(self) -> pd.DataFrame:
+        """The data that it was fitted to."""
+        return self.prepared.confidential
+
+    @property
+    def survey(self) -> pd.Series | None:
+        """Survey weights of mean 1, (n,), where there are any."""
+        return self.prepared.survey
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The synthesized variables, in order."""
+        return self.prepared.variables
+
+    @property
+    def alpha(self) -> Any:
+        """The risk weights: (n,) of a synthesizer, by variable (n, V) of a chain."""
+        return self.block.alpha if self.prepared.of_one else self.alphas
+
+    @property
+    def weights(self) -> Any:
+        """What enters the likelihood as the power of each record's, shaped as alpha: alpha times the survey weight, so it may exceed 1."""
+        if self.prepared.of_one:
+            return self.block.weights
+        return self.alphas if self.survey is None else self.alphas.mul(self.survey, axis=0)
+
+    @property
+    def block(self) -> BlockFit:
+        """The one block of a fit of one variable.
+
+        Raises
+        ------
+        InputError
+            If there are several.
+        """
+        if not self.prepared.of_one:
+            raise InputError(
+                f"this fit is of a chain of {listing(self.variables)}: name one of its blocks, valid are {listing(self.blocks)}"
+            )
+        return next(iter(self.blocks.values()))
+
+    @property
+    def posterior(self) -> xr.Dataset:
+        """Parameters of the one block by (chain, draw)."""
+        return self.block.posterior
+
+    @property
+    def categories(self) -> tuple[object, ...] | None:
+        """The levels of a categorical target in the order of their codes; None where it is a number."""
+        return self.block.categories
+
+    @property
+    def precision(self) -> float | None:
+        """How finely the sensitive column is recorded, see `BlockFit.precision`."""
+        return self.block.precision
+
+    @property
+    def largest_terms(self) -> np.ndarray:
+        """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is one, (n,)."""
+        return self.block.largest_terms
+
+    @property
+    def data(self) -> str | None:
+        """Fingerprint of the confidential data, where it is known."""
+        return self.block.data
+
+    def numbers(self, frame: pd.DataFrame) -> np.ndarray:
+        """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
+        return self.block.numbers(frame)
+
+    def to_datatree(self) -> xr.DataTree:
+        """The posterior and its ``sample_stats`` as ArviZ reads them, see `BlockFit.to_datatree`."""
+        return self.block.to_datatree()
+
+    @property
+    def keeps_true_values(self) -> bool:
+        """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
+        return any(fit.keeps_true_values for fit in self.blocks.values())
+
+    @property
+    def estimates(self) -> bool:
+        """Whether there are parameters; without any, every dataset comes from the same (empty) draw."""
+        return any(fit.estimates for fit in self.blocks.values())
+
+    @property
+    def converged(self) -> bool:
+        """Whether every monitored quantity passed: R-hat <= 1.02, bulk ESS >= 100, no divergence; or k-hat <= 0.7 and ESS >= 100."""
+        return all(fit.converged for fit in self.blocks.values())
+
+    @cached_property
+    def diagnostics(self) -> pd.DataFrame:
+        """The diagnostics of all blocks, see `BlockFit`; of a chain each row is named "block: quantity"."""
+        label = self.prepared.label_of
+        parts = [fit.diagnostics.rename(lambda name, block=block: label(block, name)) for block, fit in self.blocks.items()]
+        return pd.concat(parts).rename_axis("quantity") if len(parts) > 1 else parts[0]
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Chains and draws of each, which every block that estimates anything has alike."""
+        fits = list(self.blocks.values())
+        return next((fit for fit in fits if fit.estimates), fits[0]).sizes
+
+    @property
+    def censoring(self) -> Censoring | None:
+        """How contributions were clipped, where the fit of one variable has a guarantee; ``statement`` tells what it proves."""
+        return self.block.censoring if self.prepared.of_one else None
+
+    @property
+    def statement(self) -> Statement | None:
+        """What is proved of its datasets, under a guarantee."""
+        return self.block.statement if self.prepared.of_one else None
+
+    def without_guarantee(self) -> "Fit":
+        """The same where no datasets leave, so that no guarantee limits their number."""
+        return replace(self, blocks={name: replace(fit, censoring=None) for name, fit in self.blocks.items()})
+
+    def value_fits(self) -> dict[str, BlockFit | None]:
+        """The fit of each variable's amounts or levels; None where its statuses say all."""
+        return {link.variable: None if link.values is None else self.blocks[link.values.name] for link in self.prepared.links}
+
+    # -- what is made of it
+
+    def draw(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
+        """One posterior draw: block -> parameter name -> value."""
+        return {name: fit.draw(chain, draw) if fit.estimates else fit.draw(0, 0) for name, fit in self.blocks.items()}
+
+    def contributions(self, thetas: Thetas, variable: str | None = None) -> np.ndarray:
+        """What each record adds to the log posterior, on the scale of the model, (n,), of all variables or of one.
+
+        The sum over the blocks that it reaches of alpha_i log p(y_i | theta), alpha_i times the survey weight if there is one; or that
+        clipped.
+        """
+        blocks = [block for block in self.prepared.blocks if variable is None or block.variable == variable]
+        if len(blocks) == 1 and blocks[0].whole:
+            return self.blocks[blocks[0].name].contributions(thetas[blocks[0].name])
+        total = np.zeros(len(self.confidential))
+        for block in blocks:
+            total[block.member] += self.blocks[block.name].contributions(thetas[block.name])
+        return total
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """What draws its variables."""
+        return Drawing(self.prepared, self.blocks)
+
+    def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as in `synthesize`."""
+        return self.drawing.released(thetas, rng, precision)
+
+    def synthesize(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: Precision = None,
+        parameters: str = "draws",
+    ) -> list[pd.DataFrame]:
+        """Draw L synthetic datasets, each from its own posterior draw of every block (METHODS sections 5.4 and 12).
+
+        Each variable is drawn given the synthetic values of those before it. A value that breaks a rule is drawn again, which draws from
+        the model restricted to what the rules allow; nothing is clipped.
+
+        Parameters
+        ----------
+        L : int
+            From 1 to the number of posterior draws, which are chosen at random.
+        random_seed : int, optional
+            The same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work back
+            to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets are
+            to leave; give one for experiments and tests.
+        precision : float or mapping of variable to float, optional
+            Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
+            multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a column of whole-number dtype, whose
+            precision is then 1.
+        parameters : {"draws", "mode"}
+            "mode" draws every dataset from the mode of each block's posterior, as tools do that estimate and plug in: for comparison with
+            them, not for release, since intervals of the combining rules are then too short. For models with a density of one vector
+            (`Blueprint.of_vector`).
+
+        Returns
+        -------
+        list of L DataFrames: the confidential frame with its sensitive columns replaced; rows, index, columns, dtypes and categories are
+        kept, a missing value is drawn as missing, and each is what the data were given as: of pandas, of polars or of Arrow.
+
+        Raises
+        ------
+        InputError
+            If L exceeds the number of draws, or what the guarantee of the fit is stated for; a precision is given for a categorical
+            column, which has none; or a rule leaves a record no value that its model would draw.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If L exceeds the smallest bulk effective sample size of the fit.
+        ExplosionWarning
+            If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
+        """
+        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
+
+    def synthetic(
+        self,
+        L: int = 20,  # noqa: N803
+        *,
+        random_seed: int | None = None,
+        precision: Precision = None,
+        parameters: str = "draws",
+    ) -> Iterator[pd.DataFrame]:
+        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
+        check_seed(random_seed)
+        check_choice(parameters, ("draws", "mode"), "parameters")
+        self.check_precision(precision)
+        self._check_guarantee(check_count(L), precision, parameters)
+        plugged = {name: plug_in(fit) for name, fit in self.blocks.items()} if parameters == "mode" else None
+        streams, sizes = np.random.SeedSequence(random_seed), self.sizes
+        choice = np.random.default_rng(streams.spawn(1)[0])
+        places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * L
+        self._warn_of_few_draws(L)
+        drawn = self._drawn(places, streams.spawn(L), plugged, precision)
+        return drawn if self.native is None else map(self.native.like, drawn)
+
+    def _drawn(
+        self, places: Sequence[tuple[int, int]], seeds: Sequence[np.random.SeedSequence], plugged: Thetas | None, precision: Precision
+    ) -> Iterator[pd.DataFrame]:
+        """A dataset for each place and seed; then the warnings of amounts that lie far out."""
+        fits = {link.variable: self.blocks[link.values.name] for link in self.prepared.links if link.values is not None and not link.levels}
+        far, amounts = Counter[str](), Counter[str]()
+        for place, seed in zip(places, seeds, strict=True):
+            frame = self.released(self.draw(*place) if plugged is None else plugged, np.random.default_rng(seed), precision)
+            for name, fit in fits.items():
+                codes, column = [*self.prepared.codes.get(name, ())], frame[name]
+                held = (column[~column.isin(codes)] if codes else column).dropna()
+                far[name] += fit.count_far(held)
+                amounts[name] += len(held)
+            yield frame
+        for name, count in far.items():
+            fits[name].warn_of_far(count, amounts[name])
+
+    def check_precision(self, precision: Precision) -> None:
+        """Refuse a precision that is no number, or of a variable that is none of the fit's or categorical."""
+        if precision is None:
+            return
+        numeric = [link.variable for link in self.prepared.links if not link.levels]
+        if not numeric:
+            raise InputError(f"precision is that of numbers, and {listing(self.variables)} is drawn as levels; leave it out")
+        given = precision if isinstance(precision, Mapping) else dict.fromkeys(numeric, precision)
+        strange = [name for name in given if name not in numeric]
+        if strange:
+            raise InputError(f"precision names {listing(strange)}; valid are the numeric variables {listing(numeric)}")
+        for name, value in given.items():
+            if check_number(value, f"precision of {name!r}", least=0) == 0:
+                raise InputError(f"precision of {name!r} must be a number > 0, got 0")
+
+    def _check_guarantee(self, count: int, precision: Precision, parameters: str) -> None:
+        """Refuse datasets that the guarantee does not cover."""
+        if self.statement is None:
+            return
+        if count > self.statement.L:
+            raise InputError(f"L must be at most {self.statement.L}, for which the guarantee of this fit is stated, got {count}; fit anew")
+        if parameters != "draws":
+            raise InputError("parameters must be 'draws' under a guarantee, which proves nothing of the mode")
+        for name, fit in self.value_fits().items():
+            if fit is not None and precision_of(precision, name) is None and fit.precision is None:
+                raise InputError(
+                    f"precision must be given under a guarantee: the dtype of {name!r} does not hold whole numbers, and a "
+                    "precision found in the data depends on them"
+                )
+
+    def _warn_of_few_draws(self, count: int) -> None:
+        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        if count > smallest:
+            warnings.warn(
+                f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
+                "independent; sample longer or take a smaller L",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
+        write_file(Path(path), self.to_bytes(), private=True)
+
+    def to_bytes(self) -> bytes:
+        """The fits of all blocks as an archive of what `BlockFit.to_bytes` makes of each, in the order of the sequence."""
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            for place, fit in enumerate(self.blocks.values()):
+                archive.writestr(zipfile.ZipInfo(block_file(place)), fit.to_bytes())
+        return content.getvalue()
+
+
+def block_file(place: int) -> str:
+    """The name of a block's fit in the archive of a fit."""
+    return f"{place:03d}.nc"

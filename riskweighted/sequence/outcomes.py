@@ -1,4 +1,4 @@
-"""The values of a variable of a chain as numbers, while they are drawn: amounts and codes as they are, levels as places in a list."""
+"""The values of a variable of a sequence as numbers, while they are drawn: amounts and codes as they are, levels as places in a list."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.contract.categories import codes_in
-from riskweighted.contract.drawing import as_column, levels_at
+from riskweighted.contract.drawing import as_column, check_codes, levels_at
 from riskweighted.design.distinct import Distinct
 from riskweighted.sequence.recoding import Recipe
 
@@ -61,7 +61,17 @@ class Outcomes:
         return codes_in(column, self._names[:-1].tolist())
 
     def drawn(self, numbers: np.ndarray) -> np.ndarray:
-        """What the model of the values draws, as numbers of the column: levels are the first ones of the list."""
+        """What the model of the values draws, as numbers of the column: levels are the first ones of the list.
+
+        Raises
+        ------
+        InputError
+            If a value is no number, or is the code of no level.
+        """
+        if self._categories is not None:
+            check_codes(numbers, self._original.name, len(self._categories))
+        elif not self._of_levels and np.isnan(numbers).any():
+            as_column(numbers, self._original.iloc[: len(numbers)])  # refuses them: a missing number is drawn as such by a status
         if self._of_levels:
             return numbers.astype(np.int64)
         return numbers if self._categories is None else levels_at(numbers, self._categories).astype(float)

@@ -4,14 +4,12 @@ import traceback
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import xarray as xr
-
 from riskweighted.common.errors import InputError
 from riskweighted.sweeps.cells import Group
 
 __all__ = ["Outcome", "Result", "Stored", "describe"]
 
-Stored: TypeAlias = xr.Dataset | bytes  # a posterior; of a chain as its archive
+Stored: TypeAlias = bytes  # a fit as its archive
 
 
 class Result(NamedTuple):

@@ -27,7 +27,7 @@ from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.stages import Stages
-from riskweighted.sampling.posterior import prepare_model
+from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sweeps.cells import Cell, Group, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text

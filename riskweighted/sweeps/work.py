@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import InputError
@@ -27,11 +26,13 @@ from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.stages import STAGES
 from riskweighted.runs.study import Study
 from riskweighted.sampling.convergence import no_diagnostics
-from riskweighted.sampling.fitting import CompiledModel, compile_prepared
-from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
-from riskweighted.sequence.blocks import PreparedChain, prepare_chain
-from riskweighted.sequence.chain_fit import AnyFit, ChainFit
-from riskweighted.sequence.chain_fitting import load_chain_fit
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.saved import read_fit
 from riskweighted.sweeps.cells import Cell, Group
 from riskweighted.sweeps.chains import fit_cell_chain, forget_blocks
 from riskweighted.sweeps.memo import Memo, bytes_of
@@ -62,8 +63,8 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
     given : DataFrame or None
         The confidential data; None: read from the path in the study.
     group : Group
-    posteriors : mapping of key to Dataset
-        Of the fits that the group needs; of a chain what `ChainFit.to_bytes` gives.
+    posteriors : mapping of key to bytes
+        Of the fits that the group needs, what `Fit.to_bytes` gives.
     """
     with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
@@ -80,12 +81,8 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
                 results[cell.key] = work.evaluate(cell, fit, baseline)
             except Exception as error:
                 errors[cell.key] = describe(error)
-        posterior = _stored(fit) if fit is not None and group.posterior else None
+        posterior = fit.to_bytes() if fit is not None and group.posterior else None
     return Outcome(results, errors, posterior, seconds=time.perf_counter() - began, compiling=work.compiling)
-
-
-def _stored(fit: AnyFit) -> Stored:
-    return fit.to_bytes() if isinstance(fit, ChainFit) else fit.posterior
 
 
 @lru_cache(maxsize=2)
@@ -114,59 +111,52 @@ class _Work:
 
     # -- fits
 
-    def fit(self) -> "AnyFit | None":
+    def fit(self) -> "Fit | None":
         """The group's fit; none for the confidential data."""
         first = self.group.first
         if first.label == CONFIDENTIAL:
             return None
-        make: Callable[[], AnyFit] = self._chain if self.study.synthesizer.of_several else self._one
+        make: Callable[[], Fit] = self._chain if self.study.synthesizer.of_several else self._one
         return self.memo.once(("fit", first.fit), make)
 
     def _one(self) -> Fit:
         label, study = self.group.first.label, self.study
         if label in study.baselines:
-            return self._compiled(prepare_model(study.make_baseline(label), self.confidential)).sample(None)
+            return fit_sequence(prepare_sequence(study.make_baseline(label), self.confidential), None, Sampling())
         source = scheme_source(label)
-        alpha = self._alpha(label, None if source is None else cast(Fit, self.again(source, self.group.first.source)))
+        alpha = self._alpha(label, None if source is None else self.again(source, self.group.first.source))
         seed, sampling = seed_for(study.seed, "fit", label), replace(study.sampling, cores=self.group.cores)
-        compiled = self._compiled(self._model(), study.guarantee is not None)
-        return compiled.sample(alpha, random_seed=seed, sampling=sampling, guarantee=study.guarantee, L=study.release.L)
+        self._compile()
+        return fit_sequence(self._prepared(), alpha, sampling, seed, guarantee=study.guarantee, L=study.release.L)
 
-    def _chain(self) -> ChainFit:
+    def _chain(self) -> Fit:
         label = self.group.first.label
         sampling = replace(self.study.sampling, cores=self.group.cores)
-        return fit_cell_chain(self.study, self._prepared_chain(), self._alphas(label), sampling)
+        return fit_cell_chain(self.study, self._prepared(), self._alphas(label), sampling)
 
-    def _compiled(self, model: PreparedModel, censored: bool = False) -> CompiledModel:
+    def _compile(self) -> None:
         began = time.perf_counter()
-        compiled = compile_prepared(model, censored)
+        for block in self._prepared().blocks:
+            compile_prepared(block.model, self.study.guarantee is not None)
         self.compiling += time.perf_counter() - began
-        return compiled
 
-    def again(self, scheme: str, key: str | None) -> "AnyFit | None":
+    def again(self, scheme: str, key: str | None) -> "Fit | None":
         """A fit of the group's study under a scheme that was made before, here or elsewhere; none where its posterior is not given."""
         posterior = self.posteriors.get(key or "")
         if posterior is None:
             return None
         if ("fit", key) in self.memo:
-            return cast(AnyFit, self.memo.once(("fit", key), lambda: None))
+            return cast(Fit, self.memo.once(("fit", key), lambda: None))
         return self.memo.once(("again", key), lambda: self._from(posterior, scheme))
 
-    def _from(self, posterior: Stored, scheme: str) -> AnyFit:
-        if self.study.synthesizer.of_several:
-            return load_chain_fit(io.BytesIO(cast(bytes, posterior)), self._prepared_chain(), self._alphas(scheme))
-        model, alpha = self._model(), self._alpha(scheme)
-        censoring = model.censor(self.study.guarantee, alpha, self.study.release.L)
-        made = (model.synthesizer, alpha, cast(xr.Dataset, posterior), no_diagnostics(), self.confidential, model.prepared)
-        return Fit(*made, censoring=censoring, survey=model.survey)
+    def _from(self, posterior: Stored, scheme: str) -> Fit:
+        alpha = self._alphas(scheme) if self.study.synthesizer.of_several else self._alpha(scheme)
+        return read_fit(io.BytesIO(posterior), self._prepared(), alpha, None, self.study.guarantee, self.study.release.L)
 
-    def _model(self) -> PreparedModel:
-        survey, made = self.study.weights.survey, ("prepared", self.group.first.model)
-        return self.memo.once(made, lambda: prepare_model(self.study.make_synthesizer(), self.confidential, survey))
-
-    def _prepared_chain(self) -> PreparedChain:
-        survey, made = self.study.weights.survey, ("prepared", self.group.first.model)
-        return self.memo.once(made, lambda: prepare_chain(self.study.make_chain(), self.confidential, survey))
+    def _prepared(self) -> PreparedSequence:
+        study, made = self.study, ("prepared", self.group.first.model)
+        declared = study.make_chain if study.synthesizer.of_several else study.make_synthesizer
+        return self.memo.once(made, lambda: prepare_sequence(declared(), self.confidential, study.weights.survey))
 
     def _alpha(self, scheme: str, made_of: Fit | None = None) -> pd.Series:
         """Weights of a scheme, (n,)."""
@@ -197,7 +187,7 @@ class _Work:
 
     # -- evaluation
 
-    def evaluate(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None") -> Result:
+    def evaluate(self, cell: Cell, fit: "Fit | None", baseline: "Fit | None") -> Result:
         """Risk and utility of the cell's label alone; its bootstrap has the seed of `run_study`."""
         study, label = cell.study, cell.label
         frames = [self.confidential] if fit is None else self._datasets(cell, fit, label)
@@ -221,7 +211,7 @@ class _Work:
         measures = [{name: row[name] for name in row if name != "label"} for row in rows]
         return Result(measures, _convergence(fit, label in study.baselines))
 
-    def _datasets(self, cell: Cell, fit: AnyFit, label: str) -> list[pd.DataFrame]:
+    def _datasets(self, cell: Cell, fit: Fit, label: str) -> list[pd.DataFrame]:
         """The datasets that `run_study` draws for a reproducible study. Those of another L are other ones: their draws lie elsewhere."""
         release = cell.study.release
         seed = seed_for(cell.study.seed, "synthesize", label)
@@ -232,7 +222,7 @@ class _Work:
             partial(self._bytes_of_datasets, cell),
         )
 
-    def _baseline_risk(self, cell: Cell, baseline: AnyFit, world: World) -> np.ndarray:
+    def _baseline_risk(self, cell: Cell, baseline: Fit, world: World) -> np.ndarray:
         """Risk of every record under the baseline, (n,)."""
 
         def make() -> tuple[np.ndarray, float]:
@@ -240,7 +230,7 @@ class _Work:
 
         return self.memo.once(("scores", UNWEIGHTED, cell.stages.key("scores", UNWEIGHTED)), make)[0]
 
-    def _mechanisms(self, cell: Cell, fit: "AnyFit | None", baseline: "AnyFit | None", world: World) -> dict[str, Mechanism]:
+    def _mechanisms(self, cell: Cell, fit: "Fit | None", baseline: "Fit | None", world: World) -> dict[str, Mechanism]:
         """Expected risk and influence of the fit and of its baseline."""
         found = {}
         settings, seed, precision = cell.study.evaluation.measures, _evaluation_seed(cell.study), cast(Any, cell.study.release.precision)
@@ -266,12 +256,9 @@ def _evaluation_seed(study: Study) -> int:
     return seed_for(study.seed, "evaluate", "")
 
 
-def _convergence(fit: "AnyFit | None", of_baseline: bool) -> dict[str, Any]:
+def _convergence(fit: "Fit | None", of_baseline: bool) -> dict[str, Any]:
     """Mean weight and convergence, as they stand in the results."""
-    if fit is None or of_baseline:
-        mean_weight = np.nan
-    else:
-        mean_weight = float(fit.alpha.to_numpy().mean() if isinstance(fit, ChainFit) else fit.alpha.mean())
+    mean_weight = np.nan if fit is None or of_baseline else float(fit.alphas.to_numpy().mean())
     table = fit.diagnostics if fit is not None else no_diagnostics()
     if len(table) == 0:
         return {"mean_weight": mean_weight}

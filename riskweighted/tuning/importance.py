@@ -8,8 +8,8 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import check_weights
 from riskweighted.sampling.loo import K_LIMIT, importance_weights
-from riskweighted.sampling.posterior import Fit
 from riskweighted.sequence.declared import refuse_chain
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["Neighbour", "reweighted_draws"]
 
@@ -62,7 +62,7 @@ def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
     refuse_chain(fit.synthesizer, "reweighted_draws")
     if not fit.estimates:
         raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it")
-    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
+    chains, draws = fit.sizes["chain"], fit.sizes["draw"]
     if chains * draws < 100:
         raise InputError(f"importance weights need at least 100 draws, and the fit has {chains * draws}")
     change = check_weights(alpha, fit.alpha.index).to_numpy() - fit.alpha.to_numpy()
@@ -74,4 +74,4 @@ def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
 
 
 def _terms(fit: Fit, place: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(fit.synthesizer.log_likelihood(fit.draw(*place), fit.prepared), dtype=float)
+    return np.asarray(fit.block.synthesizer.log_likelihood(fit.block.draw(*place), fit.block.prepared), dtype=float)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 from riskweighted.weights.families import FAMILIES
 from riskweighted.weights.names import scheme_text
 

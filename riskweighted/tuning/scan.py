@@ -10,8 +10,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import FlatWeightsWarning, InputError
-from riskweighted.sampling.modes import Modes
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.modes import Modes, Vectors
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.paths import Path, rounded
 from riskweighted.tuning.targets import Measured, Subject, Target
@@ -29,12 +29,12 @@ _WOBBLE = 0.02  # share of a target by which it may rise along a path and count 
 
 
 class Point(NamedTuple):
-    """A setting of weights scored at the mode. ``target`` and ``loss`` as found there; ``mode`` (d,) is confidential."""
+    """A setting of weights scored at the mode. ``target`` and ``loss`` as found there; ``mode`` of every block is confidential."""
 
     setting: float
     target: Measured
     loss: Measured
-    mode: np.ndarray
+    mode: Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Scorer:
             warnings.simplefilter("ignore", FlatWeightsWarning)
             return self.weigh(scheme, self.modes.fit)
 
-    def score(self, scheme: str, setting: float, near: np.ndarray | None = None) -> Point:
+    def score(self, scheme: str, setting: float, near: Vectors | None = None) -> Point:
         """Target and loss of a scheme, the mode searched from one that is `near`; the same weights are scored once."""
         alpha = self.alpha(scheme).to_numpy()
         if not (alpha > 0).any():
@@ -68,7 +68,7 @@ class Scorer:
             self.found[key] = self._scored(setting, alpha, near)
         return self.found[key]._replace(setting=setting)
 
-    def _scored(self, setting: float, alpha: np.ndarray, near: np.ndarray | None) -> Point:
+    def _scored(self, setting: float, alpha: np.ndarray, near: Vectors | None) -> Point:
         with threadpool_limits(1):
             mode = self.modes.find(alpha, near)
             fixed = self.modes.plug_in(alpha, mode, _RISK_DRAWS)
@@ -87,7 +87,7 @@ class Scan:
 
     path: Path
     points: tuple[Point, ...] = field(repr=False)
-    score: Callable[[float, np.ndarray], Point] = field(repr=False)
+    score: Callable[[float, Vectors], Point] = field(repr=False)
 
     @property
     def monotone(self) -> bool:
@@ -147,20 +147,20 @@ def _between(weak: Point, strong: Point, aim: float) -> float:
     return float(weak.setting + np.clip(share, 0.1, 0.9) * (strong.setting - weak.setting))
 
 
-def scan_path(path: Path, scorer: Scorer, start: np.ndarray, advance: Callable[[], None]) -> Scan:
+def scan_path(path: Path, scorer: Scorer, start: Vectors, advance: Callable[[], None]) -> Scan:
     """Score a path at its points, from the weakest; it ends early where no weight is left or no mode is found.
 
     Parameters
     ----------
     path : Path
     scorer : Scorer
-    start : array (d,)
-        The unweighted mode.
+    start : mapping of block to array (d,)
+        The unweighted modes.
     advance : callable
         Called after every point.
     """
 
-    def score(setting: float, near: np.ndarray) -> Point:
+    def score(setting: float, near: Vectors) -> Point:
         return scorer.score(path.text(setting), setting, near)
 
     points: list[Point] = []

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.numbers import exactly, together
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import TuningSettings

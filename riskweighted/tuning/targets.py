@@ -1,7 +1,7 @@
 """What a setting of the weights can be asked to reach: which targets there are, along which families, and why others are refused."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import expected_risk, isolated_records
 from riskweighted.risk.influence import influence
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["TARGETS", "Measured", "Subject", "Target", "check_family", "check_measurable", "check_target"]
 
@@ -73,10 +73,10 @@ def _influence(column: str, over: Callable[[np.ndarray], float]) -> Callable[[Fi
 
     def measure(fit: Fit, subject: Subject, draws: int, seed: int) -> Measured:
         value = over(influence(fit)[column].to_numpy())
-        chains = fit.posterior.sizes["chain"]
+        chains = fit.sizes["chain"]
         if chains == 1:
             return Measured(value, np.nan)
-        alone = [replace(fit, posterior=fit.posterior.isel(chain=[chain])) for chain in range(chains)]
+        alone = [fit.of_chain(chain) for chain in range(chains)]
         each = [over(influence(one)[column].to_numpy()) for one in alone]
         return Measured(value, float(np.std(each, ddof=1) / np.sqrt(chains)))
 

@@ -21,11 +21,14 @@ from riskweighted.common.seeds import Streams
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.sampling.fitting import CompiledModel, compile_prepared
-from riskweighted.sampling.modes import modes_of
-from riskweighted.sampling.posterior import Fit, PreparedModel, prepare_model
+from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.settings import AUTO, Sampling
+from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import refuse_chain
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.modes import modes_of
+from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
 from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path
@@ -198,7 +201,7 @@ def tune(
     world = make_world(confidential, scenario)
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
-    model = prepare_model(synthesizer, confidential, survey)
+    model = prepare_sequence(synthesizer, confidential, survey)
     weigh = partial(scheme_alpha, world)
     tuned = tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
     return (
@@ -209,7 +212,7 @@ def tune(
 
 
 def tune_model(
-    model: PreparedModel,
+    model: PreparedSequence,
     world: World,
     weigh: Weigh,
     settings: TuningSettings,
@@ -227,47 +230,50 @@ def tune_model(
     reporter = reporter or Quiet()
     check_measurable(settings.target, settings.loss, world)
     loss = loss_of(settings.loss, world, analysis)
-    if unweighted is not None:
-        refuse_chain(unweighted.synthesizer, "tune")
+    refuse_chain(model.declared, "tune")
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
     if unweighted is not None:
         _check_unweighted(unweighted, model)
-    with reporter.step(f"compiling {type(model.synthesizer).__name__}"):
-        compiled = compile_prepared(model)
-    if compiled.blueprint is None:
-        raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
+    with reporter.step(f"compiling {type(model.declared).__name__}"):
+        compiled = [compile_prepared(block.model) for block in model.blocks]
+    if all(one.blueprint is None for one in compiled):
+        raise InputError(f"{type(model.declared).__name__} estimates nothing: no weights act on it")
     if unweighted is None:
-        unweighted = _sample(compiled, None, UNWEIGHTED, sampling, streams, reporter)
-    search = _Search(compiled, Subject(world), weigh, settings, sampling, streams, unweighted, loss, reporter)
+        unweighted = _sample(model, None, UNWEIGHTED, sampling, streams, reporter)
+    search = _Search(model, Subject(world), weigh, settings, sampling, streams, unweighted, loss, reporter)
     return search.run()
 
 
 def _check_draws(asked: int | None, of: Sampling | Fit) -> None:
-    sizes = of.posterior.sizes if isinstance(of, Fit) else {"chain": of.chains, "draw": of.draws}
+    sizes = of.sizes if isinstance(of, Fit) else {"chain": of.chains, "draw": of.draws}
     if asked is not None and asked > sizes["chain"] * sizes["draw"]:
         raise InputError(f"risk_draws must be at most the {sizes['chain'] * sizes['draw']} draws that a fit has, got {asked}")
 
 
-def _check_unweighted(fit: Fit, model: PreparedModel) -> None:
+def _check_unweighted(fit: Fit, model: PreparedSequence) -> None:
     """Refuse a fit that is not the unweighted one of this model."""
-    if fit.synthesizer != model.synthesizer or not fit.confidential.equals(model.confidential):
+    if fit.synthesizer != model.declared or not fit.confidential.equals(model.confidential):
         raise InputError("fit is of another synthesizer or of other data: give the unweighted fit of these, or leave it out")
     if not (fit.alpha == 1).all():
         raise InputError("fit is a weighted one: give the unweighted fit, or leave it out")
-    if not fit.weights.equals(model.weights(fit.alpha)):
+    if not _same(fit.survey, model.survey):
         raise InputError("fit has other survey weights than survey: give the same to both, or leave fit out")
 
 
-def _sample(compiled: CompiledModel, alpha: pd.Series | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter) -> Fit:
+def _same(survey: pd.Series | None, other: pd.Series | None) -> bool:
+    return survey is other if survey is None or other is None else survey.equals(other)
+
+
+def _sample(model: PreparedSequence, alpha: pd.Series | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter) -> Fit:
     with reporter.step(f"fitting {scheme}") as advance:
-        return compiled.sample(alpha, random_seed=streams.seed_for("fit", scheme), sampling=sampling, progress=advance)
+        return fit_sequence(model, alpha, sampling, streams.seed_for("fit", scheme), advance)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Everything that a search needs; see `tune_model`."""
 
-    compiled: CompiledModel
+    model: PreparedSequence
     subject: Subject
     weigh: Weigh
     settings: TuningSettings
@@ -280,7 +286,7 @@ class _Search:
     def run(self) -> Tuning:
         """Scan, choose, sample, correct."""
         target = TARGETS[self.settings.target]
-        scorer = Scorer(modes_of(self.compiled, self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"))
+        scorer = Scorer(modes_of(self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"))
         with self.reporter.step("measuring the unweighted fit"):
             start = self._measured(UNWEIGHTED, np.nan, self.unweighted)
             mode = scorer.score(UNWEIGHTED, np.nan)
@@ -309,7 +315,7 @@ class _Search:
 
     def _measured(self, scheme: str, setting: float, fit: Fit) -> Sampled:
         """Target and loss of a fit."""
-        available = fit.posterior.sizes["chain"] * fit.posterior.sizes["draw"]
+        available = fit.sizes["chain"] * fit.sizes["draw"]
         draws = self.settings.risk_draws or min(_RISK_DRAWS, available)
         target = TARGETS[self.settings.target].measure(fit, self.subject, draws, self._seed("measure"))
         frames = fit.synthesize(min(DATASETS, available), random_seed=self._seed("synthesize"))
@@ -359,7 +365,7 @@ class _Search:
     def _fitted(self, path: Path, setting: float) -> Sampled:
         scheme = path.text(setting)
         alpha = self.weigh(scheme, self.unweighted)
-        fit = _sample(self.compiled, alpha, scheme, self.sampling, self.streams, self.reporter)
+        fit = _sample(self.model, alpha, scheme, self.sampling, self.streams, self.reporter)
         with self.reporter.step(f"measuring {scheme}"):
             return self._measured(scheme, setting, fit)
 

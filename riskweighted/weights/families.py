@@ -13,7 +13,7 @@ from riskweighted.risk.confidential import confidential_risk
 from riskweighted.sequence.declared import refuse_chain
 
 if TYPE_CHECKING:
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["FAMILIES", "Family", "family_alpha", "family_settings"]
 
@@ -124,7 +124,7 @@ def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
     refuse_chain(fit.synthesizer, f"scheme {name!r}")
     if fit.confidential is not world.confidential and not fit.confidential.equals(world.confidential):
         raise InputError(f"scheme {name!r}: the fit is of other data than the confidential ones")
-    if world.scenario.synthetic != (fit.synthesizer.target,):
-        raise InputError(f"scheme {name!r}: the fit is one of {fit.synthesizer.target!r}, which the scenario does not synthesize alone")
+    if world.scenario.synthetic != (fit.variables[0],):
+        raise InputError(f"scheme {name!r}: the fit is one of {fit.variables[0]!r}, which the scenario does not synthesize alone")
     if kind == "unweighted" and not (fit.alpha == 1).all():
         raise InputError(f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not all 1")

@@ -17,7 +17,7 @@ from riskweighted.weights.schemes import scheme_alpha, scheme_source
 from riskweighted.weights.subsets import Match, match_subsets
 
 if TYPE_CHECKING:
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["Match", "match_subsets", "match_weights", "world_weights"]
 

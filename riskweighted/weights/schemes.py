@@ -17,7 +17,7 @@ from riskweighted.weights.kway import kway_alpha
 from riskweighted.weights.names import UNWEIGHTED, SchemeName, parse_scheme
 
 if TYPE_CHECKING:
-    from riskweighted.sampling.posterior import Fit
+    from riskweighted.sequence.fit import Fit
 
 __all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights", "uses_scenario"]
 

@@ -1,6 +1,5 @@
 """The contract check: a small model that keeps the contract, and one that breaks each clause of it."""
 
-import dataclasses
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -192,7 +191,7 @@ def test_a_correct_plug_in_fits_and_synthesizes(one_compilation):
     assert not fitted.keeps_true_values
     (synthetic,) = fitted.synthesize(1, random_seed=1)
     assert (synthetic["wait"] > 0).all()
-    short = dataclasses.replace(fitted, synthesizer=ShortDraw())
+    short = fitted.changed(synthesizer=ShortDraw())
     with pytest.raises(rw.ContractError, match="119"):
         short.synthesize(1, random_seed=1)
 

@@ -8,7 +8,7 @@ import riskweighted as rw
 from riskweighted.contract.layout import layout_of
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.tables import Tables
-from riskweighted.sequence.blocks import prepare_chain
+from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.recoding import make_recipes
 
 N = 200
@@ -65,7 +65,7 @@ def test_a_block_read_from_tables_is_that_of_a_frame():
     """Rows of the block's model: by the frame of its columns, as a model without ``placed`` gets them, and by tables."""
     data = frame()
     chain = rw.load_synthesizer("sequential")(("edu", "smoke", "jobs"), predictors=("g", "age", "x"))
-    prepared = prepare_chain(chain, data)
+    prepared = prepare_sequence(chain, data)
     encoded = {name: recipe.table(data[name]) for name, recipe in prepared.recipes.items()}
     rows, rng = np.flatnonzero(data["age"] > 30), np.random.default_rng(3)
     assert len(prepared.blocks) >= 4
@@ -99,7 +99,7 @@ def test_amounts_read_from_tables_are_those_of_a_frame(name):
     data, rng = frame(), np.random.default_rng(6)
     amounts = np.rint(np.exp(rng.normal(7, 1, N)))
     data["income"] = amounts if name == "transformation" else amounts * rng.choice([-1, 0, 1], N, p=[0.05, 0.15, 0.8])
-    prepared = prepare_chain(rw.load_synthesizer("sequential")(("edu", "income"), predictors=("g", "smoke")), data)
+    prepared = prepare_sequence(rw.load_synthesizer("sequential")(("edu", "income"), predictors=("g", "smoke")), data)
     encoded = {name: recipe.table(data[name]) for name, recipe in prepared.recipes.items()}
     rows, block = np.flatnonzero(data["age"] > 30), prepared.blocks[-1]
     synthesizer, own = block.model.synthesizer, block.model.prepared

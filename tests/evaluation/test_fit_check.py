@@ -13,8 +13,9 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
 from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def fitted(data, synthesizer=LogNormal(), alpha=1.0, draws=50):
     rng = np.random.default_rng(5)
     posterior = xr.Dataset({"centre": (("chain", "draw"), 3 + rng.normal(size=(2, draws)) / np.sqrt(len(data)))})
     weights = pd.Series(np.full(len(data), alpha), data.index)
-    return Fit(synthesizer, weights, posterior, no_diagnostics(), data, synthesizer.prepare(data))
+    return Fit.of(BlockFit(synthesizer, weights, posterior, no_diagnostics(), data, synthesizer.prepare(data)))
 
 
 def check(data, synthesizer=LogNormal(), **settings):
@@ -138,7 +139,7 @@ def test_each_number_against_its_definition():
     table, y = check(data, LogNormal(), draws=40), data["income"]
     places = [(turn % 2, int((turn // 2 + 0.5) * 50 / 20)) for turn in range(40)]  # chains in turn, evenly within one
     seeds = np.random.SeedSequence(1).spawn(41)
-    one = fitted(data)
+    one = fitted(data).block
     sets = [one.synthesizer.draw(one.draw(*place), one.prepared, np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False)]
     expected = {
         ("check-status", "zero"): [np.mean(v == 0) for v in (y, *sets)],

@@ -1,6 +1,5 @@
 """The censored mode: what is proved, what is sampled, what is refused. The bound itself is tried on a grid in tests/statistical."""
 
-import dataclasses
 import math
 import warnings
 from collections import OrderedDict
@@ -18,7 +17,7 @@ from riskweighted.guarantee.clip import DATA, censor, refuse_dependence
 from riskweighted.guarantee.statement import ADD_DROP, REPLACE, epsilon_at
 from riskweighted.sampling import fitting
 from riskweighted.sampling.agreement import PLAIN
-from riskweighted.sampling.posterior import prepare_model
+from riskweighted.sampling.block_fit import prepare_model
 
 N = 80
 SHORT = {"draws": 120, "tune": 150, "chains": 2, "cores": 1, "random_seed": 3}
@@ -232,8 +231,8 @@ def test_a_model_is_compiled_once_for_every_guarantee_and_not_at_all_without(com
 
 
 def test_convergence_and_influence_are_those_of_clipped_contributions(jobs):
-    theta = jobs.draw(0, 0)
-    terms = jobs.synthesizer.log_likelihood(theta, jobs.prepared)
+    theta = jobs.block.draw(0, 0)
+    terms = jobs.synthesizer.log_likelihood(theta, jobs.block.prepared)
     np.testing.assert_allclose(jobs.contributions(theta), np.clip(terms, -1, 0))
     assert (rw.influence(jobs)["lipschitz"] <= jobs.statement.M).all()
 
@@ -268,10 +267,10 @@ def test_no_more_datasets_than_stated_and_no_mode(jobs):
 def test_the_precision_is_that_of_the_dtype_or_given(jobs):
     """Counts that are all multiples of ten are not released as such: that they are is a fact about the data."""
     counted = jobs.confidential["jobs"] // 10 * 10 + 10
-    tens = dataclasses.replace(jobs, confidential=jobs.confidential.assign(jobs=counted))
+    tens = jobs.changed(confidential=jobs.confidential.assign(jobs=counted))
     assert tens.precision == 1.0
     assert (tens.synthesize(1, random_seed=1)[0]["jobs"] % 10 != 0).any()
-    numbers = dataclasses.replace(jobs, confidential=jobs.confidential.assign(jobs=counted.astype(float)))
+    numbers = jobs.changed(confidential=jobs.confidential.assign(jobs=counted.astype(float)))
     with pytest.raises(rw.InputError) as caught:
         numbers.synthesize(1)
     assert_clear(caught, "precision must be given", "'jobs'")
@@ -295,7 +294,7 @@ def test_a_saved_fit_is_read_back_under_its_guarantee_alone(jobs, tmp_path):
     for other in others:
         with pytest.raises(rw.InputError, match="another guarantee"):
             rw.load_fit(path, counts(), frame(), jobs.alpha, **other)
-    plain = dataclasses.replace(jobs, censoring=None)
+    plain = jobs.changed(censoring=None)
     plain.save(tmp_path / "plain.nc")
     with pytest.raises(rw.InputError, match="another guarantee"):
         rw.load_fit(tmp_path / "plain.nc", counts(), frame(), jobs.alpha, **own)

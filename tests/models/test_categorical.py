@@ -1,7 +1,7 @@
 """Logistic, ordinal and multinomial synthesizers, built directly: the contract, equations, recovery, the exact law of weights."""
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from scipy.linalg import helmert
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.laplace import mode_of
-from riskweighted.sampling.posterior import prepare_model
+from riskweighted.sequence.fit import Fit
 
 N = 160
 LEVELS = ("low", "middle", "high")
@@ -67,7 +68,7 @@ def fit_at(model, frame, theta, count=1):
     """A fit whose posterior is a few draws, without sampling."""
     draws = np.stack([theta["coefficient"]] * count)[None]
     posterior = xr.Dataset({"coefficient": (("chain", "draw", "place"), draws)}, coords={"chain": [0], "draw": range(count)})
-    return rw.Fit(model, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, model.prepare(frame))
+    return Fit.of(BlockFit(model, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, model.prepare(frame)))
 
 
 def test_the_models_are_registered_and_have_an_example():
@@ -229,13 +230,13 @@ def test_parameters_are_recovered_and_the_chains_agree(fits):
 def test_records_of_weight_zero_are_left_out(fits, name):
     """The posterior is that of the other half alone, on the design of all: mode and spread of the exact density."""
     fitted = fits[name][1]
-    model, prepared = fitted.synthesizer, fitted.prepared
+    model, prepared = fitted.synthesizer, fitted.block.prepared
     half = prepared.at(fitted.confidential.iloc[:200])
     size = fitted.posterior["coefficient"].shape[-1]
     alone = mode_of(model._density(half, np.ones(200)), size)
     drawn = fitted.posterior["coefficient"].values.reshape(-1, size)
     assert (np.abs(drawn.mean(axis=0) - alone) < 0.35 * drawn.std(axis=0)).all()
-    theta = fitted.draw(0, 0)
+    theta = fitted.block.draw(0, 0)
     np.testing.assert_array_equal(fitted.contributions(theta)[200:], 0.0)
 
 
@@ -254,8 +255,8 @@ def test_expected_risk_is_the_mass_of_the_own_level(fits):
     masses = np.zeros(400)
     for draw in range(25):
         for chain in range(4):
-            theta = fitted.draw(chain, 12 * draw)
-            masses += np.exp(fitted.synthesizer.log_likelihood(theta, fitted.prepared)) / 100
+            theta = fitted.block.draw(chain, 12 * draw)
+            masses += np.exp(fitted.synthesizer.log_likelihood(theta, fitted.block.prepared)) / 100
     frames = fitted.synthesize(100, random_seed=3)
     risks = rw.identification_risk(fitted.confidential, frames, scenario)
     assert np.abs(found["own_mass"] - masses).max() < 0.03
@@ -361,7 +362,7 @@ def test_a_guarantee_needs_public_levels_and_clips_every_record():
     prepared = prepare_model(model, frame)
     theta = coefficients(model, prepared.prepared, 1)
     fitted = fit_at(model, frame, theta, count=2)
-    fitted = replace(fitted, censoring=prepared.censor(guarantee, fitted.alpha, 2))
+    fitted = fitted.changed(censoring=prepared.censor(guarantee, fitted.alpha, 2))
     assert fitted.statement.upper == 0.0  # a probability
     terms = fitted.contributions(fitted.draw(0, 0))
     np.testing.assert_allclose(terms, np.clip(model.log_likelihood(theta, prepared.prepared), fitted.statement.lower, 0.0))
@@ -376,7 +377,7 @@ def test_numbers_that_are_levels_are_matched_by_equality():
         rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", radius=0.1))
     assert_clear(caught, "'code'", "categorical")
     found = rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", categorical="code"), draws=20, random_seed=1)
-    own = np.exp(model.log_likelihood(fitted.draw(0, 0), fitted.prepared))
+    own = np.exp(model.log_likelihood(fitted.block.draw(0, 0), fitted.block.prepared))
     np.testing.assert_allclose(found["own_mass"], own, rtol=1e-9)
 
 

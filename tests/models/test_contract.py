@@ -22,7 +22,8 @@ import riskweighted
 from riskweighted.common.errors import InputError
 from riskweighted.design.design import build_design
 from riskweighted.sampling.agreement import PLAIN, log_posterior_graph
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.fit import Fit
 
 N = 150
 # The rewrites of the sampled model, run in plain Python; fusion is for compiled code (in Python it loses digits).
@@ -544,7 +545,7 @@ def test_a_fit_returns_draws_in_the_dtype_of_the_column(name, settings, dtype):
     frame = frame.assign(**{synthesizer.target: whole.astype(dtype)})
     values = {key: ((("chain", "draw", *(f"{key} {i}" for i in range(value.ndim)))), value[None, None]) for key, value in theta.items()}
     posterior = xr.Dataset(values, coords={"chain": [0], "draw": [0]})
-    fit = Fit(synthesizer, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, synthesizer.prepare(frame))
+    fit = Fit.of(BlockFit(synthesizer, pd.Series(1.0, frame.index), posterior, pd.DataFrame(), frame, synthesizer.prepare(frame)))
     (synthetic,) = fit.synthesize(1, random_seed=4)
     assert synthetic[synthesizer.target].dtype == frame[synthesizer.target].dtype
     assert np.isfinite(synthetic[synthesizer.target].to_numpy(dtype=float)).all()

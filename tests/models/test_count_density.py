@@ -12,8 +12,8 @@ from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import nbinom
 
 from riskweighted.sampling.agreement import _function
-from riskweighted.sampling.fitting import compile_model
 from riskweighted.sampling.laplace import begun_at_modes, mode_of
+from riskweighted.sequence.fitting import compile_model
 
 N = 400
 SHAPES = [
@@ -213,7 +213,7 @@ def test_a_thinned_density_stands_for_the_whole_one(confidential, monkeypatch):
 
 
 def test_nothing_is_compiled_for_counts(confidential):
-    model = compile_model(NegativeBinomial("count ~ group"), confidential)
+    (model,) = compile_model(NegativeBinomial("count ~ group"), confidential).models
     assert model.compiled is None
 
 

@@ -6,7 +6,7 @@ import pytest
 from posteriors import log_posterior_of
 from riskweighted_models.linear_regression import LinearRegression
 
-from riskweighted.sampling.fitting import compile_model
+from riskweighted.sequence.fitting import compile_model
 
 N = 300
 
@@ -48,10 +48,10 @@ def test_nothing_is_compiled_and_the_posterior_is_the_conjugate_one_given_sigma(
     alpha = some_weights()
     synthesizer = LinearRegression("rent ~ group + size", transform="log")
     model = compile_model(synthesizer, confidential)
-    assert model.compiled is None
+    assert model.models[0].compiled is None
     fitted = model.sample(alpha, random_seed=1)
-    columns = np.column_stack([np.ones(N), fitted.prepared.raw.columns])
-    gram, pull = columns.T @ (alpha[:, None] * columns), columns.T @ (alpha * fitted.prepared.z)
+    columns = np.column_stack([np.ones(N), fitted.block.prepared.raw.columns])
+    gram, pull = columns.T @ (alpha[:, None] * columns), columns.T @ (alpha * fitted.block.prepared.z)
     sigma = fitted.posterior["sigma"].values.ravel()
     means = np.array([np.linalg.solve(gram / s**2 + np.eye(4), pull / s**2) for s in sigma])
     drawn = fitted.posterior["coefficient"].values.reshape(-1, 4)

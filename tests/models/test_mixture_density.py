@@ -187,8 +187,8 @@ def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far
     assert off.nunique() == 1
     assert 0 < off.iloc[0] < 0.2
     assert fits[1].diagnostics["approximation"].isna().all()
-    prepared = fits[0].prepared
-    blueprints = [fitted.synthesizer.build(fitted.prepared) for fitted in fits]
+    prepared = fits[0].block.prepared
+    blueprints = [fitted.synthesizer.build(fitted.block.prepared) for fitted in fits]
     assert blueprints[1].exact is None
     vectors = some_vectors(blueprints[0].layout, 3)
     exact, rounded, other = (make(np.ones(N)) for make in (blueprints[0].exact, blueprints[0].density, blueprints[1].density))

@@ -16,8 +16,8 @@ from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, In
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.runs.plan import plan_study
 from riskweighted.sampling.agreement import check_density, compile_weighted_sum
+from riskweighted.sampling.block_fit import plug_in
 from riskweighted.sampling.laplace import mode_of, round_coordinates
-from riskweighted.sampling.posterior import plug_in
 
 N = 400
 
@@ -158,12 +158,12 @@ def test_two_parts_converge_and_keep_shares_heaps_and_bounds(fitted, data):
 
 
 def test_ball_probabilities_are_shares_of_draws(fitted, data):
-    theta, model = fitted.draw(0, 50), fitted.synthesizer
+    theta, model = fitted.block.draw(0, 50), fitted.synthesizer
     truth = data["income"].to_numpy()
     lower, upper = truth - 0.2 * np.abs(truth), truth + 0.2 * np.abs(truth)
-    mass = model.mass(theta, fitted.prepared, lower, upper)
+    mass = model.mass(theta, fitted.block.prepared, lower, upper)
     rng = np.random.default_rng(6)
-    hits = sum((lower <= (y := model.draw(theta, fitted.prepared, rng))) & (y <= upper) for _ in range(1000))
+    hits = sum((lower <= (y := model.draw(theta, fitted.block.prepared, rng))) & (y <= upper) for _ in range(1000))
     chance = np.minimum(binom.cdf(hits, 1000, mass), binom.sf(hits - 1, 1000, mass))
     assert chance.min() * len(mass) > 1e-3
     often = mass * (1 - mass) > 5e-3
@@ -287,7 +287,7 @@ def test_given_heaping_is_what_is_drawn(positive, data):
     drawn = np.concatenate([frame["income"].to_numpy() for frame in fitted.synthesize(20, random_seed=2)])
     assert (drawn % 1000 == 0).mean() == pytest.approx(0.3, abs=0.03)
     assert (drawn % 100 == 0).mean() == pytest.approx(0.8, abs=0.03)
-    theta, prepared, values = fitted.draw(0, 0), fitted.prepared, positive["income"].to_numpy()
+    theta, prepared, values = fitted.block.draw(0, 0), fitted.block.prepared, positive["income"].to_numpy()
     np.testing.assert_allclose(np.log(model.mass(theta, prepared, values, values)), model.log_likelihood(theta, prepared), rtol=1e-9)
     parts = two_part(value_settings={"heaping": [[1, 0.2], [100, 0.8]]}).prepare(data).parts
     assert {part.prepared.grid.heaps.tolist() == [1, 100] for part in parts.values()} == {True}
@@ -362,7 +362,7 @@ def test_draws_come_in_the_dtype_of_the_column(positive, dtype):
 def test_parameters_of_another_grid_are_refused(fitted, data):
     other = two_part(support=(-2e6, 2e6)).prepare(data)
     with pytest.raises(InputError, match="another grid"):
-        fitted.synthesizer.draw(fitted.draw(0, 0), other, np.random.default_rng(1))
+        fitted.synthesizer.draw(fitted.block.draw(0, 0), other, np.random.default_rng(1))
 
 
 def test_plug_in_draws_share_one_theta(fitted):
@@ -371,7 +371,7 @@ def test_plug_in_draws_share_one_theta(fitted):
     mode = plug_in(fitted)
     assert set(mode) == set(fitted.posterior)
     at, drawn = (np.concatenate([np.ravel(theta[name]) for name in mode]) for theta in (mode, fitted.draw(0, 0)))
-    density = fitted.synthesizer.build(fitted.prepared).density(np.ones(N))
+    density = fitted.synthesizer.build(fitted.block.prepared).density(np.ones(N))
     assert density(at)[0] > density(drawn)[0]
 
 

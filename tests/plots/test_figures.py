@@ -17,8 +17,9 @@ from riskweighted.plots.binning import merged_histogram
 from riskweighted.plots.convergence import rank_histogram
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import printable, scheme_styles, short_names
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import diagnose, diagnose_direct
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 
 SCHEMES = ["unweighted", "marginal", "pairwise", "top-coding"]
 ODD = ["x" * 150 + "y" * 150, "שיטה משוקללת", '$a^2$ \N{GRINNING FACE} 漢 <b>"q"</b>', "_hidden"]
@@ -300,7 +301,7 @@ def test_convergence_card_of_a_fit_computes_the_log_pseudo_likelihood():
     draws, _ = posterior()
     diagnostics = diagnose({"log_pseudo_likelihood": 0.5 * draws["mean"].values}, 0)
     data = pd.DataFrame({"y": [1.0, 2.0]})
-    fitted = Fit(Synthesizer(), pd.Series([0.5, 0.0]), draws, diagnostics, data, None)
+    fitted = Fit.of(BlockFit(Synthesizer(), pd.Series([0.5, 0.0]), draws, diagnostics, data, None))
     ax = rw.plot_convergence(fitted)
     np.testing.assert_allclose(ax.patches[1].get_data().values, 0.92 - 0.42 * rank_histogram(draws["mean"].values)[0])
     table = diagnostics.reset_index()

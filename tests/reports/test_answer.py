@@ -21,8 +21,9 @@ from riskweighted.reports.disclosure import INTERNAL, outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.verdicts import sentences, shown_verdict, verdict_records
 from riskweighted.runs.finished import load_run
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 
@@ -121,7 +122,7 @@ def exploded(n=3000):
     rng = np.random.default_rng(3)
     data = pd.DataFrame({"group": rng.choice(["a", "b"], n), "income": np.exp(rng.normal(10, 1, n)).round()})
     posterior = xr.Dataset({"nothing": (("chain", "draw"), np.zeros((2, 50)))})
-    fit = Fit(Explodes(), pd.Series(1.0, data.index), posterior, no_diagnostics(), data, Explodes().prepare(data))
+    fit = Fit.of(BlockFit(Explodes(), pd.Series(1.0, data.index), posterior, no_diagnostics(), data, Explodes().prepare(data)))
     return data, rw.check_fit(fit, by=(), others=(), draws=30, random_seed=1)
 
 

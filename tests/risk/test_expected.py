@@ -1,7 +1,5 @@
 """Expected identification risk and influence, of posterior draws given by hand: no sampler is run."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,13 +25,18 @@ def confidential():
     return frame.set_axis([f"r{place}" for place in range(N)])
 
 
+def terms_at(fit, *place):
+    """log p(y_i | theta) at one draw, (n,)."""
+    return fit.synthesizer.log_likelihood(fit.block.draw(*place), fit.block.prepared)
+
+
 def exact(fit, draws):
     """p_i (1 - (1 + (n - 1) p_i) / n) over the draws, for one pattern without predictors (METHODS section 2)."""
     values = fit.confidential["jobs"].to_numpy()
     low, high = np.ceil(0.8 * values - 1e-9), np.floor(1.2 * values + 1e-9)
     found = []
     for place in draws:
-        mean = np.exp(fit.draw(*place)["intercept"][0])
+        mean = np.exp(fit.block.draw(*place)["intercept"][0])
         law = stats.nbinom(5, 5 / (5 + mean))
         p = law.cdf(high) - law.cdf(low - 1)
         found.append(p * (1 - (1 + (N - 1) * p) / N))
@@ -100,9 +103,7 @@ def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(co
     attributed = rw.influence(fit, SCENARIO)[alpha == 0]
     np.testing.assert_allclose(attributed["attributable"], 0, atol=1e-12)
     assert (attributed["pareto_k"] == 0).all()
-    terms = np.array(
-        [0.5 * fit.synthesizer.log_likelihood(fit.draw(chain, draw), fit.prepared) for chain in range(CHAINS) for draw in range(DRAWS)]
-    )
+    terms = np.array([0.5 * terms_at(fit, chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)])
     half = table[alpha > 0]
     np.testing.assert_allclose(half["lipschitz"], np.abs(terms).max(axis=0)[alpha > 0])
     np.testing.assert_allclose(half["range"], np.ptp(terms, axis=0)[alpha > 0])
@@ -115,7 +116,7 @@ def test_a_tail_record_of_weight_zero_has_no_influence_and_others_have_theirs(co
 def test_influence_of_a_cluster_is_that_of_its_sum(confidential):
     fit = given_fit(confidential)
     table = rw.influence(fit, cluster="area")
-    terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(CHAINS) for d in range(DRAWS)])
+    terms = np.array([terms_at(fit, c, d) for c in range(CHAINS) for d in range(DRAWS)])
     inside = (confidential["area"] == "b").to_numpy()
     assert table.loc["b", "lipschitz"] == pytest.approx(np.abs(terms[:, inside].sum(axis=1)).max())
     assert set(table.index) == {"a", "b"}
@@ -125,7 +126,7 @@ def test_attributable_probability_is_what_leaving_the_record_out_takes_away(conf
     """With theta on two points the posterior without a record is known exactly."""
     fit = given_fit(confidential, spread=0.05, draws=500)
     table = rw.influence(fit, SCENARIO)
-    terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(CHAINS) for d in range(500)])
+    terms = np.array([terms_at(fit, c, d) for c in range(CHAINS) for d in range(500)])
     values = confidential["jobs"].to_numpy()
     means = np.exp(fit.posterior["intercept"].to_numpy().reshape(-1))
     law = stats.nbinom(5, (5 / (5 + means))[:, None])
@@ -193,7 +194,7 @@ def test_a_special_code_is_near_itself_alone(confidential, code, monkeypatch):
     scenario = rw.Scenario(known=["area"], synthetic="jobs", radius=0.3, codes={"jobs": code})
     table = rw.expected_identification_risk(fit, scenario, draws=400, random_seed=2)
     plain = rw.expected_identification_risk(fit, rw.Scenario(known=["area"], synthetic="jobs", radius=0.3), draws=400, random_seed=2)
-    own = np.mean([stats.nbinom(5, 5 / (5 + np.exp(fit.draw(*place)["intercept"][0]))).pmf(code) for place in np.ndindex(2, 200)])
+    own = np.mean([stats.nbinom(5, 5 / (5 + np.exp(fit.block.draw(*place)["intercept"][0]))).pmf(code) for place in np.ndindex(2, 200)])
     assert table["own_mass"].iloc[0] == pytest.approx(own)
     np.testing.assert_allclose(plain["own_mass"].iloc[1:3] - table["own_mass"].iloc[1:3], own)
     risks = identification_risks(make_world(coded, scenario).pair(fit.synthesize(400, random_seed=5)))
@@ -205,6 +206,6 @@ def test_a_special_code_is_near_itself_alone(confidential, code, monkeypatch):
 
 
 def test_missing_values_of_the_one_target_are_refused(confidential):
-    fit = replace(given_fit(confidential), confidential=confidential.assign(jobs=confidential["jobs"].where(np.arange(N) > 1)))
+    fit = given_fit(confidential).changed(confidential=confidential.assign(jobs=confidential["jobs"].where(np.arange(N) > 1)))
     with pytest.raises(InputError, match="'jobs' is missing in 2 of 80 records"):
         rw.expected_identification_risk(fit, SCENARIO)

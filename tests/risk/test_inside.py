@@ -7,7 +7,7 @@ import riskweighted as rw
 from riskweighted.contract.layout import layout_of
 from riskweighted.risk.balls import drawn_balls
 from riskweighted.risk.inside import Inside
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
 
 N = 300
 
@@ -25,7 +25,7 @@ def test_the_inverse_draws_what_halving_draws():
     synthesizer = rw.load_synthesizer("counts")("count ~ x")
     prepared = synthesizer.prepare(data)
     theta = {"coefficient": rng.normal(0, 0.4, len(synthesizer._prior(len(prepared.levels), 1)[0]))}
-    fit = Fit(synthesizer, pd.Series(1.0, data.index), None, None, data, prepared)
+    fit = BlockFit(synthesizer, pd.Series(1.0, data.index), None, None, data, prepared)
     scenario = rw.Scenario(known=["x"], synthetic="count", min_radius=2)
     balls = drawn_balls(scenario, "count", data["count"].to_numpy(dtype=float), True, 1.0)
     drawn = Inside(fit, theta, prepared, balls, np.random.default_rng(2)).values()
@@ -48,7 +48,7 @@ def test_the_inverse_of_amounts_draws_what_halving_draws():
     prepared = synthesizer.prepare(data)
     layout = layout_of(synthesizer.build(prepared))
     theta = {name: value[0] for name, value in layout.parameters(rng.normal(0, 0.2, (1, layout.size))).items()}
-    fit = Fit(synthesizer, pd.Series(1.0, data.index), None, None, data, prepared)
+    fit = BlockFit(synthesizer, pd.Series(1.0, data.index), None, None, data, prepared)
     balls = drawn_balls(rw.Scenario(known=["x"], synthetic="income", min_radius=40), "income", data["income"].to_numpy(), True, 1.0)
     drawn = Inside(fit, theta, prepared, balls, np.random.default_rng(4)).values()
     object.__setattr__(fit, "synthesizer", Halving(synthesizer))

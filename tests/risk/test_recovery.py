@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.recovery import _near, recovery_probability
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.fit import Fit
 
 
 class Values(NamedTuple):
@@ -58,7 +59,7 @@ BALL = Scenario(synthetic="y", radius=1.0, allow_wide=True)
 def by_hand(synthesizer, frame, alpha, **draws):
     """A Fit of posterior draws given as arrays (chain, draw, ...)."""
     variables = {name: (("chain", "draw", *(f"{name} {i}" for i in range(v.ndim - 2))), v) for name, v in draws.items()}
-    return Fit(synthesizer, alpha, xr.Dataset(variables), pd.DataFrame(), frame, synthesizer.prepare(frame))
+    return Fit.of(BlockFit(synthesizer, alpha, xr.Dataset(variables), pd.DataFrame(), frame, synthesizer.prepare(frame)))
 
 
 def posterior_of(values, alpha):
@@ -177,7 +178,7 @@ def test_standard_units_stay_those_of_the_confidential_data():
     scenario = Scenario(synthetic="income")
     one, other = (recovery_probability(fit, released, scenario, [3, 8]) for fit in fits)
     pd.testing.assert_frame_equal(one, other)
-    theta = [fits[1].draw(c, d) for c in range(2) for d in range(40)]
+    theta = [fits[1].block.draw(c, d) for c in range(2) for d in range(40)]
 
     def log_p(values):
         prepared = fixed.prepare(frame.assign(income=values))
@@ -207,7 +208,7 @@ def test_recovery_refuses():
     hidden = by_hand(NormalMean(), secret, ALPHA, theta=np.zeros((1, 2)))
     moving = by_hand(NormalMean(rescale=True), secret, ALPHA, theta=np.zeros((1, 2)))
     top = load_synthesizer("top-coding")("y ~ 1")
-    empty = Fit(top, ALPHA, xr.Dataset(coords={"chain": [0], "draw": [0]}), pd.DataFrame(), secret, top.prepare(secret))
+    empty = Fit.of(BlockFit(top, ALPHA, xr.Dataset(coords={"chain": [0], "draw": [0]}), pd.DataFrame(), secret, top.prepare(secret)))
     cases = [
         ((fit, RELEASES, Scenario(synthetic="z"), ["a"]), {}, ["'y'", "'z'"]),
         ((fit, RELEASES, Scenario(synthetic="y", categorical="y"), ["a"]), {}, ["numeric"]),
@@ -229,7 +230,7 @@ def test_recovery_refuses():
         ((hidden, RELEASES, BALL, ["a", "b"]), {}, ["'y'", "zero in 1 of 2"]),
         ((moving, RELEASES, BALL, ["a"]), {}, ["NormalMean", "scale"]),
         ((empty, RELEASES, BALL, ["a"]), {}, ["TopCoding", "likelihood"]),
-        ((replace(fit, prepared=FRAME["y"].to_numpy()), RELEASES, BALL, ["a"]), {}, ["NormalMean", "ndarray", "at(frame)"]),
+        ((fit.changed(prepared=FRAME["y"].to_numpy()), RELEASES, BALL, ["a"]), {}, ["NormalMean", "ndarray", "at(frame)"]),
     ]
     for arguments, settings, named in cases:
         with pytest.raises(InputError) as caught:

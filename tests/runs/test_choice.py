@@ -18,7 +18,7 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study, read_study
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.fit import fit
+from riskweighted.sequence.fitting import fit
 from riskweighted.sweeps.grid import names_of_settings
 
 N = 150

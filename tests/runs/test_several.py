@@ -13,8 +13,8 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import Study, make_study
-from riskweighted.sequence.blocks import prepare_chain
-from riskweighted.sequence.chain_fitting import load_chain_fit
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.saved import read_fit
 
 N = 300
 
@@ -58,10 +58,10 @@ def test_the_folder_is_read_back_with_weights_and_fits_of_each_variable(run):
     pd.testing.assert_frame_equal(
         alpha.reset_index(drop=True), rw.match_weights(data, finished.study.weighting_scenario(), "pairwise"), check_names=False
     )
-    chain = prepare_chain(finished.study.make_chain(), data)
-    fit = load_chain_fit(finished.posterior_path("pairwise"), chain, alpha)
-    assert list(fit.fits) == ["smoke", "cigarettes", "health is missing", "health"]
-    assert {name.split(": ")[0] for name in finished.posteriors["pairwise"].data_vars} == set(fit.fits)
+    chain = prepare_sequence(finished.study.make_chain(), data)
+    fit = read_fit(finished.posterior_path("pairwise"), chain, alpha)
+    assert list(fit.blocks) == ["smoke", "cigarettes", "health is missing", "health"]
+    assert {name.split(": ")[0] for name in finished.posteriors["pairwise"].data_vars} == set(fit.blocks)
     frame = finished.synthetic["pairwise"][0]
     assert (frame.loc[frame["smoke"] == "NO", "cigarettes"] == -8).all()
     assert frame["health"].isna().any()

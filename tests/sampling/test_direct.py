@@ -18,7 +18,8 @@ from riskweighted.sampling import direct, fitting
 from riskweighted.sampling.convergence import diagnose_direct
 from riskweighted.sampling.coordinates import free_vector
 from riskweighted.sampling.direct import draw_directly, heights_of
-from riskweighted.sampling.modes import modes_of
+from riskweighted.sequence.fitting import compile_model
+from riskweighted.sequence.modes import modes_of
 
 
 def normal(mean, covariance):
@@ -269,10 +270,10 @@ def test_the_mode_is_that_of_the_direct_density(binary, monkeypatch):
     """Of `tune`, and of datasets that are drawn from the mode: nothing is compiled."""
     frame, model, alpha = binary
     monkeypatch.setattr(fitting, "_compile", lambda graph: pytest.fail("compiled"))
-    compiled = fitting.compile_model(model, frame)
+    compiled = compile_model(model, frame)
     fitted = compiled.sample(None, random_seed=1)
-    modes = modes_of(compiled, fitted)
+    modes = modes_of(fitted)
     mode = modes.find(alpha)
-    assert np.abs(model._density(fitted.prepared, alpha)(mode)[1]).max() < 2
+    assert np.abs(model._density(fitted.block.prepared, alpha)(mode[model.target])[1]).max() < 2
     assert modes.plug_in(alpha, mode, 3).posterior["coefficient"].shape == (1, 3, 3)
     assert len(fitted.synthesize(2, parameters="mode", random_seed=1)) == 2

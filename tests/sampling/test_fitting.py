@@ -23,13 +23,13 @@ import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.sampling import fitting
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
-from riskweighted.sampling.fitting import compile_model
 from riskweighted.sampling.judging import judge
-from riskweighted.sampling.posterior import Fit, load_fit
 from riskweighted.sampling.saving import read_sealed
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.fit import fit
+from riskweighted.sequence.fitting import compile_model, fit
+from riskweighted.sequence.saved import load_fit
 
 N = 150
 SHORT = {"draws": 600, "tune": 400, "chains": 2, "target_accept": 0.9}
@@ -80,6 +80,11 @@ def compilations():
         patch.setattr(fitting, "_compile", lambda model: calls.append(model) or original(model))
         patch.setattr(fitting, "_recent", OrderedDict())
         yield calls
+
+
+def compiled_of(synthesizer, frame):
+    """The model of the one block."""
+    return compile_model(synthesizer, frame).models[0]
 
 
 @pytest.fixture(scope="module")
@@ -167,11 +172,11 @@ def test_the_cache_tells_other_data_apart(no_compiler, change):
     synthesizer = NegativeBinomialGraph("employees ~ turnover")
     target = "staff" if "staff" in other else "employees"
     predictor = "sales" if "sales" in other else "turnover"
-    first = compile_model(synthesizer, frame)
-    second = compile_model(dataclasses.replace(synthesizer, formula=f"{target} ~ {predictor}"), other)
+    first = compiled_of(synthesizer, frame)
+    second = compiled_of(dataclasses.replace(synthesizer, formula=f"{target} ~ {predictor}"), other)
     assert len(no_compiler) == 2
     assert first.prepared is not second.prepared
-    assert compile_model(synthesizer, confidential()).compiled is first.compiled
+    assert compiled_of(synthesizer, confidential()).compiled is first.compiled
     assert len(no_compiler) == 2
 
 
@@ -179,8 +184,8 @@ def test_the_cache_tells_columns_of_swapped_names_apart(no_compiler):
     """Same values in the same order, other names: another model."""
     frame = confidential()[["employees", "branches", "turnover"]].fillna(1).astype("int64")
     synthesizer = NegativeBinomialGraph("employees ~ turnover")
-    first = compile_model(synthesizer, frame)
-    second = compile_model(synthesizer, frame.set_axis(["branches", "employees", "turnover"], axis=1))
+    first = compiled_of(synthesizer, frame)
+    second = compiled_of(synthesizer, frame.set_axis(["branches", "employees", "turnover"], axis=1))
     assert len(no_compiler) == 2
     assert not np.array_equal(first.prepared.counts, second.prepared.counts)
 
@@ -191,32 +196,32 @@ def test_the_cache_tells_orders_of_categories_apart(no_compiler):
     frame = confidential().assign(grade=grades)
     other = frame.assign(grade=grades.reorder_categories(["middle", "high", "low"]))
     synthesizer = load_synthesizer("normal-mixture")("turnover ~ C(grade)")
-    before = compile_model(synthesizer, frame).prepared.design.whitened
+    before = compiled_of(synthesizer, frame).prepared.design.whitened
     assert not np.array_equal(before, synthesizer.prepare(other).design.whitened)
-    np.testing.assert_array_equal(compile_model(synthesizer, other).prepared.design.whitened, synthesizer.prepare(other).design.whitened)
+    np.testing.assert_array_equal(compiled_of(synthesizer, other).prepared.design.whitened, synthesizer.prepare(other).design.whitened)
 
 
 def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler, monkeypatch):
     monkeypatch.setattr(fitting, "_KEPT", 4)
     frame = confidential()
     kinds = [NegativeBinomialGraph("employees ~ 1", components=k) for k in (1, 2, 3, 4, 5)]
-    first = [compile_model(kind, frame) for kind in kinds]
+    first = [compiled_of(kind, frame) for kind in kinds]
     assert len(no_compiler) == 5
-    assert all(compile_model(kind, frame).compiled is model.compiled for kind, model in list(zip(kinds, first, strict=True))[1:])
+    assert all(compiled_of(kind, frame).compiled is model.compiled for kind, model in list(zip(kinds, first, strict=True))[1:])
     assert len(no_compiler) == 5
-    compile_model(kinds[0], frame)
+    compiled_of(kinds[0], frame)
     assert len(no_compiler) == 6
 
 
 def test_a_model_from_the_cache_carries_the_frame_it_was_asked_for(no_compiler):
     frame, again = confidential(), confidential()
-    assert compile_model(COUNTS, frame).confidential is frame
-    assert compile_model(COUNTS, again).confidential is again
+    assert compiled_of(COUNTS, frame).confidential is frame
+    assert compiled_of(COUNTS, again).confidential is again
     assert len(no_compiler) == 1
 
 
 def test_the_model_has_one_potential_and_no_observed_variable(no_compiler):
-    compile_model(COUNTS, confidential())
+    compiled_of(COUNTS, confidential())
     (model,) = no_compiler
     assert [potential.name for potential in model.potentials] == ["weighted_log_likelihood"]
     assert model.observed_RVs == []
@@ -250,7 +255,7 @@ def test_the_order_of_columns_changes_no_draw(unweighted):
     frame = confidential()
     moved = frame[list(frame.columns[::-1])]
     assert unweighted.synthesize(1, random_seed=1)[0]["employees"].tolist() == (
-        dataclasses.replace(unweighted, confidential=moved).synthesize(1, random_seed=1)[0]["employees"].tolist()
+        unweighted.changed(confidential=moved).synthesize(1, random_seed=1)[0]["employees"].tolist()
     )
 
 
@@ -303,7 +308,7 @@ def test_each_frame_comes_from_a_posterior_draw_of_its_own(unweighted, count):
     recorder = Recorder([])
     number = np.arange(1200.0).reshape(2, 600)
     posterior = unweighted.posterior.assign(which=(("chain", "draw"), number))
-    fitted = dataclasses.replace(unweighted, synthesizer=recorder, posterior=posterior)
+    fitted = unweighted.changed(synthesizer=recorder, posterior=posterior)
     too_many = count > unweighted.diagnostics["ess_bulk"].min()
     assert too_many == (count == 1200)
     with pytest.warns(ConvergenceWarning, match="^L = 1200 datasets exceed the ") if too_many else contextlib.nullcontext():
@@ -322,7 +327,7 @@ def test_another_seed_takes_other_posterior_draws(unweighted):
 
     def taken(seed):
         recorder = Recorder([])
-        dataclasses.replace(unweighted, synthesizer=recorder, posterior=posterior).synthesize(10, random_seed=seed)
+        unweighted.changed(synthesizer=recorder, posterior=posterior).synthesize(10, random_seed=seed)
         return [theta["which"] for theta in recorder.seen]
 
     assert taken(1) == taken(1)
@@ -469,7 +474,7 @@ def diagnose(chains=4, draws=500, change=lambda values: values, divergences=0):
     a = change(rng.normal(size=(chains, draws)))
     vector, matrix = rng.normal(size=(chains, draws, 2)), rng.normal(size=(chains, draws, 2, 1))
     posterior = xr.Dataset({"a": (("chain", "draw"), a), "v": (("chain", "draw", "i"), vector), "m": (("chain", "draw", "i", "j"), matrix)})
-    fitted = Fit(COUNTS, pd.Series([1.0, 1.0, 1.0]), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
+    fitted = BlockFit(COUNTS, pd.Series([1.0, 1.0, 1.0]), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
     return fitted, judge(fitted, ("a", "v", "m"), 3 * a, divergences, None, np.nan)
 
 
@@ -634,7 +639,7 @@ def test_an_interrupt_that_the_sampler_swallows_stops_the_fit(compiled, monkeypa
 
 def test_a_saved_fit_comes_back_the_same(unweighted, tmp_path):
     weights = risky_weights()
-    fitted = dataclasses.replace(unweighted, alpha=weights)
+    fitted = unweighted.changed(alpha=weights)
     fitted.save(tmp_path / "fit.nc")
     loaded = load_fit(tmp_path / "fit.nc", COUNTS, confidential(), weights)
     assert bytes_of(loaded.posterior) == bytes_of(fitted.posterior)
@@ -676,7 +681,7 @@ def test_loading_checks_the_weights_and_the_data(unweighted, tmp_path):
 
 def test_a_fit_of_other_weights_or_another_seed_is_refused(unweighted, tmp_path):
     weights = risky_weights()
-    dataclasses.replace(unweighted, alpha=weights, random_seed=2**63 + 5).save(tmp_path / "fit.nc")
+    unweighted.changed(alpha=weights, random_seed=2**63 + 5).save(tmp_path / "fit.nc")
     assert (tmp_path / "fit.nc").stat().st_mode & 0o077 == 0
     for other in (np.ones(N), weights.where(weights.index != "firm 3", weights + 1e-5).clip(upper=1.0)):
         with pytest.raises(InputError, match="fit of other weights"):
@@ -685,7 +690,7 @@ def test_a_fit_of_other_weights_or_another_seed_is_refused(unweighted, tmp_path)
     assert load_fit(tmp_path / "fit.nc", COUNTS, confidential(), in_a_csv, random_seed=2**63 + 5).random_seed == 2**63 + 5
     with pytest.raises(InputError, match="another random_seed than 3"):
         load_fit(tmp_path / "fit.nc", COUNTS, confidential(), weights, random_seed=3)
-    dataclasses.replace(unweighted, random_seed=None).save(tmp_path / "unknown.nc")
+    unweighted.changed(random_seed=None).save(tmp_path / "unknown.nc")
     assert load_fit(tmp_path / "unknown.nc", COUNTS, confidential(), unweighted.alpha).random_seed is None
 
 
@@ -712,7 +717,7 @@ def test_a_full_disk_keeps_the_fit_that_was_there(unweighted, tmp_path, monkeypa
     before = (tmp_path / "fit.nc").read_bytes()
     monkeypatch.setattr("os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        dataclasses.replace(unweighted, random_seed=9).save(tmp_path / "fit.nc")
+        unweighted.changed(random_seed=9).save(tmp_path / "fit.nc")
     assert (tmp_path / "fit.nc").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["fit.nc"]
 
@@ -736,8 +741,8 @@ def test_a_saved_fit_holds_neither_data_nor_weights(compiled, tmp_path):
     content = (tmp_path / "fit.nc").read_bytes()
     stored_mean = float(fitted.posterior["predictive_mean"].values[1, 7])
     assert np.array(stored_mean, ">f8").tobytes() in content
-    distinct = np.unique(fitted.prepared.counts)
-    summed = np.bincount(fitted.prepared.which, weights=alpha)
+    distinct = np.unique(fitted.block.prepared.counts)
+    summed = np.bincount(fitted.block.prepared.which, weights=alpha)
     for order in "<>":
         for value in alpha:
             assert np.array(value, f"{order}f8").tobytes() not in content

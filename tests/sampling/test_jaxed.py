@@ -9,9 +9,9 @@ import pytest
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.sampling.fitting import compile_model
 from riskweighted.sampling.jaxed import jax_density
 from riskweighted.sampling.laplace import Independent, Scaled
+from riskweighted.sequence.fitting import compile_model
 
 pytest.importorskip("jax", reason="JAX is not installed")
 N = 150
@@ -75,7 +75,7 @@ def test_a_fit_has_the_posterior_of_the_other_engine_and_says_which_it_was() -> 
 
 def test_weights_act_and_one_compilation_serves_them_all() -> None:
     data = records()
-    model = compile_model(synthesizer("linear-regression", "amount"), data)
+    (model,) = compile_model(synthesizer("linear-regression", "amount"), data).models
     assert model.computed is not None
     assert model.computed.of_vector is model.computed.of_vector
     few = rw.fit(synthesizer("linear-regression", "amount"), data, np.full(N, 0.05), random_seed=1, engine="jax", draws=200, tune=200)
@@ -86,7 +86,7 @@ def test_weights_act_and_one_compilation_serves_them_all() -> None:
 def test_a_chain_is_fitted_by_it_block_by_block() -> None:
     chain = rw.load_synthesizer("sequential")(["smoke"], predictors=["group"])
     fitted = rw.fit(chain, records(), random_seed=1, engine="jax", draws=600, tune=300, chains=2)
-    assert {engine for fit in fitted.fits.values() for engine in fit.diagnostics["engine"]} == {"jax"}
+    assert {engine for fit in fitted.blocks.values() for engine in fit.diagnostics["engine"]} == {"jax"}
 
 
 def test_what_it_cannot_do_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.sampling.fitting import compile_model
+from riskweighted.sampling.block_fit import plug_in, prepare_model
+from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.laplace import Independent, Scaled, laplace_draws, mode_of
-from riskweighted.sampling.modes import modes_of
-from riskweighted.sampling.posterior import plug_in
+from riskweighted.sampling.modes import block_modes
 
 N = 200
 
@@ -21,9 +21,13 @@ def confidential():
     return pd.DataFrame({"group": group, "rent": np.round(np.exp(5 + 0.4 * (group == "b") + 0.5 * rng.normal(size=N)), 1)})
 
 
+def compiled_of(synthesizer, confidential):
+    return compile_prepared(prepare_model(synthesizer, confidential))
+
+
 def modes_for(name, confidential, **settings):
-    model = compile_model(rw.load_synthesizer(name)("rent ~ group", **settings), confidential)
-    return modes_of(model, model.sample(None, random_seed=1, sampling=rw.Sampling(draws=300, tune=300)))
+    model = compiled_of(rw.load_synthesizer(name)("rent ~ group", **settings), confidential)
+    return block_modes(model, model.sample(None, random_seed=1, sampling=rw.Sampling(draws=300, tune=300)))
 
 
 def one(parameters, vector):
@@ -63,8 +67,10 @@ def test_plug_in_fits_hold_the_mode_and_draw_values(linear, confidential):
     assert fixed.posterior.sizes["draw"] == 4
     assert (fixed.alpha == 0.5).all()
     assert float(fixed.posterior["sigma"].std()) == 0
-    risk = rw.expected_identification_risk(fixed, rw.Scenario(known=["group"], synthetic="rent", radius=0.2), draws=4)["risk"]
-    own = rw.expected_identification_risk(linear.fit, rw.Scenario(known=["group"], synthetic="rent", radius=0.2), draws=100)["risk"]
+    risk = rw.expected_identification_risk(rw.Fit.of(fixed), rw.Scenario(known=["group"], synthetic="rent", radius=0.2), draws=4)["risk"]
+    own = rw.expected_identification_risk(rw.Fit.of(linear.fit), rw.Scenario(known=["group"], synthetic="rent", radius=0.2), draws=100)[
+        "risk"
+    ]
     assert risk.mean() == pytest.approx(own.mean(), abs=0.01)
 
 
@@ -79,9 +85,9 @@ def test_the_mode_of_a_compiled_density_is_that_of_plug_in_draws(confidential):
 
 
 def test_what_estimates_nothing_has_no_mode(confidential):
-    model = compile_model(rw.load_synthesizer("top-coding")("rent ~ 1", quantile=0.9), confidential)
+    model = compiled_of(rw.load_synthesizer("top-coding")("rent ~ 1", quantile=0.9), confidential)
     with pytest.raises(InputError, match="TopCoding estimates nothing"):
-        modes_of(model, model.sample(None))
+        block_modes(model, model.sample(None))
 
 
 def test_a_search_may_begin_anywhere():

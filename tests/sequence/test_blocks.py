@@ -11,10 +11,12 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.blocks import prepare_chain
-from riskweighted.sequence.chain_fitting import chain_alpha, fit_prepared_chain, load_chain_fit
+from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.outcomes import Outcomes
+from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.recoding import make_recipes
+from riskweighted.sequence.saved import read_fit
+from riskweighted.sequence.tasks import alphas_of
 
 N = 600
 VARIABLES = ("marital", "smoke", "cigarettes", "income", "health")
@@ -64,7 +66,7 @@ def frames(fitted):
 
 
 def test_blocks_are_statuses_then_values_on_the_records_that_reach_them(data):
-    prepared = prepare_chain(chain(), data)
+    prepared = prepare_sequence(chain(), data)
     members = {block.name: int(block.member.sum()) for block in prepared.blocks}
     married, income = data["marital"], data["income"]
     assert list(members) == [
@@ -100,13 +102,13 @@ def test_blocks_have_names_of_their_own(data):
     ls = pd.Series(rng.choice(["missing", "a", "b", None], N, p=[0.2, 0.3, 0.4, 0.1]), data.index)
     told = data.assign(income=income, ls=ls).rename(columns={"smoke": "income is missing"})
     settings = {"income": {"codes": [99999998, 99999999]}, "ls": {"model": "continuation-ratio"}}
-    blocks = [block.name for block in prepare_chain(chain(["income", "income is missing", "ls"], settings), told).blocks]
+    blocks = [block.name for block in prepare_sequence(chain(["income", "income is missing", "ls"], settings), told).blocks]
     assert blocks[:4] == ["income is 99999998", "income is 99999999", "income is missing'", "income"]
     assert blocks[4:] == ["income is missing", "ls is missing", "ls is missing'", "ls is a"]
 
 
 def test_a_part_with_few_events_has_no_slopes(data):
-    blocks = {block.name: block for block in prepare_chain(chain(), data).blocks}
+    blocks = {block.name: block for block in prepare_sequence(chain(), data).blocks}
     assert blocks["marital is missing"].keep is not None
     assert blocks["marital is missing"].keep.sum() == 0  # about 24 events
     assert blocks["smoke"].keep.sum() > 5
@@ -168,13 +170,13 @@ def test_the_same_seed_repeats_and_cores_do_not_matter(data, fitted, frames):
 
 def test_changing_one_variable_refits_that_one_only(data, fitted):
     changed = chain(settings={**SETTINGS, "health": {"levels": ["good", "fair", "bad"]}})
-    again = fit_prepared_chain(prepare_chain(changed, data), None, SHORT, 3, before=fitted)
-    kept = [name for name in again.fits if again.fits[name] is fitted.fits[name]]
-    assert kept == [name for name in fitted.fits if name != "health"]
+    again = fit_sequence(prepare_sequence(changed, data), None, SHORT, 3, before=fitted)
+    kept = [name for name in again.blocks if again.blocks[name] is fitted.blocks[name]]
+    assert kept == [name for name in fitted.blocks if name != "health"]
     weights = np.ones((N, 5))
     weights[:, 1] = 0.5
-    again = fit_prepared_chain(prepare_chain(chain(), data), weights, SHORT, 3, before=fitted)
-    assert [name for name in again.fits if again.fits[name] is not fitted.fits[name]] == ["smoke"]
+    again = fit_sequence(prepare_sequence(chain(), data), weights, SHORT, 3, before=fitted)
+    assert [name for name in again.blocks if again.blocks[name] is not fitted.blocks[name]] == ["smoke"]
 
 
 def test_weights_of_one_variable_move_that_variable(data):
@@ -195,23 +197,23 @@ def test_contributions_are_the_sums_over_blocks(fitted, data):
     total = fitted.contributions(thetas)
     parts = [fitted.contributions(thetas, variable) for variable in VARIABLES]
     np.testing.assert_allclose(total, np.sum(parts, axis=0))
-    smoke = fitted.fits["smoke"]
+    smoke = fitted.blocks["smoke"]
     np.testing.assert_allclose(parts[1], smoke.synthesizer.log_likelihood(thetas["smoke"], smoke.prepared))
     assert (parts[2][(data["smoke"] == "NO").to_numpy()] == 0).all()  # a structural value has no probability
 
 
 def test_saving_and_reading(tmp_path, fitted, data):
     fitted.save(tmp_path / "fit.zip")
-    prepared = prepare_chain(chain(), data)
-    again = load_chain_fit(tmp_path / "fit.zip", prepared, None)
+    prepared = prepare_sequence(chain(), data)
+    again = read_fit(tmp_path / "fit.zip", prepared, None)
     pd.testing.assert_frame_equal(again.synthesize(2, random_seed=9)[1], fitted.synthesize(2, random_seed=9)[1])
     with pytest.raises(InputError, match="other weights"):
-        load_chain_fit(tmp_path / "fit.zip", prepared, np.full(N, 0.5))
-    with pytest.raises(InputError, match="another chain: it has 8 blocks, not 1"):
-        load_chain_fit(tmp_path / "fit.zip", prepare_chain(chain(("smoke",)), data), None)
+        read_fit(tmp_path / "fit.zip", prepared, np.full(N, 0.5))
+    with pytest.raises(InputError, match="another model: it has 8 blocks, not 1"):
+        read_fit(tmp_path / "fit.zip", prepare_sequence(chain(("smoke",)), data), None)
     (tmp_path / "bad.zip").write_bytes((tmp_path / "fit.zip").read_bytes()[:500])
     with pytest.raises(InputError, match="no saved fit of a chain"):
-        load_chain_fit(tmp_path / "bad.zip", prepared, None)
+        read_fit(tmp_path / "bad.zip", prepared, None)
 
 
 def test_rules_are_obeyed_by_drawing_again_not_by_moving():
@@ -235,9 +237,9 @@ def test_records_that_break_a_rule_are_counted_or_left_out(data):
     broken = data.copy()
     broken.loc[broken.index[broken["smoke"] == "NO"][:3], "cigarettes"] = 10
     with pytest.raises(InputError, match="3 break the rule") as error:
-        prepare_chain(chain(), broken)
+        prepare_sequence(chain(), broken)
     assert_clear(error)
-    prepared = prepare_chain(chain(on_broken="leave-out"), broken)
+    prepared = prepare_sequence(chain(on_broken="leave-out"), broken)
     assert prepared.aside["cigarettes"].sum() == 3
 
 
@@ -259,7 +261,7 @@ def test_alpha_of_another_shape_is_refused(data, alpha, message):
 
 
 def test_alpha_of_one_vector_holds_for_all_variables(data):
-    alpha = chain_alpha(VARIABLES, np.linspace(0, 1, N), data.index)
+    alpha = alphas_of(VARIABLES, np.linspace(0, 1, N), data.index)
     assert (alpha.to_numpy() == np.linspace(0, 1, N)[:, None]).all()
 
 
@@ -276,14 +278,14 @@ def test_alpha_of_one_vector_holds_for_all_variables(data):
 )
 def test_data_that_cannot_be_synthesized_are_refused(data, change, message):
     with pytest.raises(InputError, match=message) as error:
-        prepare_chain(chain(), change(data))
+        prepare_sequence(chain(), change(data))
     assert_clear(error)
 
 
 def test_bounds_that_exclude_confidential_values_are_refused_with_the_variable(data):
     settings = {**SETTINGS, "income": {"codes": [-9], "support": [0, 900]}}
     with pytest.raises(InputError, match=r"variable .income.: .*support") as error:
-        prepare_chain(chain(settings=settings), data)
+        prepare_sequence(chain(settings=settings), data)
     assert_clear(error)
 
 
@@ -313,10 +315,10 @@ def test_settings_that_are_wrong_are_refused_when_the_chain_is_made(arguments, m
 
 def test_a_formula_of_ones_own_sees_gaps_as_a_level_and_nothing_later(data):
     own = chain(settings={**SETTINGS, "smoke": {"formula": "smoke ~ C(marital) + age"}})
-    block = {block.name: block for block in prepare_chain(own, data).blocks}["smoke"]
+    block = {block.name: block for block in prepare_sequence(own, data).blocks}["smoke"]
     assert block.model.prepared.design.centred.shape == (N, 4)  # married, single, widowed, missing less one; age
     with pytest.raises(InputError, match="names 'income', which is not synthesized before it"):
-        prepare_chain(chain(settings={**SETTINGS, "smoke": {"formula": "smoke ~ income"}}), data)
+        prepare_sequence(chain(settings={**SETTINGS, "smoke": {"formula": "smoke ~ income"}}), data)
 
 
 def test_many_unordered_levels_are_modelled_one_by_one():
@@ -325,7 +327,7 @@ def test_many_unordered_levels_are_modelled_one_by_one():
     job = np.array(list("abcdefgh"))[np.minimum(rng.geometric(0.3, 900) - 1, 7)]
     data = pd.DataFrame({"age": age, "job": job, "y": rng.normal(size=900)})
     asked = rw.load_synthesizer("sequential")(["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}})
-    prepared = prepare_chain(asked, data)
+    prepared = prepare_sequence(asked, data)
     counts = data["job"].value_counts()
     assert [block.status.outcome for block in prepared.blocks] == list(counts.sort_values(kind="stable").index[:-1]) or len(
         prepared.blocks
@@ -333,7 +335,7 @@ def test_many_unordered_levels_are_modelled_one_by_one():
     fit = rw.fit(asked, data, random_seed=1, draws=100, chains=2)
     shares = pd.concat(fit.synthesize(20, random_seed=1))["job"].value_counts(normalize=True)
     assert np.abs(shares - counts / 900).max() < 0.03
-    plain = prepare_chain(rw.load_synthesizer("sequential")(["job"], predictors=["age"]), data)
+    plain = prepare_sequence(rw.load_synthesizer("sequential")(["job"], predictors=["age"]), data)
     assert [type(block.model.synthesizer).__name__ for block in plain.blocks] == ["Multinomial"]
 
 
@@ -398,7 +400,7 @@ def test_text_with_gaps_may_be_modelled_level_by_level():
     rng = np.random.default_rng(0)
     data = pd.DataFrame({"age": rng.integers(18, 80, 300), "job": pd.Series(rng.choice(["a", "b", "c", None], 300), dtype="string")})
     asked = rw.load_synthesizer("sequential")(["job"], predictors=["age"], settings={"job": {"model": "continuation-ratio"}})
-    names = [block.name for block in prepare_chain(asked, data).blocks]
+    names = [block.name for block in prepare_sequence(asked, data).blocks]
     assert "job is missing" in names
     assert len(names) == 3
 
@@ -411,5 +413,5 @@ def test_a_guarantee_is_refused(data):
 def test_an_error_names_its_variable_once(data):
     wrong = chain(settings={**SETTINGS, "smoke": {"model": "continuation-ratio"}})
     with pytest.raises(InputError) as error:
-        prepare_chain(wrong, data)
+        prepare_sequence(wrong, data)
     assert str(error.value).count("variable 'smoke'") == 1

@@ -10,7 +10,8 @@ from brute import SECRET
 
 import riskweighted as rw
 from riskweighted.design.precision import round_within
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.fit import Fit
 
 N = 300
 
@@ -26,7 +27,7 @@ def fit_with(sigma, **settings):
     data = frame()
     values = {"coefficient": (("chain", "draw", "k"), np.zeros((1, 4, 2))), "sigma": (("chain", "draw"), np.full((1, 4), sigma))}
     posterior = xr.Dataset(values, coords={"chain": [0], "draw": np.arange(4)})
-    return Fit(synthesizer, pd.Series(1.0, data.index), posterior, pd.DataFrame(), data, synthesizer.prepare(data))
+    return Fit.of(BlockFit(synthesizer, pd.Series(1.0, data.index), posterior, pd.DataFrame(), data, synthesizer.prepare(data)))
 
 
 def test_draws_beyond_ten_times_the_largest_value_are_counted():

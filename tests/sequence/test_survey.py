@@ -8,12 +8,13 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.modes import modes_of
-from riskweighted.sampling.posterior import prepare_model
+from riskweighted.sampling.modes import block_modes
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.blocks import prepare_chain
-from riskweighted.sequence.chain_fitting import BlockTask, chain_alpha, fit_blocks
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.tasks import BlockTask
 from riskweighted.tuning.importance import reweighted_draws
 
 SHORT = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 4}
@@ -48,8 +49,8 @@ def test_the_product_enters_and_alpha_stays_what_it_is(fitted, alpha):
     pd.testing.assert_series_equal(fitted.survey, survey)
     pd.testing.assert_series_equal(fitted.weights, alpha * survey, check_names=False)
     assert fitted.weights.max() > 1.5
-    theta = fitted.draw(0, 0)
-    terms = MODEL.log_likelihood(theta, fitted.prepared)
+    theta = fitted.block.draw(0, 0)
+    terms = MODEL.log_likelihood(theta["y"], fitted.block.prepared)
     np.testing.assert_allclose(fitted.contributions(theta), alpha * survey * terms)
     np.testing.assert_allclose(rw.influence(fitted, draws=5)["lipschitz"] <= survey * np.abs(fitted.largest_terms / survey), True)
 
@@ -97,16 +98,16 @@ def test_modes_and_neighbours_are_those_of_the_product(fitted, alpha):
     data = sample()
     model = prepare_model(MODEL, data, "w")
     compiled = compile_prepared(model)
-    modes = modes_of(compiled, replace(fitted, alpha=pd.Series(1.0, data.index)))
+    modes = block_modes(compiled, replace(fitted.block, alpha=pd.Series(1.0, data.index)))
     mode = modes.parameters(modes.find(alpha.to_numpy())[None])
-    plain = modes_of(replace(compiled, survey=None), replace(fitted, alpha=pd.Series(1.0, data.index), survey=None))
+    plain = block_modes(replace(compiled, survey=None), replace(fitted.block, alpha=pd.Series(1.0, data.index), survey=None))
     product = fitted.weights.to_numpy()
     other = plain.parameters(plain.find(product, near=modes.start)[None])
     for name in mode:
         np.testing.assert_allclose(mode[name], other[name], rtol=1e-4, atol=1e-5)
     assert reweighted_draws(fitted, alpha).spread == 0
     nearby = (0.999 * alpha).to_numpy()
-    terms = np.array([MODEL.log_likelihood(fitted.draw(*place), fitted.prepared) for place in np.ndindex(2, 300)])
+    terms = np.array([MODEL.log_likelihood(fitted.block.draw(*place), fitted.block.prepared) for place in np.ndindex(2, 300)])
     expected = (terms @ (-0.001 * product)).std(ddof=1)
     assert reweighted_draws(fitted, nearby).spread == pytest.approx(expected)
 
@@ -121,7 +122,7 @@ def test_the_compiled_model_is_shared_and_the_weights_are_not():
 
 
 def test_a_fit_is_judged_by_its_data_only_without_survey_weights(fitted):
-    unweighted = replace(fitted, alpha=pd.Series(1.0, fitted.alpha.index))
+    unweighted = fitted.changed(alpha=pd.Series(1.0, fitted.alpha.index))
     assert set(rw.check_fit(unweighted, draws=10, random_seed=1)["verdict"]) == {"cost"}
 
 
@@ -133,17 +134,17 @@ def test_every_block_of_a_chain_has_the_weights_of_its_records():
     data.loc[data.index[:100], "y"] = np.nan
     chain = rw.load_synthesizer("sequential")(["b", "y"], predictors=["x"])
     survey = rw.survey_weights(data, "w")
-    prepared = prepare_chain(chain, data, "w")
+    prepared = prepare_sequence(chain, data, "w")
     assert [block.name for block in prepared.blocks] == ["b", "y is missing", "y"]
     for block in prepared.blocks:
         pd.testing.assert_series_equal(block.model.survey, survey[block.member])
     assert prepared.blocks[2].model.survey.mean() != pytest.approx(1, abs=1e-6)
     short = Sampling(draws=500, tune=500, chains=2)
     block = prepared.blocks[0]
-    fitted = fit_blocks(prepared, chain_alpha(("b", "y"), None, data.index), short, 1)["b"]
+    fitted = fit_sequence(prepared, None, short, 1).blocks["b"]
     pd.testing.assert_series_equal(fitted.weights, survey, check_names=False)
     assert BlockTask(block, fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
-    assert not BlockTask(prepare_chain(chain, data).blocks[0], fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
+    assert not BlockTask(prepare_sequence(chain, data).blocks[0], fitted.alpha, fitted.random_seed).is_done_by(fitted, short)
     with pytest.raises(InputError, match="survey weights 'y' are a column that is synthesized"):
         rw.fit(chain, data, survey="y")
 
@@ -182,7 +183,7 @@ def test_a_guarantee_refuses_them():
 
 
 def test_tuning_needs_an_unweighted_fit_with_the_same_survey_weights(fitted):
-    unweighted = replace(fitted, alpha=pd.Series(1.0, fitted.alpha.index))
+    unweighted = fitted.changed(alpha=pd.Series(1.0, fitted.alpha.index))
     asked = {"target": "isolated-risk", "at_most": 0.01, "fit": unweighted}
     with pytest.raises(InputError, match="fit has other survey weights than survey"):
         rw.tune(MODEL, sample(), rw.Scenario(known=(), synthetic="y"), **asked)

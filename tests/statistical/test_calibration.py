@@ -16,7 +16,7 @@ from riskweighted.contract.layout import EndToEnd
 from riskweighted.contract.synthesizer import load_synthesizer, synthesizer_names
 from riskweighted.sampling.nuts import run_density
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.fit import fit
+from riskweighted.sequence.fitting import fit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
 from riskweighted_models.common_scale import common_scale_coefficients

@@ -9,7 +9,7 @@ from scipy import stats
 
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.sampling.convergence import az
-from riskweighted.sequence.fit import fit
+from riskweighted.sequence.fitting import fit
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +104,7 @@ def test_a_mixture_is_recovered_and_its_synthetic_data_follow_it():
     fitted = fit(synthesizer, frame, random_seed=4, draws=1000, tune=500, chains=2)
     assert fitted.converged
 
-    posterior, prepared = fitted.posterior.stack(sample=("chain", "draw")), fitted.prepared
+    posterior, prepared = fitted.posterior.stack(sample=("chain", "draw")), fitted.block.prepared
     draws = {name: np.moveaxis(posterior[name].values, -1, 0) for name in posterior.data_vars}
     order = np.argsort(draws["centre"], axis=1)  # components by centre, whatever their label
     tau = draws["slope_spread"][:, None, None]

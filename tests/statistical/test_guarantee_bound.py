@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import riskweighted as rw
-from riskweighted.sampling.posterior import prepare_model
+from riskweighted.sampling.block_fit import prepare_model
 
 DATA = pd.read_csv(Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv")
 COUNTS = rw.load_synthesizer("negative-binomial")("outcome ~ 1")

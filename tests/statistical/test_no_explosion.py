@@ -1,7 +1,6 @@
 """Whatever the weights leave of the data, draws stay where the data could be (METHODS section 5.5). Slow."""
 
 import warnings
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,8 +9,8 @@ import pytest
 from shared_data import shared
 
 import riskweighted as rw
-from riskweighted.sampling.fitting import compile_model
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.fitting import compile_model
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +60,7 @@ def test_draws_do_not_run_away(name):
         assert far <= 1e-4, (kind, far)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rw.ConvergenceWarning)  # and no other
-            within = np.array([one["y"] for one in replace(fitted, synthesizer=bounded).synthesize(100, random_seed=2)])
+            within = np.array([one["y"] for one in fitted.changed(synthesizer=bounded).synthesize(100, random_seed=2)])
         assert within.min() >= 0, kind
         assert within.max() <= MOST, kind
 

@@ -10,7 +10,7 @@ from riskweighted.evaluation import evaluate as evaluating
 from riskweighted.intruder.world import World
 from riskweighted.runs.study import make_study
 from riskweighted.sampling import fitting
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sequence.fit import Fit
 from riskweighted.sweeps import sweep as sweeping, work
 from riskweighted.sweeps.grid import Sweep
 from riskweighted.sweeps.memo import Memo, bytes_of

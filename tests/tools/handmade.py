@@ -5,9 +5,9 @@ import pandas as pd
 import xarray as xr
 
 import riskweighted as rw
-from riskweighted.sampling.posterior import Fit
-from riskweighted.sequence.blocks import prepare_chain
-from riskweighted.sequence.chain_fit import ChainFit
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.prepare import prepare_sequence
 
 __all__ = ["given_chain_fit", "given_fit"]
 
@@ -25,12 +25,12 @@ def given_fit(confidential, alpha=1.0, *, spread=0.02, chains=2, draws=60, seed=
     )
     synthesizer = rw.load_synthesizer("negative-binomial")("jobs ~ 1", components=1)
     weights = pd.Series(alpha, confidential.index, name="alpha")
-    return Fit(synthesizer, weights, posterior, pd.DataFrame(), confidential, synthesizer.prepare(confidential))
+    return Fit.of(BlockFit(synthesizer, weights, posterior, pd.DataFrame(), confidential, synthesizer.prepare(confidential)))
 
 
 def given_chain_fit(chain, confidential, alpha=1.0, *, spread=0.3, chains=2, draws=60, seed=3):
     """A chain of categorical variables and linear regressions: every coefficient about 0 with sd `spread` over the draws, sigma = 0.5."""
-    prepared, rng, fits = prepare_chain(chain, confidential), np.random.default_rng(seed), {}
+    prepared, rng, fits = prepare_sequence(chain, confidential), np.random.default_rng(seed), {}
     for block in prepared.blocks:
         synthesizer, own = block.model.synthesizer, block.model.prepared
         levels = hasattr(own, "levels")
@@ -39,6 +39,6 @@ def given_chain_fit(chain, confidential, alpha=1.0, *, spread=0.3, chains=2, dra
         if not levels:
             values["sigma"] = (_SHAPE[:2], np.full((chains, draws), 0.5))
         weights = pd.Series(alpha, confidential.index, name="alpha")[block.member]
-        fits[block.name] = Fit(synthesizer, weights, xr.Dataset(values), pd.DataFrame(), block.model.confidential, own)
+        fits[block.name] = BlockFit(synthesizer, weights, xr.Dataset(values), pd.DataFrame(), block.model.confidential, own)
     table = pd.DataFrame(dict.fromkeys(chain.variables, pd.Series(alpha, confidential.index)))
-    return ChainFit(prepared, table, fits)
+    return Fit(prepared, table, fits)

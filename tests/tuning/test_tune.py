@@ -1,6 +1,5 @@
 """`tune` on the counts of the paper's simulation, where a fine grid says what is right; every refusal."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -202,7 +201,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_sampled(counts, setti
 
 def test_a_fit_that_is_not_the_unweighted_one_is_refused(counts, unweighted):
     with pytest.raises(InputError, match="weighted one"):
-        call(counts, replace(unweighted, alpha=unweighted.alpha * 0.5))
+        call(counts, unweighted.changed(alpha=unweighted.alpha * 0.5))
     with pytest.raises(InputError, match="other data"):
         call(counts, given_fit(pd.DataFrame({"jobs": [1, 2, 3]}), chains=4))
 

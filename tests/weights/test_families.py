@@ -1,7 +1,5 @@
 """Families of weights with a parameter: held to their formulas, on posterior draws given by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,21 +44,21 @@ def test_weights_made_of_the_risk(confidential):
 
 
 def test_weights_made_of_the_unweighted_fit(confidential, fit):
-    terms = np.array([fit.synthesizer.log_likelihood(fit.draw(c, d), fit.prepared) for c in range(2) for d in range(40)])
+    terms = np.array([fit.block.synthesizer.log_likelihood(fit.block.draw(c, d), fit.block.prepared) for c in range(2) for d in range(40)])
     largest = np.abs(terms).max(axis=0)
     scaled = (largest - largest.min()) / np.ptp(largest)
     np.testing.assert_allclose(weights("lipschitz", confidential, fit), 1 - scaled)
     np.testing.assert_allclose(weights("lipschitz", confidential, fit, c=0.5, g=0.2), np.clip(0.5 * (1 - scaled) + 0.2, 0, 1))
     target = weights("lipschitz-target", confidential, fit, D=4.5)
     np.testing.assert_allclose(target, np.minimum(1, 4.5 / largest))
-    after = rw.influence(replace(fit, alpha=pd.Series(target, confidential.index)))
+    after = rw.influence(fit.changed(alpha=pd.Series(target, confidential.index)))
     assert after["lipschitz"].max() == pytest.approx(4.5)  # of the same draws
 
 
 def test_weights_made_of_a_weighted_fit(confidential, fit):
     alpha = rw.marginal_weights(confidential, SCENARIO)
     alpha.iloc[:3] = 0.0
-    weighted = replace(fit, alpha=alpha)
+    weighted = fit.changed(alpha=alpha)
     delta = rw.influence(weighted)["lipschitz"].to_numpy()
     found = weights("reweighted", confidential, weighted)
     kept = alpha.to_numpy() > 0
@@ -89,7 +87,7 @@ def test_what_makes_no_sense_is_refused(confidential, name, settings, text):
 
 
 def test_a_fit_of_another_kind_is_refused(confidential, fit):
-    weighted = replace(fit, alpha=fit.alpha * 0.5)
+    weighted = fit.changed(alpha=fit.alpha * 0.5)
     with pytest.raises(InputError, match="the weights of this one are not all 1"):
         rw.scheme_weights("lipschitz", confidential, SCENARIO, weighted)
     with pytest.raises(InputError, match="of other data"):

@@ -40,7 +40,7 @@ def main() -> None:
     for scheme, alpha in weights.items():
         fitted = model.sample(alpha, random_seed=2022, sampling=Sampling(draws=500, tune=400, chains=4, cores=given.cores))
         drawn = {str(name): values.values for name, values in fitted.posterior.items()}
-        prepared = fitted.prepared
+        prepared = fitted.block.prepared
         np.savez(
             given.out / f"{scheme.replace(' ', '_')}.npz",
             alpha=alpha.to_numpy(),

@@ -27,7 +27,8 @@ from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.data.datasets import load_embedded
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.study import demo_study
-from riskweighted.sampling.posterior import Fit
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.fit import Fit
 
 __all__ = ["ISSUE", "SCHEMES", "LandedMixture", "LandedPrepared", "beside_issue", "landed_fit", "shown"]
 
@@ -125,7 +126,7 @@ def landed_fit(path: Path, confidential: pd.DataFrame) -> Fit:
         alpha = pd.Series(stored["alpha"], confidential.index, name="alpha")
     dims = {name: ("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 2))) for name, values in draws.items()}
     posterior = xr.Dataset({name: (dims[name], values) for name, values in draws.items()})
-    return Fit(LandedMixture(), alpha, posterior, pd.DataFrame(quality).assign(converged=True), confidential, prepared)
+    return Fit.of(BlockFit(LandedMixture(), alpha, posterior, pd.DataFrame(quality).assign(converged=True), confidential, prepared))
 
 
 def fits_of_landed(folder: Path, confidential: pd.DataFrame) -> Iterator[tuple[str, Fit]]:

@@ -1,9 +1,8 @@
-"""A fit: posterior draws and all that is needed to draw data from them, saved and read back."""
+"""The fit of one model: posterior draws and all that is needed to draw values from them, saved and read back."""
 
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from riskweighted.common.atomic import write_file
-from riskweighted.common.checks import check_choice, check_count, check_seed
-from riskweighted.common.errors import ConvergenceWarning, ExplosionWarning, InputError
+from riskweighted.common.errors import ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.frames import as_floats, check_weights
-from riskweighted.common.native import Native, as_pandas, native_of
+from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
-from riskweighted.contract.drawing import as_column, draw_values, random_draws
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.design.precision import find_precision, round_within
@@ -30,14 +25,14 @@ from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
 
-__all__ = ["Fit", "PreparedModel", "load_fit", "plug_in", "prepare_model", "refuse_survey"]
+__all__ = ["BlockFit", "PreparedModel", "plug_in", "prepare_model", "refuse_survey"]
 
 _FAR = 10  # times the largest confidential value: drawn values beyond are warned of
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A sampled pseudo posterior and all that is needed to draw from it. Confidential: it carries data.
+class BlockFit:
+    """The sampled pseudo posterior of one model on the records that it is fitted to, n. Confidential: it carries data.
 
     Attributes
     ----------
@@ -58,8 +53,6 @@ class Fit:
         How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
     survey : Series (n,) or None
         Survey weights of mean 1, where there are any.
-    native : Native or None
-        What the data were given as, and datasets are given back as, where that is not pandas.
     """
 
     synthesizer: Synthesizer
@@ -72,7 +65,6 @@ class Fit:
     data: str | None = field(default=None, repr=False)
     censoring: Censoring | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
-    native: Native | None = field(default=None, repr=False)
 
     @property
     def weights(self) -> pd.Series:
@@ -131,10 +123,6 @@ class Fit:
         """Whether its output holds confidential values, so that it is confidential too and never called synthetic."""
         return keeps_true_values(self.synthesizer)
 
-    def value_fits(self) -> dict[str, "Fit"]:
-        """The fit of each variable: of one variable, itself."""
-        return {self.synthesizer.target: self}
-
     def draw(self, chain: int, draw: int) -> dict[str, np.ndarray]:
         """One posterior draw: parameter name -> value."""
         variables = self.posterior.variables
@@ -148,111 +136,6 @@ class Fit:
         if self.censoring is not None:
             return self.censoring.contributions(alpha, terms)
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
-
-    def synthesize(
-        self,
-        L: int = 20,  # noqa: N803
-        *,
-        random_seed: int | None = None,
-        precision: float | None = None,
-        parameters: str = "draws",
-    ) -> list[pd.DataFrame]:
-        """Draw L synthetic datasets, each from its own posterior draw, chosen at random (METHODS section 5.4).
-
-        Parameters
-        ----------
-        L : int
-            From 1 to the number of posterior draws.
-        random_seed : int, optional
-            The same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work back
-            to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets are
-            to leave; give one for experiments and tests.
-        precision : float, optional
-            Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
-            multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a column of whole-number dtype, whose
-            precision is then 1.
-        parameters : {"draws", "mode"}
-            "mode" draws every dataset from the mode of the posterior, as tools do that estimate and plug in: for comparison with them,
-            not for release, since intervals of the combining rules are then too short. For models with a density of one vector
-            (`Blueprint.of_vector`).
-
-        Returns
-        -------
-        list of L DataFrames: the confidential frame with its sensitive column replaced; rows, index, columns,
-        dtypes and categories are kept, and so is what it was given as: of pandas, of polars or of Arrow.
-
-        Raises
-        ------
-        InputError
-            If L exceeds the number of draws, or what the guarantee of the fit is stated for; or a precision is given for a categorical
-        column, which has none.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If L exceeds the smallest bulk effective sample size of the fit.
-        ExplosionWarning
-            If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
-        """
-        return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
-
-    def synthetic(
-        self,
-        L: int = 20,  # noqa: N803
-        *,
-        random_seed: int | None = None,
-        precision: float | None = None,
-        parameters: str = "draws",
-    ) -> Iterator[pd.DataFrame]:
-        """The datasets of `synthesize`, the same ones, one after the other: each is drawn when it is asked for."""
-        check_seed(random_seed)
-        check_choice(parameters, ("draws", "mode"), "parameters")
-        if precision is not None and self.categories is not None:
-            raise InputError(f"precision is that of numbers, and {self.synthesizer.target!r} is drawn as levels; leave it out")
-        self._check_guarantee(check_count(L), precision, parameters)
-        plugged = plug_in(self) if parameters == "mode" else None
-        streams, sizes = np.random.SeedSequence(random_seed), self.posterior.sizes
-        choice = np.random.default_rng(streams.spawn(1)[0])
-        places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * check_count(L)
-        self._warn_of_few_draws(L)
-        drawn = self._drawn(places, streams.spawn(L), plugged, precision)
-        return drawn if self.native is None else map(self.native.like, drawn)
-
-    def _drawn(
-        self,
-        places: Sequence[tuple[int, int]],
-        seeds: Sequence[np.random.SeedSequence],
-        plugged: Draw | None,
-        precision: float | None,
-    ) -> Iterator[pd.DataFrame]:
-        """A dataset for each place and seed; then the warning of values that lie far out."""
-        far = 0
-        for place, seed in zip(places, seeds, strict=True):
-            theta = self.draw(*place) if plugged is None else plugged
-            frame = self.released(theta, np.random.default_rng(seed), precision)
-            far += self.count_far(frame[self.synthesizer.target])
-            yield frame
-        self.warn_of_far(far, len(places) * len(self.confidential))
-
-    def _check_guarantee(self, count: int, precision: float | None, parameters: str) -> None:
-        """Refuse datasets that the guarantee does not cover."""
-        if self.statement is None:
-            return
-        if count > self.statement.L:
-            raise InputError(f"L must be at most {self.statement.L}, for which the guarantee of this fit is stated, got {count}; fit anew")
-        if parameters != "draws":
-            raise InputError("parameters must be 'draws' under a guarantee, which proves nothing of the mode")
-        if precision is None and self.precision is None:
-            raise InputError(
-                f"precision must be given under a guarantee: the dtype of {self.synthesizer.target!r} does not hold whole numbers, and a "
-                "precision found in the data depends on them"
-            )
-
-    def released(self, theta: Draw, rng: np.random.Generator, precision: float | None = None) -> pd.DataFrame:
-        """One synthetic dataset given parameters, rounded as in `synthesize`."""
-        target = self.synthesizer.target
-        values = self.rounded(draw_values(self.synthesizer, theta, self.prepared, rng, len(self.confidential)), precision)
-        return self.confidential.assign(**{target: as_column(values, self.confidential[target], self.categories)})
 
     def rounded(self, values: np.ndarray, precision: float | None = None) -> np.ndarray:
         """Drawn values (n,) as they are released: rounded within the bounds, special codes and codes of levels as they are."""
@@ -282,20 +165,6 @@ class Fit:
                 ExplosionWarning,
                 stacklevel=4,
             )
-
-    def _warn_of_few_draws(self, count: int) -> None:
-        smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
-        if count > smallest:
-            warnings.warn(
-                f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit (smallest bulk ESS): their parameters are not "
-                "independent; sample longer or take a smaller L",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def save(self, path: str | Path) -> None:
-        """Write `to_bytes` to a file of its owner's only. Confidential; holds neither the data nor alpha."""
-        write_file(Path(path), self.to_bytes(), private=True)
 
     def to_datatree(self) -> xr.DataTree:
         """The posterior and its ``sample_stats`` as ArviZ reads them.
@@ -327,7 +196,7 @@ class Fit:
         return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.weights), random_seed=f"seed {seed}", **guarantee))
 
 
-def plug_in(fit: Fit) -> dict[str, np.ndarray]:
+def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
     """The parameters at the mode of the fit's pseudo posterior.
 
     Raises
@@ -373,17 +242,16 @@ class PreparedModel:
         return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L)
 
     def load(
-        self,
-        path: str | Path | zipfile.Path,
-        alpha: pd.Series,
-        random_seed: int | None = None,
-        *,
-        guarantee: Guarantee | None = None,
-        L: int = 20,  # noqa: N803
-    ) -> Fit:
-        """Read back a fit of this model with these weights (and seed, and guarantee); see `load_fit`."""
-        alpha = check_weights(alpha, self.confidential.index)
-        return _read(path, self, alpha, random_seed, self.censor(guarantee, alpha, L))
+        self, path: str | Path | zipfile.Path, alpha: pd.Series, random_seed: int | None = None, censoring: Censoring | None = None
+    ) -> BlockFit:
+        """Read back a fit of this model with these weights (and seed, and clip).
+
+        Raises
+        ------
+        InputError
+            If it is the fit of something else.
+        """
+        return _read(path, self, alpha, random_seed, censoring)
 
 
 def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:
@@ -410,50 +278,9 @@ def prepare_model(
     return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
 
 
-def load_fit(
-    path: str | Path,
-    synthesizer: Synthesizer,
-    confidential: pd.DataFrame,
-    alpha: pd.Series,
-    *,
-    random_seed: int | None = None,
-    guarantee: Guarantee | None = None,
-    L: int = 20,  # noqa: N803
-    survey: str | pd.Series | np.ndarray | None = None,
-) -> Fit:
-    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data, weights and guarantee.
-
-    Parameters
-    ----------
-    path : str or Path
-    synthesizer : Synthesizer
-    confidential : DataFrame, n rows
-    alpha : Series (n,)
-        Weights that differ by less than one millionth are the same.
-    random_seed : int, optional
-        Refuse a fit that was not sampled with it.
-    guarantee : Guarantee, optional
-        That of the fit.
-    L : int
-        The number of datasets that it is stated for.
-    survey : str, Series or array (n,), optional
-        The survey weights of the fit.
-
-    Raises
-    ------
-    InputError
-        If the file is absent or damaged (its checksum differs), or is the fit of another synthesizer, of other data, of
-        other weights, of another seed or under another guarantee.
-    """
-    check_seed(random_seed)
-    native, confidential = native_of(confidential), as_pandas(confidential)
-    found = prepare_model(synthesizer, confidential, survey).load(path, alpha, random_seed, guarantee=guarantee, L=L)
-    return found if native is None else replace(found, native=native)
-
-
 def _read(
     path: str | Path | zipfile.Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None
-) -> Fit:
+) -> BlockFit:
     stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
     if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
         raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
@@ -470,7 +297,7 @@ def _read(
     diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
     posterior = stored.drop_vars([*columns, "quantity"])
     diagnostics = diagnostics.rename_axis("quantity")
-    return Fit(
+    return BlockFit(
         model.synthesizer,
         alpha,
         posterior,

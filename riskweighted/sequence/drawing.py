@@ -1,0 +1,144 @@
+"""Values drawn down a sequence, each variable on the synthetic ones before it; what breaks a rule is drawn again (METHODS section 12)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.contract.drawing import draw_values
+from riskweighted.contract.synthesizer import Draw
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.precision import Precision, precision_of
+from riskweighted.design.tables import Tables
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.blocks import Block, Link, PreparedSequence
+from riskweighted.sequence.outcomes import Outcomes
+
+__all__ = ["ROUNDS", "Drawing", "Thetas"]
+
+Thetas = Mapping[str, Draw]  # one posterior draw of every block
+ROUNDS = 100  # of redrawing what breaks a rule
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential.
+
+    Attributes
+    ----------
+    prepared : PreparedSequence
+    blocks : mapping of block's name to BlockFit
+    """
+
+    prepared: PreparedSequence = field(repr=False)
+    blocks: Mapping[str, BlockFit] = field(repr=False)
+
+    def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
+        """One synthetic dataset given parameters, rounded as it is released."""
+        frame, encoded = self.prepared.confidential.assign(), dict(self.prepared.encoded)
+        for link in self.prepared.links:
+            values = self.drawn(link, frame, encoded, thetas, rng, precision)
+            self.put(link, values, frame, encoded)
+        return frame
+
+    @cached_property
+    def outcomes(self) -> dict[str, Outcomes]:
+        """What each variable can be."""
+        return {link.variable: self._outcomes_of(link) for link in self.prepared.links}
+
+    def _outcomes_of(self, link: Link) -> Outcomes:
+        column = self.prepared.confidential[link.variable]
+        others = [block.status.outcome for block in link.statuses if block.status is not None]
+        others += [] if link.structure is None else [link.structure.value(column)]
+        return Outcomes(column, None if link.values is None else self.blocks[link.values.name].categories, [*others, link.constant])
+
+    def put(self, link: Link, values: np.ndarray, frame: pd.DataFrame, encoded: dict[str, Distinct], needed: bool = True) -> None:
+        """Put drawn values (n,) of a variable into a frame, and where they are needed their numeric columns beside those of the others."""
+        outcomes, recipe = self.outcomes[link.variable], self.prepared.recipes.get(link.variable)
+        frame[link.variable] = outcomes.column(values)
+        if needed and recipe is not None:
+            encoded[link.variable] = outcomes.table(values, frame[link.variable], recipe)
+
+    def drawn(
+        self,
+        link: Link,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        precision: Precision = None,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """A variable of a frame whose earlier variables are synthetic, as numbers (n,); what breaks a rule is drawn again.
+
+        `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns of predictors and earlier variables.
+        """
+        outcomes, rules = self.outcomes[link.variable], self.prepared.rules
+        values = outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
+        rows = np.arange(len(frame)) if rows is None else rows
+        for _ in range(ROUNDS):
+            values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, precision_of(precision, link.variable))
+            if not rules.at(link.variable):
+                return values
+            drawn = frame.assign(**{link.variable: outcomes.column(values)})
+            rows = rows[rules.broken_by(drawn, link.variable)[rows]]
+            if not len(rows):
+                return values
+        raise rules.unmet(drawn, link.variable, ROUNDS)
+
+    def values_at(
+        self,
+        link: Link,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+        precision: float | None,
+    ) -> np.ndarray:
+        """New values of a variable for some rows, as numbers, without regard to rules: structure, statuses, then the value."""
+        outcomes = self.outcomes[link.variable]
+        values, left = outcomes.empty(len(rows)), np.arange(len(rows))
+        if link.structure is not None:
+            holds = link.structure.when.holds(frame.iloc[rows])
+            values[~holds] = outcomes.number(link.structure.value(self.prepared.confidential[link.variable]))
+            left = np.flatnonzero(holds)
+        for block in link.statuses:
+            if len(left):
+                hit = self.numbers_at(block, frame, encoded, thetas, rng, rows[left]) == 1
+                values[left[hit]] = outcomes.number(block.status.outcome)  # type: ignore[union-attr]
+                left = left[~hit]
+        if link.values is None:
+            values[left] = outcomes.number(link.constant)
+        elif len(left):
+            numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
+            values[left] = outcomes.drawn(self.blocks[link.values.name].rounded(numbers, precision))
+        return values
+
+    def numbers_at(
+        self,
+        block: Block,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+    ) -> np.ndarray:
+        """What a block draws for some rows, (m,)."""
+        prepared = self.at(block, frame, encoded, rows)
+        return draw_values(self.blocks[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
+
+    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
+        """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
+        own, prepared = self.blocks[block.name].prepared, self.prepared
+        if block.whole and len(rows) == len(frame) and not set(block.sources) & set(prepared.variables):
+            return own
+        if prepared.of_one:
+            return own.at(frame.iloc[rows])
+        placed: Callable[[Tables], object] | None = getattr(own, "placed", None)
+        if placed is None or block.keep is None:
+            return own.at(prepared.columns_of(block, frame, encoded, rows))
+        return placed(prepared.tables_of(block, encoded, rows))

@@ -1,0 +1,203 @@
+"""`fit`: the risk-weighted pseudo posterior of a synthesizer or of a chain, block by block (METHODS sections 5 and 12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_seed
+from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas, native_of
+from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.guarantee.statement import Guarantee
+from riskweighted.sampling.block_fit import refuse_survey
+from riskweighted.sampling.compiled import CompiledModel
+from riskweighted.sampling.direct_fit import not_possible
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.jaxed import check_jax
+from riskweighted.sampling.nuts import Progress
+from riskweighted.sampling.settings import AUTO, DIRECT, JAX, Sampling
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.tasks import Alpha, BlockTask, alphas_of, block_tasks, fit_tasks
+
+__all__ = ["CompiledSequence", "compile_model", "fit", "fit_sequence"]
+
+
+def fit(
+    synthesizer: Synthesizer | Chain,
+    confidential: pd.DataFrame,
+    alpha: Alpha = None,
+    *,
+    random_seed: int | None = None,
+    draws: int = 500,
+    tune: int = 500,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float | None = None,
+    engine: str = AUTO,
+    progress: Progress | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> Fit:
+    """Sample the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4 and 10).
+
+    Parameters
+    ----------
+    synthesizer : Synthesizer or Chain
+        For example ``load_synthesizer("normal-mixture")("income ~ C(region)")``, or of several variables
+        ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
+    confidential : DataFrame, n rows
+        Of pandas or polars, or a table of Arrow; datasets drawn from the fit are what it is.
+    alpha : Series on the index of `confidential`, array (n,), or None
+        Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
+        as its columns or an array in their order; (n,) holds for all of them.
+    random_seed : int, optional
+        The same seed gives the same draws, whatever the number of cores.
+    draws, tune, chains, cores, target_accept, engine
+        See `Sampling`.
+    progress : callable, optional
+        Called with (draws done, draws in all) twice a second.
+    guarantee : Guarantee, optional
+        Sample the censored pseudo posterior (METHODS section 9.3), whose datasets have a proved epsilon; `Fit.statement` says what holds.
+        Alpha must be the same for all records.
+    L : int
+        The number of datasets that the guarantee is stated for; no more can be drawn from its fit.
+    survey : str, Series or array (n,), optional
+        Survey weights, by the name of their column or as values. Normalised to sum n they multiply alpha in the likelihood, where the
+        product may exceed 1 (METHODS section 12). To let the weight act as a predictor instead, name its column in the formula.
+
+    Returns
+    -------
+    Fit, with a posterior of its own for every block of a chain.
+
+    Raises
+    ------
+    InputError
+        If weights are outside [0, 1], missing, of another length or index, or all zero, if survey weights are negative, missing,
+        infinite or all zero, or if the data does not suit the synthesizer.
+        Under a guarantee also if anything is taken from the data, all of which it names.
+    ContractError
+        If the synthesizer's graph and log_likelihood disagree, alpha does not act, or it draws no n finite values.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a monitored quantity has R-hat > 1.02 or bulk ESS < 100, or a transition diverged.
+    """
+    sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
+    check_seed(random_seed)
+    native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
+    prepared = prepare_sequence(synthesizer, confidential, survey)
+    found = fit_sequence(prepared, alpha, sampling, random_seed, progress, guarantee=guarantee, L=L)
+    return found if native is None else replace(found, native=native)
+
+
+def fit_sequence(
+    prepared: PreparedSequence,
+    alphas: Alpha,
+    sampling: Sampling,
+    random_seed: int | None = None,
+    progress: Progress | None = None,
+    before: Fit | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+) -> Fit:
+    """Fit every block; those that are the same in an earlier fit (model, records, weights, sampling, seed) are taken from it.
+
+    Parameters
+    ----------
+    prepared : PreparedSequence
+    alphas : (n,), (n, V) or None
+    sampling : Sampling
+    random_seed : int, optional
+    progress : callable, optional
+        Called with (draws done, draws in all).
+    before : Fit, optional
+    guarantee, L
+        See `fit`.
+    """
+    check_seed(random_seed)
+    checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
+    wanted = block_tasks(prepared, checked, random_seed, guarantee, L)
+    _refuse_engine(wanted, sampling)
+    earlier = {} if before is None else before.blocks
+    fits = {task.name: earlier[task.name] for task in wanted if task.name in earlier and task.is_done_by(earlier[task.name], sampling)}
+    fits |= fit_tasks([task for task in wanted if task.name not in fits], sampling, progress)
+    return Fit(prepared, checked, {task.name: fits[task.name] for task in wanted}, random_seed)
+
+
+def _refuse_engine(tasks: Sequence[BlockTask], sampling: Sampling) -> None:
+    """Refuse an engine that a block cannot be sampled by, before anything is compiled."""
+    for task in tasks if sampling.engine in (DIRECT, JAX) else ():
+        model, censored = task.block.model, task.censoring is not None
+        blueprint = model.build()
+        if sampling.engine == JAX:
+            check_jax(model.synthesizer, blueprint, censored)
+        elif blueprint is None or blueprint.direct is None or censored:
+            raise not_possible(model.synthesizer, blueprint)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledSequence:
+    """A synthesizer or a chain ready for one dataset; samples for any weights without compiling again. Confidential.
+
+    Attributes
+    ----------
+    prepared : PreparedSequence
+    censored : bool
+        Whether it samples the censored pseudo posterior, for any guarantee and equal weights.
+    models : tuple of CompiledModel
+        Of the blocks.
+    """
+
+    prepared: PreparedSequence = field(repr=False)
+    censored: bool
+    models: tuple[CompiledModel, ...]
+
+    def sample(
+        self,
+        alpha: Alpha = None,
+        *,
+        random_seed: int | None = None,
+        sampling: Sampling | None = None,
+        progress: Progress | None = None,
+        guarantee: Guarantee | None = None,
+        L: int = 20,  # noqa: N803
+    ) -> Fit:
+        """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that was compiled for one."""
+        refuse_survey(self.prepared.survey, guarantee)
+        if (guarantee is not None) != self.censored:
+            raise InputError(f"guarantee: this model was compiled {'for' if self.censored else 'without'} one; compile it again")
+        return fit_sequence(self.prepared, alpha, sampling or Sampling(), random_seed, progress, guarantee=guarantee, L=L)
+
+
+def compile_model(
+    synthesizer: Synthesizer | Chain,
+    confidential: pd.DataFrame,
+    *,
+    censored: bool = False,
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> CompiledSequence:
+    """Prepare and compile a synthesizer or a chain for a dataset; the last few are kept, since compiling takes seconds.
+
+    Parameters
+    ----------
+    synthesizer : Synthesizer or Chain
+    confidential : DataFrame, n rows
+    censored : bool
+        Whether for fits with a guarantee; one compiled model serves any epsilon, reference and (equal) weights.
+    survey : str, Series or array (n,), optional
+        Survey weights of its fits, see `fit`.
+
+    Raises
+    ------
+    InputError
+        Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
+    """
+    prepared = prepare_sequence(synthesizer, as_pandas(confidential), survey)
+    return CompiledSequence(prepared, censored, tuple(compile_prepared(block.model, censored) for block in prepared.blocks))

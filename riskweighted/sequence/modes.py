@@ -1,0 +1,80 @@
+"""The modes of a sequence's pseudo posterior under any weights: a mode of every block."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.modes import BlockModes, block_modes
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.tasks import Alpha, alphas_of
+
+__all__ = ["Modes", "Vectors", "modes_of"]
+
+Vectors = Mapping[str, np.ndarray]  # the mode (d,) of every block
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """What finds the modes of all blocks under other weights than those of a fit. Confidential; made by `modes_of`.
+
+    Attributes
+    ----------
+    fit : Fit
+        The unweighted one.
+    blocks : mapping of block's name to BlockModes
+        Of those that estimate anything.
+    """
+
+    fit: Fit = field(repr=False)
+    blocks: Mapping[str, BlockModes] = field(repr=False)
+
+    def find(self, alphas: Alpha, near: Vectors | None = None) -> dict[str, np.ndarray]:
+        """The modes under weights (n,) or (n, V), searched from some that are near.
+
+        Raises
+        ------
+        InputError
+            If a search ends at no finite density.
+        """
+        weights = self._weights(alphas)
+        return {name: modes.find(weights[name], None if near is None else near[name]) for name, modes in self.blocks.items()}
+
+    def plug_in(self, alphas: Alpha, found: Vectors, count: int) -> Fit:
+        """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
+        return self._fit(alphas, lambda name, modes, alpha: modes.plug_in(alpha, found[name], count))
+
+    def laplace(self, alphas: Alpha, found: Vectors, count: int, rng: np.random.Generator) -> Fit:
+        """A fit of `count` draws from the normal approximations at the modes."""
+        return self._fit(alphas, lambda name, modes, alpha: modes.laplace(alpha, found[name], count, rng))
+
+    def _weights(self, alphas: Alpha) -> dict[str, np.ndarray]:
+        """Alpha of the records of every block."""
+        table = self._table(alphas)
+        return {block.name: table[block.variable].to_numpy()[block.member] for block in self.fit.prepared.blocks}
+
+    def _table(self, alphas: Alpha) -> pd.DataFrame:
+        return alphas_of(self.fit.variables, alphas, self.fit.confidential.index)
+
+    def _fit(self, alphas: Alpha, make: Callable[[str, BlockModes, np.ndarray], BlockFit]) -> Fit:
+        weights = self._weights(alphas)
+        made = {name: make(name, modes, weights[name]) for name, modes in self.blocks.items()}
+        return replace(self.fit, alphas=self._table(alphas), blocks={**self.fit.blocks, **made}, random_seed=None)
+
+
+def modes_of(fit: Fit) -> Modes:
+    """The pseudo posterior of every block, and where to begin: the draw of its unweighted fit of highest density.
+
+    Raises
+    ------
+    InputError
+        If nothing is estimated.
+    """
+    if not fit.estimates:
+        raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it")
+    models = {block.name: compile_prepared(block.model) for block in fit.prepared.blocks if fit.blocks[block.name].estimates}
+    return Modes(fit, {name: block_modes(model, fit.blocks[name]) for name, model in models.items()})

@@ -1,0 +1,197 @@
+"""The blocks of a sequence, found in the data: one for a synthesizer, and for a chain those that its variables need."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns
+from riskweighted.common.survey import checked_survey
+from riskweighted.contract.categories import categories_of
+from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.formulas import split_formula
+from riskweighted.design.tables import Tables
+from riskweighted.sampling.block_fit import PreparedModel, prepare_model
+from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status, numeric_names
+from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.recoding import independent, make_recipes
+
+__all__ = ["prepare_sequence", "sequence_of"]
+
+_EVENTS_PER_SLOPE = 10
+_FEW = 3  # records of a single value
+_LEVEL_EVENTS_PER_SLOPE = 3  # of a level that is modelled by itself: its slopes are what is known of it, and their priors hold them
+
+
+def prepare_sequence(
+    declared: Synthesizer | Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
+) -> PreparedSequence:
+    """Check the data, and survey weights if any, choose the models of a chain, and prepare every block.
+
+    Raises
+    ------
+    InputError
+        If a column is absent, infinite or missing throughout, a variable has one value, the data break a rule, or a model refuses its
+        data; of a chain the message names the variable. If survey weights are not valid, or a column that is synthesized.
+    """
+    if isinstance(declared, Chain):
+        return _of_chain(declared, confidential, survey)
+    return sequence_of(prepare_model(declared, confidential, survey))
+
+
+def sequence_of(model: PreparedModel) -> PreparedSequence:
+    """The sequence of one variable: one block, of all records, whose design is the synthesizer's own."""
+    name, n = model.synthesizer.target, len(model.confidential)
+    block = Block(name, name, None, np.ones(n, dtype=bool), (), None, model)
+    link = Link(name, None, (), block, levels=categories_of(model.synthesizer, model.prepared) is not None)
+    return PreparedSequence(model.synthesizer, model.confidential, (link,), survey=model.survey)
+
+
+def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None) -> PreparedSequence:
+    """The blocks of every variable, one variable after the other."""
+    if isinstance(survey, str) and survey in chain.variables:
+        raise InputError(f"survey weights {survey!r} are a column that is synthesized: name another one")
+    weights = checked_survey(survey, confidential)
+    require_columns(confidential, (*chain.predictors, *chain.variables), "confidential data")
+    chain.rules.check(confidential)
+    chain.rules.refuse_broken(confidential)
+    aside = {variable: chain.rules.left_out(confidential, variable) for variable in chain.variables}
+    recipes = make_recipes(confidential, _sources(chain, confidential), chain.codes, chain.variables)
+    encoded = {name: recipe.table(confidential[name]) for name, recipe in recipes.items()}
+    prepared = PreparedSequence(chain, confidential, (), recipes, aside, weights)
+    links = []
+    for variable in chain.variables:
+        link = _Linking(chain, prepared, encoded, variable).link()
+        links.append(link)
+        if variable in recipes and link.values is not None:  # a model may draw levels that no record has
+            own, taken = link.values.model, {*chain.variables, *numeric_names(recipes, recipes)}
+            recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or (), taken)
+            encoded[variable] = recipes[variable].table(confidential[variable])
+    return replace(prepared, links=tuple(links))
+
+
+def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
+    """Every column that predicts: those named for all, those of a formula, and the variables that have a later one."""
+    named = [name for variable in chain.variables for name in _formula_names(chain, variable)]
+    require_columns(confidential, named, "confidential data")
+    return list(dict.fromkeys([*chain.predictors, *chain.variables[:-1], *named]))
+
+
+def _formula_names(chain: Chain, variable: str) -> tuple[str, ...]:
+    """The columns of a variable's own formula, none of which comes later in the chain."""
+    formula = chain.formula_of(variable)
+    if formula is None:
+        return ()
+    names = split_formula(formula).names
+    later = [name for name in names if name in chain.variables[chain.variables.index(variable) :]]
+    if later:
+        raise InputError(f"the formula of {variable!r} names {listing(later)}, which is not synthesized before it; change the order")
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class _Linking:
+    """The making of one link."""
+
+    chain: Chain
+    prepared: PreparedSequence
+    encoded: Mapping[str, Distinct]
+    variable: str
+
+    def link(self) -> Link:
+        """Structural rule, statuses one after the other, then the values."""
+        chain, data = self.chain, self.prepared.confidential
+        column, structure = data[self.variable], chain.rules.structure(self.variable)
+        left = np.ones(len(data), dtype=bool) if structure is None else structure.when.holds(data)
+        if not left.any():
+            raise InputError(f"variable {self.variable!r}: its rule 'when' holds for no record; there is nothing to synthesize")
+        left = left & ~self.prepared.aside[self.variable]
+        statuses: list[Block] = []
+        for status, having in self._statuses(column, left):
+            hit = having & left
+            if not hit.any():
+                continue
+            if hit.sum() == left.sum():
+                return Link(self.variable, structure, tuple(statuses), None, status.outcome, not holds_numbers(column))
+            statuses.append(self._status_block(status, hit, left, statuses))
+            left = left & ~hit
+        if not left.any():
+            raise InputError(f"variable {self.variable!r} has no value outside its structural rule: there is nothing to synthesize")
+        if column[left].nunique() == 1:
+            if not statuses:
+                where = " where its rule 'when' holds" if structure is not None else ""
+                raise InputError(f"variable {self.variable!r} has one value in all {int(left.sum())} records{where}: nothing to synthesize")
+            if left.sum() < _FEW:
+                raise InputError(
+                    f"variable {self.variable!r} has one value beside its statuses, in {int(left.sum())} records: it would be released"
+                )
+            return Link(self.variable, structure, tuple(statuses), None, column[left].iloc[0], not holds_numbers(column))
+        return Link(self.variable, structure, tuple(statuses), self._value_block(column, left), None, not holds_numbers(column))
+
+    def _statuses(self, column: pd.Series, reached: np.ndarray) -> Iterator[tuple[Status, np.ndarray]]:
+        """Every status and which records have it, (n,): codes, missing, and the levels but the last where the chain asks for that."""
+        codes = self.chain.codes.get(self.variable, ())
+        if codes and not holds_numbers(column):
+            raise InputError(f"variable {self.variable!r} is no number, so it has no special codes: they are levels like others")
+        numbers = as_floats(column) if codes else np.empty(0)
+        for code in codes:
+            yield Status(code), numbers == code
+        yield Status(None), column.isna().to_numpy()
+        if holds_numbers(column) or self.chain.formula_of(self.variable) is not None:
+            width = 0
+        else:
+            width = sum(self.encoded[source].rows.shape[1] for source in self._sources())
+        for level in self.chain.one_by_one(self.variable, column[reached].dropna(), width)[:-1]:
+            yield Status(level, of_level=True), (column == level).to_numpy(dtype=bool, na_value=False)
+
+    def _sources(self) -> tuple[str, ...]:
+        """The predictors and the variables before this one."""
+        chain = self.chain
+        return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
+
+    def _status_block(self, status: Status, hit: np.ndarray, member: np.ndarray, before: Sequence[Block]) -> Block:
+        name = f"{self.variable} is {status.text}"
+        taken = {*self.prepared.confidential.columns, *(block.name for block in before)}
+        while name in taken:  # a column, or a level, may be called so
+            name += "'"
+        events = int(min(hit[member].sum(), member.sum() - hit[member].sum()))
+        target = pd.Series(hit, self.prepared.confidential.index)[member].rename(name)
+        return self._block(name, status, target, member, events, lambda formula: self.chain.status_model(formula))
+
+    def _value_block(self, column: pd.Series, member: np.ndarray) -> Block:
+        amounts, model = column[member], self.chain.value_model
+        return self._block(self.variable, None, amounts, member, len(amounts), lambda formula: model(self.variable, amounts, formula))
+
+    def _block(
+        self, name: str, status: Status | None, target: pd.Series, member: np.ndarray, events: int, make: Callable[[str], Synthesizer]
+    ) -> Block:
+        """A block whose predictors are those that its events allow: all that vary and are no combination of others, or none."""
+        prepared, chain, rows = self.prepared, self.chain, np.flatnonzero(member)
+        own = chain.formula_of(self.variable)
+        if own is not None:
+            sources, keep = split_formula(own).names, None
+            formula = f"`{name}` ~ {split_formula(own).right}"
+        else:
+            sources = self._sources()
+            keep = independent(np.asarray(Tables((self.encoded[source].at(rows) for source in sources), len(rows))))
+            of_level = status is not None and status.of_level
+            if events < (_LEVEL_EVENTS_PER_SLOPE if of_level else _EVENTS_PER_SLOPE) * keep.sum():
+                keep = np.zeros(len(keep), dtype=bool)
+            names = [column for column, kept in zip(numeric_names(prepared.recipes, sources), keep, strict=True) if kept]
+            formula = f"`{name}` ~ " + (" + ".join(f"`{column}`" for column in names) or "1")
+        unfitted = Block(name, self.variable, status, member, sources, keep, model=None)  # type: ignore[arg-type]
+        frame = prepared.columns_of(unfitted, prepared.confidential, self.encoded, rows).assign(**{name: target})
+        try:
+            synthesizer = make(formula)
+            if keeps_true_values(synthesizer):
+                raise InputError("its model keeps true values, which no synthetic variable may")
+            model = prepare_model(synthesizer, frame)
+            if prepared.survey is not None:  # normalised over all records, not over the members
+                model = replace(model, survey=prepared.survey[member])
+        except InputError as error:
+            place = f"variable {self.variable!r}: "
+            raise InputError(place + str(error).removeprefix(place)) from None
+        return Block(name, self.variable, status, member, sources, keep, model)

@@ -1,0 +1,100 @@
+"""Fits read back: one form for one variable and for several, an archive of the blocks' posteriors."""
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_seed
+from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas, native_of
+from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.guarantee.statement import Guarantee
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.fit import Fit, block_file
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks
+
+__all__ = ["load_fit", "read_fit"]
+
+
+def load_fit(
+    path: str | Path,
+    synthesizer: Synthesizer | Chain,
+    confidential: pd.DataFrame,
+    alpha: Alpha,
+    *,
+    random_seed: int | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+    survey: str | pd.Series | np.ndarray | None = None,
+) -> Fit:
+    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data, weights and guarantee.
+
+    Parameters
+    ----------
+    path : str or Path
+    synthesizer : Synthesizer or Chain
+    confidential : DataFrame, n rows
+    alpha : (n,), (n, V) or None
+        Weights that differ by less than one millionth are the same.
+    random_seed : int, optional
+        Refuse a fit that was not sampled with it.
+    guarantee : Guarantee, optional
+        That of the fit.
+    L : int
+        The number of datasets that it is stated for.
+    survey : str, Series or array (n,), optional
+        The survey weights of the fit.
+
+    Raises
+    ------
+    InputError
+        If the file is absent, damaged (its checksum differs) or of the form that fits had before 2026-11; or is the fit of another
+        synthesizer, of other data, of other weights, of another seed or under another guarantee.
+    """
+    check_seed(random_seed)
+    native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
+    found = read_fit(path, prepare_sequence(synthesizer, confidential, survey), alpha, random_seed, guarantee, L)
+    return found if native is None else replace(found, native=native)
+
+
+def read_fit(
+    path: str | Path | BinaryIO,
+    prepared: PreparedSequence,
+    alpha: Alpha,
+    random_seed: int | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+) -> Fit:
+    """`load_fit` of prepared data."""
+    checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
+    tasks = block_tasks(prepared, checked, random_seed, guarantee, L)
+    wanted = [block_file(place) for place in range(len(tasks))]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.namelist() != wanted:
+                raise InputError(f"{str(path)!r} is the fit of another model: it has {len(archive.namelist())} blocks, not {len(wanted)}")
+            contents = [zipfile.Path(archive, name) for name in wanted]
+            fits = {task.name: task.block.model.load(one, *task[1:4]) for one, task in zip(contents, tasks, strict=True)}
+    except InputError:
+        raise
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{str(path)!r} is {_what_else(path, error)}") from None
+    except Exception as error:  # whatever an archive gives whose bytes have changed
+        raise InputError(f"{str(path)!r} is no saved fit, or is damaged ({type(error).__name__})") from None
+    seed = next(iter(fits.values())).random_seed if prepared.of_one else random_seed
+    return Fit(prepared, checked, fits, seed)
+
+
+def _what_else(path: str | Path | BinaryIO, error: Exception) -> str:
+    """What a file is that is no archive."""
+    with open(path, "rb") if isinstance(path, str | Path) else path as file:
+        former = file.read(3) == b"CDF"
+    if former:
+        return "a fit in the form that fits of one variable had before 2026-11, which is not read any more: fit again"
+    return f"no saved fit, or is damaged ({type(error).__name__})"

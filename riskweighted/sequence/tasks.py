@@ -1,0 +1,143 @@
+"""What is fitted of a sequence: every block with the weights of its variable on the records that reach it (METHODS section 12)."""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import check_weights
+from riskweighted.guarantee.clip import Censoring
+from riskweighted.guarantee.statement import Guarantee
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.compiled import Attempt, CompiledModel
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.nuts import Progress, share_of
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import Block, PreparedSequence
+from riskweighted.sequence.clipping import censor_blocks
+
+__all__ = ["Alpha", "BlockTask", "alphas_of", "block_alpha", "block_tasks", "fit_tasks"]
+
+Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
+
+
+def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.DataFrame:
+    """Checked weights of every variable, (n, V): given so, or one for all variables, or 1 everywhere.
+
+    Raises
+    ------
+    InputError
+        If they are of another shape or index, or outside [0, 1].
+    """
+    if isinstance(alpha, pd.DataFrame):
+        if sorted(map(str, alpha.columns)) != sorted(variables):
+            raise InputError(f"alpha has columns {listing(alpha.columns)}; they must be the synthesized variables {listing(variables)}")
+        given: dict[str, Any] = {name: alpha[name] for name in variables}
+    elif isinstance(alpha, np.ndarray) and alpha.ndim == 2:
+        if alpha.shape != (len(index), len(variables)):
+            raise InputError(f"alpha has shape {alpha.shape}; valid are ({len(index)},) and ({len(index)}, {len(variables)})")
+        given = dict(zip(variables, alpha.T, strict=True))
+    else:
+        given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
+    return pd.DataFrame({name: check_weights(own, index, what="alpha") for name, own in given.items()}, index)
+
+
+def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
+    """The weights of the records that reach a block.
+
+    Raises
+    ------
+    InputError
+        If all of them are zero.
+    """
+    own = alphas[block.variable].rename("alpha")
+    own = own if block.whole else own[block.member]
+    if not (block.model.weights(own) > 0).any():
+        raise InputError(
+            f"all {len(own)} weights of the records that {block.name!r} is fitted to are zero: the pseudo posterior would be the prior; "
+            "valid is at least one positive weight"
+        )
+    return own
+
+
+class BlockTask(NamedTuple):
+    """A block to be fitted with weights alpha (m,) of the records that reach it; ``called``: what a warning begins with."""
+
+    block: Block
+    alpha: pd.Series
+    seed: int | None
+    censoring: Censoring | None = None
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """The block's."""
+        return self.block.name
+
+    def is_done_by(self, fit: BlockFit, sampling: Sampling) -> bool:
+        """Whether a fit is what would be sampled again."""
+        model, sizes = self.block.model, fit.posterior.sizes
+        return (
+            self.seed is not None
+            and fit.random_seed == self.seed
+            and fit.synthesizer == model.synthesizer
+            and fit.data == model.fingerprint
+            and fit.alpha.equals(self.alpha)
+            and fit.weights.equals(model.weights(self.alpha))
+            and (None if fit.censoring is None else fit.censoring.digest()) == (None if self.censoring is None else self.censoring.digest())
+            and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
+        )
+
+
+def block_tasks(
+    prepared: PreparedSequence,
+    alphas: pd.DataFrame,
+    random_seed: int | None = None,
+    guarantee: Guarantee | None = None,
+    L: int = 20,  # noqa: N803
+) -> list[BlockTask]:
+    """What is to be fitted: every block with its weights, seed and clip, in the order of the sequence."""
+    clips = censor_blocks(prepared, alphas, guarantee, L)
+    return [
+        BlockTask(block, block_alpha(block, alphas), prepared.seed_of(block, random_seed), clips[block.name], prepared.called(block))
+        for block in prepared.blocks
+    ]
+
+
+def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None) -> Iterator[tuple[str, BlockFit]]:
+    """The fits of blocks, each as soon as it is there; a warning names the block of a chain.
+
+    The direct engine draws for as many blocks at once as there are cores; chains, which use the cores themselves, run block by block.
+    No result depends on the number of cores.
+    """
+    models = [compile_prepared(task.block.model, task.censoring is not None) for task in tasks]
+    for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
+        report = progress if progress is None or len(tasks) == 1 else share_of(progress, place, len(tasks))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = model.sample(
+                task.alpha, random_seed=task.seed, sampling=sampling, progress=report, censoring=task.censoring, attempt=drawn
+            )
+        for one in caught:
+            warnings.warn(f"{task.called}{one.message}", one.category, stacklevel=3)
+        yield task.name, found
+
+
+def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampling: Sampling) -> list[Attempt]:
+    """What the direct engine gives for every block.
+
+    The threads have ended before anything else is done, and the first block that has draws is tried before they begin: libraries import
+    parts of themselves when these are first used, which two threads must not do at once.
+    """
+    waiting, found = list(zip(models, tasks, strict=True)), list[Attempt]()
+    while waiting and not any(attempt.draws is not None for attempt in found):
+        model, task = waiting.pop(0)
+        found.append(model.attempted(task.alpha, task.seed, sampling))
+    with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
+        others = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in waiting]
+    return [*found, *(other.result() for other in others)]
