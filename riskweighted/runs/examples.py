@@ -54,7 +54,7 @@ def _synthetic() -> list[pd.DataFrame]:
 
 
 def _fit() -> Any:
-    from riskweighted.sequence.fit import fit  # loads PyMC, for which weights and risk measures need not wait
+    from riskweighted.sequence.fitting import fit  # loads PyMC, for which weights and risk measures need not wait
 
     return fit(_of("synthesizer"), _of("data"), _of("alpha"), random_seed=1)
 

@@ -52,7 +52,7 @@ def calls(monkeypatch):
         monkeypatch.setattr(owner, name, counting)
 
     count(sweeping, "check_study", lambda *_: "checks")
-    count(work, "prepare_model", lambda *_: "prepared")
+    count(work, "prepare_sequence", lambda *_: "prepared")
     count(work, "make_world", lambda *_: "patterns")
     count(work, "study_alpha", lambda study, world, scheme, fit=None: ("weights", scheme, world.scenario.radius))
     count(
@@ -131,5 +131,5 @@ def test_the_memo_keeps_what_was_used_last_within_its_room():
 def test_bytes_are_those_of_arrays_without_the_confidential_data(confidential):
     assert bytes_of(np.zeros(10)) == bytes_of(pd.Series(np.zeros(10))) - bytes_of(pd.Series(np.zeros(0))) == 80
     assert bytes_of([np.zeros(10), {"a": np.zeros(5)}]) == pytest.approx(120, abs=300)
-    model = work.prepare_model(make_study(SETTINGS).make_synthesizer(), confidential)
+    model = work.prepare_sequence(make_study(SETTINGS).make_synthesizer(), confidential)
     assert 0 < bytes_of(model) < 20 * 60 * 8
