@@ -66,7 +66,14 @@ def measure(what: str, n: int) -> tuple[float, float]:
         elif "risk" in what:
             rw.identification_risk(data, made["label 1"], scenario)
         else:
-            rw.evaluate(data, made, scenario, baseline="label 1", random_seed=1, **REGRESSION if "regression" in what else {})
+            rw.evaluate(
+                data,
+                made,
+                scenario,
+                settings=rw.EvaluationSettings(**REGRESSION if "regression" in what else {}),
+                baseline="label 1",
+                random_seed=1,
+            )
         return time.process_time() - began - sum(own.seconds for own in made.values())
 
     with warnings.catch_warnings():

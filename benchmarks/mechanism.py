@@ -78,8 +78,8 @@ def measure(name: str, records: int) -> None:
 
     import riskweighted as rw
     from riskweighted.evaluation.expected import find_mechanism
-    from riskweighted.evaluation.settings import EvaluationSettings
     from riskweighted.intruder.world import make_world
+    from riskweighted.measures.settings import EvaluationSettings
 
     fit, scenario = given_fit(name, records), rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, min_radius=100.0)
     world, before, settings = make_world(fit.confidential, scenario), room(), EvaluationSettings()

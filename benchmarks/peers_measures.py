@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.peers_cases import Case
-from riskweighted import assess, evaluate, matching_risk
+from riskweighted import EvaluationSettings, assess, evaluate, matching_risk
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.intruder.patterns import known_patterns
@@ -61,7 +61,7 @@ def _of_any_data(case: Case, frames: Sequence[pd.DataFrame], pairs: bool) -> Ite
 
 def _risk_and_utility(case: Case, frames: Sequence[pd.DataFrame]) -> Iterator[tuple[str, str, float, float]]:
     settings: dict[str, Any] = {"quantiles": (), "resamples": 10, "regression": case.regression, "coefficient": case.coefficient}
-    found = evaluate(case.frame, {"it": frames}, case.scenario, random_seed=1, **settings)
+    found = evaluate(case.frame, {"it": frames}, case.scenario, settings=EvaluationSettings(**settings), random_seed=1)
     own, drawn = found.records["confidential"].mean(), found.records["it"].mean()
     yield "identification risk", "", float(own), float(drawn)
     yield "expected match risk", "", np.nan, matching_risk(case.frame, list(frames), case.scenario).expected_match_risk

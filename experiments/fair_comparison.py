@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted import Sampling, Scenario, adjust_weights, compile_model, evaluate
+from riskweighted import EvaluationSettings, Sampling, Scenario, adjust_weights, compile_model, evaluate
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.world import make_world
+from riskweighted.measures.registry import measures
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -43,8 +43,8 @@ __all__ = [
 UNIFORM = "uniform"
 SCHEMES = (UNIFORM, "marginal", "pairwise", "3-way")
 SCALES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-MEAN_WEIGHT = MEASURES["mean-weight"].label
-_RISES = [MEASURES[key].label for key in ("whack-a-mole", "largest-rise")]
+MEAN_WEIGHT = measures()["mean-weight"].label
+_RISES = [measures()[key].label for key in ("whack-a-mole", "largest-rise")]
 _BASELINE = "unweighted"
 _KEY = ["scheme", "scale", "repetition"]
 
@@ -148,7 +148,7 @@ def _measure(
     """Measures and values of every distinct weight vector, against the unweighted one of the same repetition."""
     labels = {key: _BASELINE if key == unweighted else f"weights {place}" for place, key in enumerate(frames)}
     named = {labels[key]: datasets for key, datasets in frames.items()}
-    result = evaluate(confidential, named, scenario, baseline=_BASELINE, random_seed=seed, **measures)
+    result = evaluate(confidential, named, scenario, settings=EvaluationSettings(**measures), baseline=_BASELINE, random_seed=seed)
     overlap, wanted = result.utility.dropna(subset="overlap"), ["label", "measure", "value"]
     everything = pd.concat(
         [

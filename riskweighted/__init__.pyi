@@ -47,6 +47,13 @@ from .guarantee.statement import (
     Statement as Statement,
 )
 from .intruder.scenario import Scenario as Scenario
+from .measures.context import Context as Context
+from .measures.measure import (
+    Disclosure as Disclosure,
+    Measure as Measure,
+    Value as Value,
+)
+from .measures.settings import EvaluationSettings as EvaluationSettings
 from .plots.convergence import plot_convergence as plot_convergence
 from .plots.frontier import plot_frontier as plot_frontier
 from .plots.levels import plot_levels as plot_levels

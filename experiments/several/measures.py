@@ -32,9 +32,8 @@ def evaluated(data: pd.DataFrame, releases: Mapping[str, Frames], scenario: rw.S
         data,
         releases,
         scenario,
-        regressions=REGRESSIONS,
+        settings=rw.EvaluationSettings(regressions=REGRESSIONS, resamples=resamples),
         unaltered=list(dict.fromkeys([*scenario.known, *PREDICTORS])),
-        resamples=resamples,
         random_seed=1,
     )
     keys = ("one-way-table", "two-way-table", "one-way-mean", "two-way-mean", "two-way-worst", "file-propensity", "regression-overlap")

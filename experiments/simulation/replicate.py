@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from riskweighted import Scenario, Sweep, compile_model, evaluate, load_sweep, sweep
+from riskweighted import EvaluationSettings, Scenario, Sweep, compile_model, evaluate, load_sweep, sweep
 from riskweighted.commands.terminal import reporter
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
@@ -139,7 +139,9 @@ def make_figures(study: Study, folder: Path) -> None:
         for scheme in ("marginal", "pairwise"):
             fitted = model.sample(scheme_weights(scheme, data, scenario), random_seed=study.seed)
             frames[scheme] = fitted.synthesize(size, random_seed=study.seed)
-        result = evaluate(data, frames, scenario, baseline="unweighted", quantiles=[0.5], random_seed=study.seed)
+        result = evaluate(
+            data, frames, scenario, settings=EvaluationSettings(quantiles=[0.5]), baseline="unweighted", random_seed=study.seed
+        )
         records[radius], utility[radius] = result.records, result.utility
         if radius == 0.2:
             _save(plot_density(data, frames, "outcome"), folder / "figure_4_density.png")

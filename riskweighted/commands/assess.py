@@ -154,11 +154,11 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
     """The releases side by side, the synthetic one with its interval where it is the only one."""
     tools = [label for label in result.measures["label"].unique() if label not in result.yardsticks]
     _print_side_by_side(result.measures, tools, f"Disclosure risk ({scenario.boundary} balls)")
-    _print_side_by_side(result.utility[~result.utility["key"].isin(_SINGLE)], tools, "Utility")
+    utility, both = _without_many(result.utility), _without_many(_both(result))
+    _print_side_by_side(utility, tools, "Utility")
     for label, reason in result.unpaired.items():
         say(f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): what needs pairs.")
-    both = _both(result)
-    for _, rows in both[both["label"].isin(tools) & ~both["key"].isin(_SINGLE)].groupby(["key", "parameter"], sort=False, dropna=False):
+    for _, rows in both[both["label"].isin(tools)].groupby(["key", "parameter"], sort=False, dropna=False):
         rules = " | ".join(rows["rule"].dropna().unique())
         say(f"{rows['measure'].iloc[0]}: {rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}")
     if internal and len(result.riskiest):
@@ -166,7 +166,11 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
         print_table(result.riskiest, "Riskiest records (confidential)")
 
 
-_SINGLE = ("one-way-table", "two-way-table")  # a row for each variable and pair: in the files
+def _without_many(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Without the tables of each variable and pair: those are in the files."""
+    from riskweighted.measures.tables import ONE_WAY, TWO_WAY
+
+    return table[~table["key"].isin([ONE_WAY.key, TWO_WAY.key])]
 
 
 def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> None:

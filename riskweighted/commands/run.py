@@ -200,8 +200,10 @@ def _verdict(finished: "Run") -> list[str]:
     """Whether the model suits the data, and where it does so least."""
     if finished.fits is None:
         return ["Model: not judged, since no fit of the study is unweighted (alpha 1, no survey weights)."]
-    rows = finished.fit_check[(finished.fit_check["verdict"] != "cost") & (finished.fit_check["check"] != "check-model")]
-    missed = rows[rows["verdict"] == "misfits"]
+    from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
+
+    rows = finished.fit_check[(finished.fit_check["verdict"] != COST) & (finished.fit_check["check"] != MODEL)]
+    missed = rows[rows["verdict"] == MISFITS]
     if missed.empty:
         return [f"Model: fits the data in all {len(rows)} checks of its unweighted fit (tables/fit_check.csv)."]
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)

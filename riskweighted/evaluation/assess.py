@@ -9,30 +9,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count, check_names, check_seed, check_sequence, check_share, check_text
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
-from riskweighted.evaluation.assessed_risk import risk_rows
-from riskweighted.evaluation.assessed_utility import utility_rows
-from riskweighted.evaluation.evaluate import with_overlaps
-from riskweighted.evaluation.regressions import mean_overlaps
-from riskweighted.evaluation.several import table_columns
+from riskweighted.evaluation.computing import added_rows, measured_rows
+from riskweighted.evaluation.evaluate import utility_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, statistics_of
-from riskweighted.evaluation.tools import ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
+from riskweighted.evaluation.tools import HOLDOUT, ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
+from riskweighted.measures.attribution import DCAP
+from riskweighted.measures.closest import COPIES
+from riskweighted.measures.context import Context, Subject
+from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
+from riskweighted.measures.identification import IDENTIFICATION
+from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.tables import DISTANCE, table_columns
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.matching import match
 from riskweighted.utility.regressions import Analysis, checked_analyses
 
 __all__ = ["Assessment", "assess"]
 
-_ONE_BY_ONE = ("one-way-table", "two-way-table", "regression-coefficient")  # rows that are many: not in the summary
-_FOR_MAPS = ("identification-risk", "dcap-zero", "copied-records")  # risk of a map: the first that all tools have
+_FOR_MAPS = (IDENTIFICATION, DCAP, COPIES)  # risk of a map: the first that all tools have
 
 
 @dataclass(frozen=True)
@@ -70,16 +74,17 @@ class Assessment:
     def summary(self) -> pd.DataFrame:
         """One row per label, a column for each measure of risk and utility, but not for single tables and coefficients."""
         both = pd.concat([self.measures[self.utility.columns], self.utility], ignore_index=True)
-        names = pd.Series([statistic.name for statistic in statistics_of(both)])
-        shown = both.assign(name=names)[~both["key"].isin(_ONE_BY_ONE)]
+        statistics = statistics_of(both)
+        shown = both.assign(name=[one.name for one in statistics])[[not one.measure.many for one in statistics]]
         wide = shown.pivot(index="label", columns="name", values="value")
         return wide.reindex(index=both["label"].unique(), columns=shown["name"].unique()).rename_axis(columns="measure")
 
     def map_measures(self) -> tuple[str, str]:
         """A measure of risk and one of utility that all tools have: the columns of `summary` for a risk-utility map."""
         table = self.summary().drop(index=self.yardsticks)
-        risk = next(Statistic(key).name for key in _FOR_MAPS if Statistic(key).name in table and table[Statistic(key).name].notna().all())
-        losses = [Statistic("two-way-distance").name, *(name for name in table if str(name).startswith(("U_m of ", "total variation of ")))]
+        risk = next(name for name in (Statistic(one.key).name for one in _FOR_MAPS) if name in table and table[name].notna().all())
+        starts = tuple(f"{one.label} of " for one in (U_M, TOTAL_VARIATION))
+        losses = [Statistic(DISTANCE.key).name, *(name for name in table if str(name).startswith(starts))]
         return risk, next(name for name in losses if name in table)
 
 
@@ -101,7 +106,7 @@ def assess(
     """Measure disclosure risk and utility of synthetic versions of a confidential file, of one tool or side by side of several.
 
     Rows need not pair: fully synthetic data, of any number of records, have every measure but those that ask which synthetic record stands
-    for which confidential one (`riskweighted.evaluation.measures.OF_PAIRS`), and the combining rule of fully synthetic data.
+    for which confidential one (``Measure.pairs``), and the combining rule of fully synthetic data.
 
     Parameters
     ----------
@@ -147,14 +152,32 @@ def assess(
     _say_unpaired(tools)
     crossed = table_columns(world, [*scenario.known, *(name for name in further if name not in scenario.known)])
     releases = [*tools, *yardsticks(world, tools, looked_at, holdout, random_seed)]
+    subject = Subject(world, EvaluationSettings(level=level), None, analyses, crossed=crossed, holdout=holdout, seed=random_seed)
     risk: list[dict[str, Any]] = []
     utility: list[dict[str, Any]] = []
     for done, tool in enumerate(releases):
-        risk += risk_rows(world, tool, holdout, level, random_seed)
-        utility += utility_rows(world, tool, crossed, analyses, level)
+        context = _context(subject, tool)
+        named = replace(context, label=tool.label)
+        risk += [*measured_rows(named, "risk", scenario.synthetic, "assess"), *added_rows(named, "risk", "assess")]
+        utility += [*measured_rows(context, "utility", scenario.synthetic, "assess"), *added_rows(context, "utility", "assess")]
         if progress is not None:
             progress(done + 1, len(releases))
     return _assessment(scenario, tools, risk, utility, top)
+
+
+def _context(subject: Subject, tool: Tool) -> Context:
+    """What measures of one label are computed from; the confidential data's under their own name, until overlaps are found."""
+    of_holdout = tool.label == HOLDOUT
+    fully = tool.paired is None and not of_holdout
+    return Context(
+        CONFIDENTIAL if tool.label == ITSELF else tool.label,
+        replace(subject, holdout=None) if of_holdout else subject,
+        tool.frames,
+        np.random.default_rng(subject.seed),
+        paired=tool.paired,
+        size_ratio=float(np.mean([len(frame) for frame in tool.frames])) / len(subject.world.confidential) if fully else None,
+        sampled=of_holdout,
+    )
 
 
 def _analyses(world: World, regressions: Sequence[str]) -> tuple[Analysis, ...]:
@@ -181,8 +204,7 @@ def _assessment(
     table = as_table(risk)
     table.insert(1, "release", table["label"])
     table.insert(table.columns.get_loc("rule") + 1, "boundary", scenario.boundary)
-    compared = list(with_overlaps(utility))
-    useful = as_table([*compared, *mean_overlaps(compared)])
+    useful = utility_table([utility])
     useful["label"] = useful["label"].replace({CONFIDENTIAL: ITSELF})
     paired = {tool.label: tool.paired for tool in tools if tool.paired is not None}
     contributions = [_contributions(own).assign(label=label) for label, own in paired.items()]

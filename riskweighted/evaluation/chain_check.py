@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, check_fit, fit_verdict
-from riskweighted.evaluation.measures import MEASURES
+from riskweighted.measures import checks
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["check_chain_fit"]
@@ -34,7 +34,7 @@ def check_chain_fit(fit: Fit, *, draws: int = 30, random_seed: int | None = None
     verdicts = [fit_verdict(table) for table in tables]
     worst = max((float(table.loc[table["check"] == MODEL, "effect"].iloc[0]) for table in tables), default=np.nan)
     verdict = COST if (fit.alpha.to_numpy() != 1).any() else MISFITS if MISFITS in verdicts else FITS
-    whole = pd.DataFrame([(MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, len(fit.alpha), MEASURES[MODEL].definition, "")])
+    whole = pd.DataFrame([(MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, len(fit.alpha), checks.MODEL.definition, "")])
     whole.columns = pd.Index([*COLUMNS, "variable"])
     rows = [table[table["check"] != MODEL] for table in tables]
     return pd.concat([whole, *rows], ignore_index=True)

@@ -16,8 +16,9 @@ from riskweighted.design.formulas import split_formula
 from riskweighted.evaluation.fit_pit import pit_rows
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL
-from riskweighted.evaluation.measures import MEASURES
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.measures import checks
+from riskweighted.measures.registry import measures
 from riskweighted.sequence.declared import refuse_chain
 from riskweighted.sequence.fit import Fit
 
@@ -37,25 +38,10 @@ COLUMNS = (
     "definition",
 )
 
-# The largest effect that is called adequate; what an effect is, the registry says.
-THRESHOLDS: Mapping[str, float] = MappingProxyType(
-    {
-        "check-status": 0.01,
-        "check-spike": 0.01,
-        "check-level": 0.01,
-        "check-level-of-group": 0.05,
-        "check-quantile": 0.05,
-        "check-sd": 0.1,
-        "check-largest": 3.0,
-        "check-multiple": 0.05,
-        "check-mean": 0.1,
-        "check-correlation": 0.05,
-        "check-pit-distance": 0.03,
-        "check-pit-outer": 0.015,
-    }
-)
+# What an effect is, the registry says.
+THRESHOLDS: Mapping[str, float] = MappingProxyType({one.key: one.adequate for one in checks.MEASURES if one.adequate is not None})
 _EXTREME_QUANTILES, _EXTREME_THRESHOLD = ("0.01", "0.99"), 0.1
-_BY_EFFECT_ALONE = ("check-largest",)  # an explosion makes its own standard error large
+_BY_EFFECT_ALONE = (checks.LARGEST.key,)  # an explosion makes its own standard error large
 _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
 _COPY = 0.99  # rank correlation from which a column is a copy of the target (METHODS section 13)
 _LARGEST = 1e150  # beyond which drawn values are cut for the statistics, so that squares stay finite
@@ -188,15 +174,15 @@ def _table(rows: list[_Row], *, unweighted: bool) -> pd.DataFrame:
     for row in rows:
         difference = row.synthetic - row.confidential
         z = difference / row.standard_error if row.standard_error > 0 else np.copysign(np.inf, difference) if difference else 0.0
-        extreme = row.check == "check-quantile" and row.parameter in _EXTREME_QUANTILES
+        extreme = row.check == checks.QUANTILE.key and row.parameter in _EXTREME_QUANTILES
         threshold = _EXTREME_THRESHOLD if extreme else THRESHOLDS[row.check]
         misfits = row.effect > threshold and (row.check in _BY_EFFECT_ALONE or abs(z) > limit)
         ratios.append((misfits, row.effect / threshold))
         verdict = COST if not unweighted else MISFITS if misfits else FITS
-        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, MEASURES[row.check].definition))
+        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, measures()[row.check].definition))
     misfit, worst = max(ratios)
     verdict = COST if not unweighted else MISFITS if misfit else FITS
-    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, max(row.records for row in rows), MEASURES[MODEL].definition)
+    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, max(row.records for row in rows), checks.MODEL.definition)
     return pd.DataFrame([model, *lines], columns=list(COLUMNS))
 
 

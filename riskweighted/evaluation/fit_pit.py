@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from riskweighted.contract.synthesizer import interval_masses
+from riskweighted.measures import checks
 from riskweighted.sampling.block_fit import BlockFit
 
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
@@ -74,8 +75,8 @@ def pit_rows(
     # Mean and standard deviation of Kolmogorov's distribution: sqrt(pi / 2) log 2 and sqrt(pi^2 / 12 - mean^2).
     mean = math.sqrt(math.pi / 2) * math.log(2)
     spread = math.sqrt(math.pi**2 / 12 - mean**2)
-    rows = [("check-pit-distance", "", mean / math.sqrt(n), distance, spread / math.sqrt(n), distance)]
+    rows = [(checks.PIT_DISTANCE.key, "", mean / math.sqrt(n), distance, spread / math.sqrt(n), distance)]
     error = math.sqrt(OUTER * (1 - OUTER) / n)
     for name, share in ((f"below {OUTER:g}", float((u < OUTER).mean())), (f"above {1 - OUTER:g}", float((u > 1 - OUTER).mean()))):
-        rows.append(("check-pit-outer", name, OUTER, share, error, abs(share - OUTER)))
+        rows.append((checks.PIT_OUTER.key, name, OUTER, share, error, abs(share - OUTER)))
     return rows

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.patterns import cells
+from riskweighted.measures import checks
+from riskweighted.measures.measure import LEAST_TAIL
 
 __all__ = [
     "LEAST_GROUP",
-    "LEAST_TAIL",
     "QUANTILES",
     "SPIKE_SHARE",
     "Comparison",
@@ -21,7 +22,6 @@ __all__ = [
 ]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-LEAST_TAIL = 10  # records on the smaller side of a quantile, so that it shows no record's value
 SPIKE_SHARE = 0.02  # of the records that hold one single value
 LEAST_GROUP = 50  # records of a pattern whose mean is compared
 _MULTIPLES = (10, 100, 1000)
@@ -88,7 +88,11 @@ def level_comparisons(codes: np.ndarray, levels: Sequence[object], groups: Seque
     names = tuple(str(levels[place]) for place in held)
     found = [
         Comparison(
-            "check-level", names, lambda y: np.array([(y == place).mean() for place in held]), _difference, _fewer(count[held], len(codes))
+            checks.LEVEL.key,
+            names,
+            lambda y: np.array([(y == place).mean() for place in held]),
+            _difference,
+            _fewer(count[held], len(codes)),
         )
     ]
     found += [_level_shares(codes, group, held, names) for group in groups]
@@ -108,7 +112,7 @@ def _level_shares(codes: np.ndarray, group: Grouping, held: Sequence[int], names
     of_levels = tuple(f"{name}: {level}" for name in of_groups for level in names)
     whole = np.repeat(sizes[large], len(held))
     having = np.rint(shares(codes) * whole).astype(int)
-    return Comparison("check-level-of-group", of_levels, shares, _difference, _fewer(having, whole))
+    return Comparison(checks.LEVEL_OF_GROUP.key, of_levels, shares, _difference, _fewer(having, whole))
 
 
 def _fewer(having: np.ndarray, all_records: np.ndarray | int) -> tuple[int, ...]:
@@ -127,7 +131,7 @@ def _statuses(values: np.ndarray) -> Comparison:
         return np.array([(y < 0).mean(), (y == 0).mean(), (y > 0).mean()])
 
     having = np.array([(values < 0).sum(), (values == 0).sum(), (values > 0).sum()])
-    return Comparison("check-status", ("negative", "zero", "positive"), shares, _difference, _fewer(having, len(values)))
+    return Comparison(checks.STATUS.key, ("negative", "zero", "positive"), shares, _difference, _fewer(having, len(values)))
 
 
 def _spikes(values: np.ndarray) -> Comparison:
@@ -140,7 +144,7 @@ def _spikes(values: np.ndarray) -> Comparison:
     def shares(y: np.ndarray) -> np.ndarray:
         return np.array([(np.abs(y - spike) <= width).mean() for spike, width in zip(spikes, near, strict=True)])
 
-    return Comparison("check-spike", tuple(f"{spike:.10g}" for spike in spikes), shares, _difference, _fewer(having, len(values)))
+    return Comparison(checks.SPIKE.key, tuple(f"{spike:.10g}" for spike in spikes), shares, _difference, _fewer(having, len(values)))
 
 
 def _quantiles(values: np.ndarray) -> Comparison:
@@ -153,11 +157,11 @@ def _quantiles(values: np.ndarray) -> Comparison:
         size: np.ndarray = np.abs(synthetic - confidential) / np.maximum(np.abs(confidential), floor)
         return size
 
-    return Comparison("check-quantile", tuple(map(str, asked)), lambda y: np.asarray(np.quantile(y, asked)), effect, beyond)
+    return Comparison(checks.QUANTILE.key, tuple(map(str, asked)), lambda y: np.asarray(np.quantile(y, asked)), effect, beyond)
 
 
 def _spread(records: int) -> Comparison:
-    return Comparison("check-sd", ("",), lambda y: np.array([y.std()]), lambda own, theirs: np.abs(theirs / own - 1), (records,))
+    return Comparison(checks.SD.key, ("",), lambda y: np.array([y.std()]), lambda own, theirs: np.abs(theirs / own - 1), (records,))
 
 
 def _largest(values: np.ndarray) -> Comparison:
@@ -168,7 +172,7 @@ def _largest(values: np.ndarray) -> Comparison:
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(ratio, 1 / ratio))
 
-    return Comparison("check-largest", ("",), lambda y: np.array([np.abs(y).max() / own]), factor, (1,))
+    return Comparison(checks.LARGEST.key, ("",), lambda y: np.array([np.abs(y).max() / own]), factor, (1,))
 
 
 def _multiples(values: np.ndarray, precision: float) -> Comparison:
@@ -184,7 +188,9 @@ def _multiples(values: np.ndarray, precision: float) -> Comparison:
         return np.array([(np.abs(units / m - np.rint(units / m)) * m <= _NEAR + 1e-12 * np.abs(units)).mean() for m in asked])
 
     having = np.rint(shares(values) * nonzero).astype(int)
-    return Comparison("check-multiple", tuple(f"{times * precision:.10g}" for times in asked), shares, _difference, _fewer(having, nonzero))
+    return Comparison(
+        checks.MULTIPLE.key, tuple(f"{times * precision:.10g}" for times in asked), shares, _difference, _fewer(having, nonzero)
+    )
 
 
 def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
@@ -205,7 +211,7 @@ def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
     named = (zip(group.names, enough, strict=True) for group, enough in zip(groups, large, strict=True))
     names = tuple(name for pairs in named for name, enough in pairs if enough)
     records = tuple(int(count) for *_, counts in parts for count in counts)
-    return Comparison("check-mean", names, means, lambda own, theirs: np.abs(theirs - own) / spread, records)
+    return Comparison(checks.MEAN.key, names, means, lambda own, theirs: np.abs(theirs - own) / spread, records)
 
 
 def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Comparison:
@@ -224,7 +230,7 @@ def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Compa
         spread = own.std()
         return np.asarray(table @ (own - own.mean()) / (len(y) * spread)) if spread > 0 else np.zeros(len(kept))
 
-    return Comparison("check-correlation", tuple(kept), correlations, _difference, (len(values),) * len(kept))
+    return Comparison(checks.CORRELATION.key, tuple(kept), correlations, _difference, (len(values),) * len(kept))
 
 
 def _robust(values: np.ndarray) -> tuple[float, float]:

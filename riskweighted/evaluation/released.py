@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, measured
+from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.world import World
-from riskweighted.risk.matching import mean_risk_and_matches
+from riskweighted.measures.released import of_patterns, of_scheme
 
 __all__ = ["released_rows"]
 
@@ -34,11 +34,6 @@ def released_rows(world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]],
 
 
 def _rows(wide: World, synthetic: Mapping[str, Sequence[pd.DataFrame]]) -> Iterator[dict[str, Any]]:
-    sizes = wide.patterns.sizes
-    of_patterns = {"released-patterns": float(len(sizes)), "released-uniques": wide.patterns.singletons / len(wide.confidential)}
-    for key, value in of_patterns.items():
-        yield measured(CONFIDENTIAL, Statistic(key), value, Statistic(key).define())
+    yield from (as_row(CONFIDENTIAL, value) for value in of_patterns(wide))
     for label, frames in synthetic.items():
-        risk, matched = mean_risk_and_matches(wide.pair(frames))
-        for key, value in (("released-mean-risk", float(risk.mean())), ("released-match-risk", matched)):
-            yield measured(label, Statistic(key), value, Statistic(key).define_risk(label))
+        yield from (as_row(label, value) for value in of_scheme(wide, frames))

@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from riskweighted.evaluation.measures import MEASURES, Measure
 from riskweighted.evaluation.tables import Statistic, by_label, distinct
+from riskweighted.measures import fits
+from riskweighted.measures.coefficient import OVERLAP
+from riskweighted.measures.measure import Measure
+from riskweighted.measures.registry import measures
 
 __all__ = [
     "CONVERGED",
@@ -20,17 +23,7 @@ __all__ = [
     "summary_columns",
 ]
 
-_RISK = (  # of the risk table, in the order shown
-    *("expected-isolated-risk", "expected-top-risk", "expected-mean-risk", "expected-maximum-risk", "expected-rises", "expected-falls"),
-    *("influence-lipschitz", "influence-range", "p-eff"),
-    *("expected-match", "isolated-risk"),
-    *("mean-risk", "maximum-risk", "records-over", "chance-records-over", "whack-a-mole", "chance-whack-a-mole"),
-)
 _OVERLAP = ": overlap"
-_LEFT_OUT = (  # of the utility table: a row for each level, variable, pair, coefficient
-    *("level-share", "missing-share", "one-way-table", "two-way-table"),
-    *("survey-level-share", "survey-missing-share", "regression-coefficient", "survey-regression-coefficient"),
-)
 
 
 class SummaryColumn(NamedTuple):
@@ -41,7 +34,7 @@ class SummaryColumn(NamedTuple):
 
     @property
     def measure(self) -> Measure:
-        return MEASURES["overlap"] if self.overlap else self.statistic.measure
+        return OVERLAP if self.overlap else self.statistic.measure
 
     @property
     def name(self) -> str:
@@ -49,19 +42,19 @@ class SummaryColumn(NamedTuple):
 
 
 # What a run knows of its fits beside risk and utility.
-FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED = (SummaryColumn(Statistic(key)) for key in ("fits", "mean-weight", "r-hat", "converged"))
+FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED = (SummaryColumn(Statistic(measure.key)) for measure in fits.MEASURES)
 FIT_COLUMNS = (FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)  # first in the main table
 
 
 def summary_columns(risk: pd.DataFrame, utility: pd.DataFrame) -> tuple[SummaryColumn, ...]:
     """The columns that tables of risk and utility give, in order."""
-    found = sorted((one for one in distinct(risk) if one.key in _RISK), key=lambda one: _RISK.index(one.key))
+    found = sorted((one for one in distinct(risk) if one.measure.main), key=lambda one: one.measure.main)
     return (*map(SummaryColumn, found), *_utility_columns(utility))
 
 
 def _utility_columns(utility: pd.DataFrame) -> Iterator[SummaryColumn]:
     """Variable by variable, each statistic before the overlap of its interval."""
-    statistics = [one for one in distinct(utility) if one.key not in _LEFT_OUT]
+    statistics = [one for one in distinct(utility) if not one.measure.many]
     for variable in dict.fromkeys(one.variable for one in statistics):
         for statistic in (one for one in statistics if one.variable == variable):
             yield SummaryColumn(statistic)
@@ -82,6 +75,6 @@ def build_summary(risk: pd.DataFrame, utility: pd.DataFrame) -> pd.DataFrame:
 def direction_of(name: str) -> str | None:
     """What a higher value of a column is, from its name alone, for who has the table without what it was made from; None: unknown."""
     if name.endswith(_OVERLAP):
-        return MEASURES["overlap"].direction
-    plain = (measure for measure in MEASURES.values() if not measure.parameter)
+        return OVERLAP.direction
+    plain = (measure for measure in measures().values() if not measure.parameter)
     return next((measure.direction for measure in plain if name == measure.label or name.startswith(f"{measure.label} of ")), None)

@@ -9,19 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.evaluation.measures import (
-    CONFIDENTIAL_RISK,
-    EXPECTED_RISK,
-    MEASURES,
-    OF_MECHANISM,
-    OF_UTILITY,
-    SYNTHETIC_RISK,
-    Measure,
-)
+from riskweighted.measures.context import CONFIDENTIAL
+from riskweighted.measures.measure import Measure, Value
+from riskweighted.measures.registry import measures
 
-__all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_table", "by_label", "distinct", "measured", "rows_of", "statistics_of"]
-
-CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
+__all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_row", "as_table", "by_label", "distinct", "measured", "rows_of", "statistics_of"]
 
 COLUMNS = (
     "label",  # what was released: a scheme, the confidential data, top-coding
@@ -40,7 +32,10 @@ COLUMNS = (
     "definition",
 )
 _NUMBERS = ("parameter", "value", "error", "lower", "upper", "overlap")
-_MEDIAN = 0.5
+_MEDIAN, _QUANTILE = 0.5, "{parameter!r} quantile"
+_IN_DATASETS = "IR in these L datasets, averaged over them (Hu et al. 2022, eq. 1)"
+_EXPECTED = "E[IR], the expectation of IR (Hu et al. 2022, eq. 1) over {draws} posterior draws and all datasets that each could give"
+_IN_DATA = "IR^c (Hu et al. 2022, eq. 2)"
 
 
 class Statistic(NamedTuple):
@@ -59,20 +54,20 @@ class Statistic(NamedTuple):
     def measure(self) -> Measure:
         """That of the registry; of an unregistered row one without any rule. KeyError if a key of ours is wrong."""
         if self.unregistered is not None:
-            return Measure(self.key, "", "", "", "neither", "unregistered")
-        return MEASURES[self.key]
+            return Measure(self.key, "", "", source="", direction="neither", kind="unregistered")
+        return measures()[self.key]
 
     @property
     def of_utility(self) -> bool:
         """Whether it stands in the table of utility; else in that of risk."""
-        return self.variable is not None if self.unregistered is not None else self.key in OF_UTILITY
+        return self.variable is not None if self.unregistered is not None else self.measure.table == "utility"
 
     @property
     def label(self) -> str:
         """The measure's name, for people: "0.9 quantile"."""
         if self.unregistered is not None:
             return self.unregistered
-        if self.key == "quantile" and self.parameter == _MEDIAN:
+        if self.parameter == _MEDIAN and self.measure.label == _QUANTILE:
             return "median"
         return self.measure.label.format(parameter=self.parameter, term=self.term)
 
@@ -81,22 +76,21 @@ class Statistic(NamedTuple):
         """The label with its variable: "0.9 quantile of income"."""
         return self.label if self.variable is None else f"{self.label} of {self.variable}"
 
-    def define(self, **context: str) -> str:
-        """The measure's definition; `context` fills what differs between labels and studies (``risk``, ``rise``, ``formula``, ...)."""
+    def define(self, label: str = "scheme", baseline: str | None = None, **told: str) -> str:
+        """The measure's definition under a label, of a rise that over the `baseline`; `told` fills what differs between labels."""
+        mark, risk = ("E[IR]", _EXPECTED.format(draws=told.get("draws", "S"))) if self.measure.mechanism else ("IR", _IN_DATASETS)
+        of_label = {"risk": _IN_DATA if label == CONFIDENTIAL else risk, "rise": f"{mark}({label}) - {mark}({baseline})"}
         counts = {"draws": "S", "datasets": "L", "cluster": "cluster"}
-        return self.measure.definition.format(**{"parameter": self.parameter, "term": self.term, **counts, **context})
+        return self.measure.definition.format(**{"parameter": self.parameter, "term": self.term, **of_label, **counts, **told})
 
-    def define_risk(self, label: str, baseline: str | None = None) -> str:
-        """The definition of a measure of the records' risk under a label, of its rise over that under `baseline` if there is one."""
-        if self.key in OF_MECHANISM:
-            return self.define_expected(label, None, baseline)
-        risk = CONFIDENTIAL_RISK if label == CONFIDENTIAL else SYNTHETIC_RISK
-        return self.define(risk=risk, rise=f"IR({label}) - IR({baseline})")
 
-    def define_expected(self, label: str, draws: int | None, baseline: str | None = None) -> str:
-        """The definition of a measure of the records' expected risk, estimated from so many posterior draws."""
-        risk = CONFIDENTIAL_RISK if label == CONFIDENTIAL else EXPECTED_RISK.format(draws=draws or "S")
-        return self.define(risk=risk, rise=f"E[IR]({label}) - E[IR]({baseline})")
+def as_row(label: str, value: Value, baseline: str | None = None, **told: str) -> dict[str, Any]:
+    """One row of a table, as a computation gave it."""
+    statistic = Statistic(value.measure.key, value.variable, value.parameter, value.term)
+    told = {**told, **value.told}
+    definition = statistic.define(label, baseline, **told) if value.definition is None else value.definition
+    row = measured(label, statistic, value.value, definition, error=value.error, interval=value.interval, rule=value.rule)
+    return {**row, "formula": told.get("formula")}
 
 
 def measured(
@@ -146,7 +140,7 @@ def statistics_of(table: pd.DataFrame) -> list[Statistic]:
 
 def _statistic(key: str, variable: str | None, parameter: float | None, term: str | None, text: str) -> Statistic:
     found = Statistic(key, variable, parameter, term)
-    registered = key in MEASURES and found.measure.takes(parameter, term) and found.label == text
+    registered = key in measures() and found.measure.takes(parameter, term) and found.label == text
     return found if registered else found._replace(unregistered=text)
 
 

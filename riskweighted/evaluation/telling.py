@@ -7,10 +7,12 @@ import numpy as np
 from riskweighted.common.numbers import together
 from riskweighted.evaluation.evaluate import Evaluation
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.measures import distributions, expected, influence
+from riskweighted.measures.estimates import QUANTILE
 
 __all__ = ["told"]
 
-_ISOLATED, _MEAN, _DELTA = (Statistic(key) for key in ("expected-isolated-risk", "expected-mean-risk", "influence-lipschitz"))
+_ISOLATED, _MEAN, _DELTA = (Statistic(one.key) for one in (expected.ISOLATED, expected.MEAN, influence.DELTA))
 _SAME = 0.02  # of expected mean risk: less is no change to speak of
 
 
@@ -50,12 +52,12 @@ def _costs(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
     statistics = distinct(result.utility)
     for variable in dict.fromkeys(one.variable for one in statistics):
         own = [one for one in statistics if one.variable == variable]
-        quantiles = sorted((one for one in own if one.key == "quantile"), key=lambda one: one.parameter or 0)
+        quantiles = sorted((one for one in own if one.key == QUANTILE.key), key=lambda one: one.parameter or 0)
         if quantiles:
             values = by_label(result.utility, quantiles[-1])
             yield f"{quantiles[-1].name} {_change(values[label] / values[baseline] if values[baseline] else np.nan)}"
         for one in own:
-            if one.key in ("ecdf-maximum", "total-variation"):
+            if one.measure in (distributions.U_M, distributions.TOTAL_VARIATION):
                 values = by_label(result.utility, one)
                 yield f"{one.name} {' for '.join(together(values[label], values[baseline]))}"
 

@@ -10,18 +10,16 @@ from typing import Any
 from riskweighted.common.checks import check_path, check_text, is_number, real_path
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_table, read_toml
-from riskweighted.evaluation.measures import MEASURES, OF_UTILITY, Measure
 from riskweighted.evaluation.tables import Statistic
+from riskweighted.measures.measure import Measure
+from riskweighted.measures.registry import measures
 
-__all__ = ["EXAMPLE", "JUDGED", "Limit", "Thresholds"]
+__all__ = ["EXAMPLE", "Limit", "Thresholds"]
 
 EXAMPLE = "example"  # the policy that comes with the package
-JUDGED = ("fits", "converged", "check-model")  # judged of every run, whatever the thresholds
 _SIDES = ("at_most", "at_least")
 _NAME = re.compile(r"(?P<key>[a-z0-9-]+)(\((?P<which>.+)\))?")
 _MOST, _LEAST = ("riskier", "less useful", "worse"), ("safer", "more useful", "better")  # by what a higher value is
-_NO_NUMBERS = ("diagnostic",)
-_WITH_NUMBERS = ("r-hat",)
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,10 @@ class Limit:
     at_least: float | None = None
 
     def __post_init__(self) -> None:
-        measure = MEASURES.get(self.key)
-        if self.key in JUDGED:
+        measure = measures().get(self.key)
+        if measure is not None and not measure.limited:
             raise InputError(f"{self.key!r} is judged of every run: no threshold is needed")
-        if measure is None or (measure.kind in _NO_NUMBERS and self.key not in _WITH_NUMBERS):
+        if measure is None:
             raise InputError(f"{self.key!r} is no measure; valid are {listing(_limited())}")
         given = {name: getattr(self, name) for name in _SIDES if getattr(self, name) is not None}
         for name, value in given.items():
@@ -70,7 +68,7 @@ class Limit:
             if unknown:
                 raise InputError(f"{name!r} takes {listing(_SIDES)}, got {listing(unknown)}")
             return cls(key, which, **value)
-        side = _side(MEASURES.get(key))
+        side = _side(measures().get(key))
         if side is None:
             raise InputError(f"{name!r} has no harmful side: give a table, such as {{at_least = 0, at_most = 1}}")
         return cls(key, which, **{side: value})  # type: ignore[arg-type]
@@ -83,7 +81,12 @@ class Limit:
     @property
     def of_cost(self) -> bool:
         """Whether it limits what a release costs in utility; a check of a fit finds gross faults only."""
-        return self.key in OF_UTILITY
+        return measures()[self.key].table == "utility"
+
+    @property
+    def of_check(self) -> bool:
+        """Whether it limits the effect of a check of a fit."""
+        return measures()[self.key].of_check
 
     def takes(self, statistic: Statistic) -> bool:
         """Whether it limits this statistic."""
@@ -107,14 +110,14 @@ def _named(statistic: Statistic) -> list[str]:
 
 def _limited() -> list[str]:
     """The keys that a threshold may name."""
-    return [key for key, one in MEASURES.items() if key not in JUDGED and (one.kind not in _NO_NUMBERS or key in _WITH_NUMBERS)]
+    return [key for key, one in measures().items() if one.limited]
 
 
 def _side(measure: Measure | None) -> str | None:
     """Which side of a measure harms: of a check of a fit its effect, whichever way the statistic runs."""
     if measure is None:
         return "at_most"  # that it is none is said when the limit is made
-    if measure.key.startswith("check-"):
+    if measure.of_check:
         return "at_most"
     return "at_most" if measure.direction in _MOST else "at_least" if measure.direction in _LEAST else None
 

@@ -6,16 +6,15 @@ from typing import NamedTuple
 import pandas as pd
 
 from riskweighted.evaluation.judgement import MISFITS, MODEL
-from riskweighted.evaluation.measures import MEASURES
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
+from riskweighted.measures.coefficient import OVERLAP
+from riskweighted.measures.registry import measures
 
 __all__ = ["FAIL", "NOT_MEASURED", "PASS", "Verdict", "find_verdicts", "overall", "verdict_table"]
 
 PASS, FAIL, NOT_MEASURED = "pass", "FAIL", "not measured"
-_OVERLAP = "overlap"
-_SHOWN_OVERLAPS = ("mean", "quantile", "coefficient")  # of the main table
 
 
 class Verdict(NamedTuple):
@@ -61,7 +60,7 @@ def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) ->
         verdicts += _of_fit(label, tables)
         fitted = any(one.label == label for one in verdicts)
         for limit in thresholds.limits:
-            if limit.key.startswith("check-") and not fitted:
+            if limit.of_check and not fitted:
                 continue  # a baseline has no fit
             verdicts += _held_against(limit, label, [(statistic, value, error) for _, statistic, value, error in own])
     return tuple(verdicts)
@@ -100,8 +99,8 @@ def _measured(tables: Mapping[str, pd.DataFrame]) -> Iterator[Measured]:
         rows = zip(table["label"].astype(str), statistics_of(table), table["value"], table["error"], table["overlap"], strict=True)
         for label, statistic, value, error, overlap in rows:
             yield label, statistic, float(value), float(error)
-            if pd.notna(overlap) and statistic.key in _SHOWN_OVERLAPS:
-                yield label, Statistic(_OVERLAP, statistic.variable, term=statistic.label), float(overlap), float("nan")
+            if pd.notna(overlap) and statistic.measure.compared:
+                yield label, Statistic(OVERLAP.key, statistic.variable, term=statistic.label), float(overlap), float("nan")
     for column in (MEAN_WEIGHT, LARGEST_R_HAT):
         for label, value in tables["summary"].set_index("label")[column.name].dropna().items():
             yield str(label), column.statistic, float(value), float("nan")
@@ -110,7 +109,7 @@ def _measured(tables: Mapping[str, pd.DataFrame]) -> Iterator[Measured]:
 
 def _effects(checks: pd.DataFrame) -> Iterator[Measured]:
     """The largest effect of every check of a fit, of each variable; the row that has it is the term."""
-    rows = checks[checks["check"].isin(list(MEASURES)) & (checks["check"] != MODEL)]
+    rows = checks[checks["check"].isin(list(measures())) & (checks["check"] != MODEL)]
     variables = rows["variable"].fillna("") if "variable" in rows else pd.Series("", rows.index)
     for (label, check, variable), own in rows.groupby(["label", "check", variables], sort=False):
         worst = own.loc[own["effect"].idxmax()] if own["effect"].notna().any() else own.iloc[0]
@@ -139,7 +138,7 @@ def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
 def _held_against(limit: Limit, label: str, measured: list[tuple[Statistic, float, float]]) -> Iterator[Verdict]:
     """A limit against all that it limits; of the overlap against the least."""
     taken = [one for one in measured if limit.takes(one[0]) and pd.notna(one[1])]
-    if limit.key == _OVERLAP and taken:
+    if limit.key == OVERLAP.key and taken:
         taken = [min(taken, key=lambda one: one[1])]
     if not taken:
         yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_MEASURED)
@@ -149,7 +148,7 @@ def _held_against(limit: Limit, label: str, measured: list[tuple[Statistic, floa
 
 def _unmeasured(limit: Limit) -> Statistic:
     """What a limit names, where a run does not have it."""
-    parameter = MEASURES[limit.key].parameter
+    parameter = measures()[limit.key].parameter
     if limit.which is None:
         return Statistic(limit.key)
     if parameter in ("threshold", "quantile", "increase"):

@@ -9,11 +9,11 @@ from matplotlib.colors import LogNorm
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.measures.tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.style import LABEL_SIZE, NOTE_SIZE, TICK_SIZE, OnAxes, add_note, name_ticks, new_axes, short_names
 
 __all__ = ["plot_two_way"]
 
-_ONE_WAY, _TWO_WAY = "one-way-table", "two-way-table"
 _COLOURS = "Blues"  # one hue: dark is far, with and without colour vision
 _EMPTY = "none"
 _LEAST_END = 10.0  # of the scale, so that files near their null do not look as if they were far
@@ -43,12 +43,12 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
         If the table lacks a column, has no such label, or no table of a pair under it.
     """
     require_columns(utility, ["label", "key", "variable", "term", "value"], "table of utility")
-    pairs = utility[utility["key"] == _TWO_WAY]
+    pairs = utility[utility["key"] == TWO_WAY.key]
     if label not in set(pairs["label"]):
         raise InputError(
             f"the table of utility has no two-way tables of {label!r}; it has those of {listing(dict.fromkeys(pairs['label']))}"
         )
-    rows = utility[utility["key"].isin([_ONE_WAY, _TWO_WAY]) & (utility["label"] == label)]
+    rows = utility[utility["key"].isin([ONE_WAY.key, TWO_WAY.key]) & (utility["label"] == label)]
     grid = _grid(rows)
     ax = new_axes((max(7.0, 0.85 * grid.shape[1] + 2.5), max(3.0, 0.5 * grid.shape[0] + 2.2)), **axes)
     shown = np.ma.masked_invalid(grid.to_numpy(dtype=float))
@@ -79,7 +79,7 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
 
 def _grid(rows: pd.DataFrame) -> pd.DataFrame:
     """Synthesized variables by all columns; NaN where there is no table. A pair stands on both sides of the diagonal."""
-    of_one, of_two = (rows[rows["key"] == key] for key in (_ONE_WAY, _TWO_WAY))
+    of_one, of_two = (rows[rows["key"] == key] for key in (ONE_WAY.key, TWO_WAY.key))
     names = list(dict.fromkeys([*of_one["variable"], *of_two["variable"]]))
     grid = pd.DataFrame(np.nan, index=names, columns=list(dict.fromkeys([*names, *of_two["term"]])))
     for name, value in zip(of_one["variable"], of_one["value"], strict=True):

@@ -13,6 +13,8 @@ from riskweighted.common.text import escape_markdown, plain
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.tables import Statistic, rows_of
+from riskweighted.measures.coefficient import COEFFICIENT
+from riskweighted.measures.estimates import MEAN
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Analysis", "Predictor", "combining_code", "find_analysis", "render"]
@@ -80,13 +82,13 @@ def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
     rows = table[table["label"] == scheme]
     design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme], _codes(run))
     if design is None:
-        means = rows_of(rows, Statistic("mean", variables[0]))
+        means = rows_of(rows, Statistic(MEAN.key, variables[0]))
         if len(variables) > 1 or means.empty or not _complete(run.synthetic[scheme], variables, _codes(run)):  # of levels, or of some
             return None
         row = means.iloc[0]
         return Analysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False)
     names, predictors = design
-    row = rows[(rows["key"] == "coefficient") & (rows["term"] == settings.coefficient)].iloc[0]
+    row = rows[(rows["key"] == COEFFICIENT.key) & (rows["term"] == settings.coefficient)].iloc[0]
     what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
     return Analysis(plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True)
 

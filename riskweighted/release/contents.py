@@ -16,6 +16,7 @@ from riskweighted.common.numbers import exactly
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import FAIL, overall
+from riskweighted.measures.released import UNIQUES
 from riskweighted.release.analysis_code import combining_code, find_analysis, render
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.ddi import ddi_codebook
@@ -95,7 +96,7 @@ def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
 
 def share_of_uniques(run: FinishedRun) -> float:
     """Share of the records that are alone in their pattern of all unaltered released columns."""
-    return float(by_label(run.tables["risk"], Statistic("released-uniques"))[CONFIDENTIAL])
+    return float(by_label(run.tables["risk"], Statistic(UNIQUES.key))[CONFIDENTIAL])
 
 
 def _exposure(run: FinishedRun) -> dict[str, object]:

@@ -10,6 +10,11 @@ from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict
+from riskweighted.measures import expected, fits
+from riskweighted.measures.coefficient import COEFFICIENT, OVERLAP
+from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
+from riskweighted.measures.estimates import MEAN
+from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Term
 from riskweighted.reports.source import Source
 from riskweighted.reports.verdicts import PASS_BUT_UTILITY, bounds_of, decimals_of, in_a_word, in_brief, not_to_be_trusted, shown_verdict
@@ -17,9 +22,9 @@ from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["Answer", "find_answer"]
 
-_RISK = ("expected-isolated-risk", "expected-mean-risk")
-_COST = ("ecdf-maximum", "two-way-mean", "total-variation")  # the first that a run has
-_OVERLAPS = ("coefficient", "mean")
+_RISK = (expected.ISOLATED, expected.MEAN)
+_COST = (U_M, TWO_WAY_MEAN, TOTAL_VARIATION)  # the first that a run has
+_OVERLAPS = (COEFFICIENT, MEAN)
 _MOST_COLUMNS = 6
 _STATES = {PASS: "pass", PASS_BUT_UTILITY: "open", FAIL: "fail"}
 _PLAIN = {PASS: "Pass", PASS_BUT_UTILITY: "Pass (utility not judged)", FAIL: "FAIL", NOT_MEASURED: "Not measured", None: "No thresholds"}
@@ -99,9 +104,10 @@ def _nearness(source: Source) -> str:
 def _alarms(source: Source) -> Iterator[str]:
     """What forbids to trust a fit."""
     found = not_to_be_trusted(source.verdicts)
-    if "converged" in found:
-        yield f"Not converged: {', '.join(found['converged'])}. Sample longer or simplify the model; release nothing from these fits."
-    if "fits" in found:
+    failed = found.get(fits.CONVERGED.key)
+    if failed:
+        yield f"Not converged: {', '.join(failed)}. Sample longer or simplify the model; release nothing from these fits."
+    if fits.FITS.key in found:
         yield (
             "The model does not suit the data: synthetic values differ from the confidential ones in kind, so risk and cost of its schemes "
             "mean little. The diagnosis follows below."
@@ -111,15 +117,18 @@ def _alarms(source: Source) -> Iterator[str]:
 def _columns(source: Source) -> Iterator[SummaryColumn]:
     """What the screen shows of each label: the usual risks and costs, then what a threshold limits, six at most."""
     risk, utility = distinct(source.run.tables["risk"]), distinct(source.run.tables["utility"])
-    costs = [one for key in _COST for one in utility if one.key == key][:1]
+    costs = [one for measure in _COST for one in utility if one.measure is measure][:1]
     overlaps = [
         one
-        for key in _OVERLAPS
+        for measure in _OVERLAPS
         for one in utility
-        if one.key == key and by_label(source.run.tables["utility"], one, "overlap").notna().any()
+        if one.measure is measure and by_label(source.run.tables["utility"], one, "overlap").notna().any()
     ]
     usual = [
-        SummaryColumn(one) for key in _RISK for one in risk if one.key == key and not (source.view.few(one) and not source.view.internal)
+        SummaryColumn(one)
+        for measure in _RISK
+        for one in risk
+        if one.measure is measure and not (source.view.few(one) and not source.view.internal)
     ]
     usual += [*map(SummaryColumn, costs), *(SummaryColumn(one, overlap=True) for one in overlaps[:1])]
     limited = [SummaryColumn(one.statistic) for one in source.verdicts if one.limit is not None and one.statistic in {*risk, *utility}]
@@ -133,7 +142,7 @@ def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None
         found = [
             v
             for v in one
-            if v.statistic.key == "overlap" and v.statistic.variable == statistic.variable and v.statistic.term == statistic.label
+            if v.statistic.measure is OVERLAP and v.statistic.variable == statistic.variable and v.statistic.term == statistic.label
         ]
     else:
         found = [v for v in one if v.statistic == statistic]
@@ -192,7 +201,7 @@ def _trust(source: Source) -> str:
     schemes = len(run.schemes)
     largest = run.tables["summary"].set_index("label")[LARGEST_R_HAT.name].max()
     reached = "" if largest != largest else f" (largest R-hat {largest:.3f})"
-    failed = len(found.get("converged", []))
+    failed = len(found.get(fits.CONVERGED.key, []))
     told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
     checks = source.checks[source.checks["check"] != MODEL]
     judged = checks[checks["verdict"] != COST]
@@ -201,7 +210,7 @@ def _trust(source: Source) -> str:
     missed = int((judged["verdict"] == MISFITS).sum())
     suits = (
         f"the model MISFITS in {missed} of {len(judged)} checks"
-        if missed or "fits" in found
+        if missed or fits.FITS.key in found
         else f"the model suits the data in all {len(judged)} checks"
     )
     return f"{told} On its unweighted fit {suits}."
@@ -215,8 +224,7 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
     shown = {one.limit for column in columns for one in _verdicts_on(source, column)}
     first = {one.limit: one for one in reversed(source.verdicts) if one.limit is not None}
     others = [
-        f"{in_words(first[limit].statistic._replace(term=None) if limit.key.startswith('check-') else first[limit].statistic)} "
-        f"{bounds_of(limit)}"
+        f"{in_words(first[limit].statistic._replace(term=None) if limit.of_check else first[limit].statistic)} {bounds_of(limit)}"
         for limit in thresholds.limits
         if limit not in shown and limit in first
     ]

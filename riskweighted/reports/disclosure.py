@@ -19,10 +19,13 @@ import pandas as pd
 from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
 from riskweighted.common.numbers import SHARE, by_digits, in_column
-from riskweighted.evaluation.measures import MEASURES, Disclosure, Kind
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 from riskweighted.intruder.statuses import find_statuses
+from riskweighted.measures.coefficient import OVERLAP
+from riskweighted.measures.estimates import QUANTILE
+from riskweighted.measures.measure import Disclosure, Kind
+from riskweighted.measures.registry import measures
 
 __all__ = ["INTERNAL", "MISSING", "WITHHELD", "View", "check_single", "number", "outside", "quantile_digits", "releasable", "withheld_note"]
 
@@ -252,7 +255,7 @@ class View:
 
         A synthetic one is shown alike, as of all records: it tells of none.
         """
-        rule = MEASURES[check].disclosure
+        rule = measures()[check].disclosure
         if self.internal:
             return number(value)
         if rule in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED):
@@ -279,7 +282,7 @@ class View:
 
     def overlaps(self, values: Iterable[float], *, missing: str = MISSING) -> list[str]:
         """Overlaps side by side, for people."""
-        return self.row(Statistic(MEASURES["overlap"].key), values, missing=missing)
+        return self.row(Statistic(OVERLAP.key), values, missing=missing)
 
     def utility(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table of utility with the digits that may be seen, for figures; what is not shown is left out."""
@@ -320,7 +323,7 @@ def quantile_digits(
 ) -> dict[Statistic, int]:
     """How many digits of a quantile, and of its interval, at least `minimum_count` confidential amounts share; special `codes` are none."""
     digits = {}
-    own = utility[(utility["key"] == "quantile") & (utility["label"] == CONFIDENTIAL)]
+    own = utility[(utility["key"] == QUANTILE.key) & (utility["label"] == CONFIDENTIAL)]
     for statistic, (_, row) in zip(statistics_of(own), own.iterrows(), strict=True):
         values = find_statuses(confidential[row["variable"]], (codes or {}).get(row["variable"], ())).amounts
         ends = row[["value", "lower", "upper"]].to_numpy(dtype=float)

@@ -7,8 +7,9 @@ from riskweighted.common.digits import shared_digits
 from riskweighted.common.numbers import SHARE, exactly, in_column
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_check import COST, FITS, MISFITS, MODEL, fit_verdict
-from riskweighted.evaluation.measures import MEASURES, Disclosure
 from riskweighted.evaluation.tables import Statistic
+from riskweighted.measures.checks import LEVEL, LEVEL_OF_GROUP, MEAN, QUANTILE, SPIKE
+from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section
 from riskweighted.reports.source import Source
 from riskweighted.reports.variables import quantiles_figure
@@ -17,7 +18,7 @@ from riskweighted.reports.wording import capital, in_words, symbol_of
 __all__ = ["fit_check_section"]
 
 _ONLY_COMPARED = "not shown"
-_NAMED_BY_DATA = ("check-spike", "check-level", "check-level-of-group", "check-mean")  # a value, a level or a group, which few may hold
+_NAMED_BY_DATA = (SPIKE, LEVEL, LEVEL_OF_GROUP, MEAN)  # by a value, a level or a group, which few may hold
 
 
 def fit_check_section(source: Source) -> Section:
@@ -69,7 +70,7 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     order = sorted(found, key=lambda which: not (found[which]["verdict"] == MISFITS).any())
     for variable, check, parameter in order:
         own, statistic = found[variable, check, parameter], Statistic(check, variable or None, term=parameter or None)
-        if not source.view.internal and (MEASURES[check].disclosure in (None, Disclosure.LEFT_OUT) or _names_few(source, check, own)):
+        if not source.view.internal and (statistic.measure.disclosure in (None, Disclosure.LEFT_OUT) or _names_few(source, statistic, own)):
             continue
         rows.append((plain(capital(in_words(statistic))), *_cells(source, statistic, own, labels), *_judgement(source, own, judged)))
         terms.append(source.glossary.check(check))
@@ -80,20 +81,20 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     return DataTable("fit-checks", "Checks of the fits", columns, tuple(rows), tuple(terms), note, tuple(symbols))
 
 
-def _names_few(source: Source, check: str, own: pd.DataFrame) -> bool:
+def _names_few(source: Source, statistic: Statistic, own: pd.DataFrame) -> bool:
     """Whether the row's name is a value, a level or a group of fewer records than may be counted."""
-    return check in _NAMED_BY_DATA and int(own.iloc[0]["records"]) < source.view.minimum_count
+    return statistic.measure in _NAMED_BY_DATA and int(own.iloc[0]["records"]) < source.view.minimum_count
 
 
 def _cells(source: Source, statistic: Statistic, own: pd.DataFrame, labels: list[str]) -> list[str]:
     """The confidential value, then that of each fit."""
     view, first = source.view, own.iloc[0]
     digits = None
-    if statistic.key == "check-quantile" and not view.internal:
+    if statistic.measure is QUANTILE and not view.internal:
         name = statistic.variable or source.variables[0]
         digits = shared_digits(float(first["confidential"]), source.amounts(name), view.minimum_count)
     values = [float(first["confidential"]), *(float(own["synthetic"].get(label, np.nan)) for label in labels)]
-    whole = int(first["records"]) if MEASURES[statistic.key].disclosure is not Disclosure.SHARE else view.records
+    whole = int(first["records"]) if statistic.measure.disclosure is not Disclosure.SHARE else view.records
     return view.checks(statistic, values, [int(first["records"]), *[whole] * len(labels)], digits)
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
-from riskweighted.evaluation.measures import MEASURES, OF_MECHANISM
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.measures.registry import measures
 from riskweighted.reports.blocks import Term
 from riskweighted.reports.wording import capital, define, define_confidential, in_words, rules, symbol_of
 from riskweighted.runs.finished import FinishedRun
@@ -153,7 +153,7 @@ class Glossary:
         definition, own = define(self._run, statistic), define_confidential(self._run, statistic)
         own_text = f"; in the confidential data: {own}" if own and own != definition else ""
         of_risk = "{ri" in statistic.measure.definition  # of a risk, or a rise of it
-        interval = _MONTE_CARLO if statistic.key in OF_MECHANISM else _ALL_RECORDS
+        interval = _MONTE_CARLO if statistic.measure.mechanism else _ALL_RECORDS
         direction = _DIRECTION.get(statistic.measure.direction, "")
         if statistic.measure.direction == "neither":
             direction = "Neither high nor low is better by itself."
@@ -184,7 +184,7 @@ class Glossary:
 
     def check(self, check: str) -> Term:
         """A check of the fits, one entry whatever its parameter."""
-        measure = MEASURES[check]
+        measure = measures()[check]
         return self._add(capital(measure.label), f"{capital(measure.definition)}.", measure.boundary)
 
     def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:

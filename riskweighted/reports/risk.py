@@ -7,6 +7,9 @@ from riskweighted.common.numbers import SHARE, in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.measures import expected
+from riskweighted.measures.distributions import U_M
+from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
@@ -156,7 +159,8 @@ def _riskiest(source: Source) -> DataTable:
 def map_section(source: Source) -> Section:
     """Risk against utility of the labels, in two measures of utility."""
     values, columns = main_table(source.run).drop(index=CONFIDENTIAL), main_columns(source.run)
-    distances = [column for column in columns if column.statistic.key == ("ecdf-maximum" if len(source.variables) == 1 else "two-way-mean")]
+    shown = U_M if len(source.variables) == 1 else TWO_WAY_MEAN
+    distances = [column for column in columns if column.statistic.measure is shown]
     overlaps = [column for column in columns if column.overlap]
     chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
     text = "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one."
@@ -166,8 +170,8 @@ def map_section(source: Source) -> Section:
 def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
     view, exact = source.view, main_table(source.run)
     utility = f"overlap of intervals, {in_words(column.statistic)}" if column.overlap else in_words(column.statistic)
-    few = not view.internal and view.few(Statistic("expected-isolated-risk"))
-    isolated = SummaryColumn(Statistic("expected-mean-risk" if few else "expected-isolated-risk"))
+    few = not view.internal and view.few(Statistic(expected.ISOLATED.key))
+    isolated = SummaryColumn(Statistic((expected.MEAN if few else expected.ISOLATED).key))
     risk, higher = isolated.name, column.overlap
     digits = 3 if higher else 4
     shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[column.name].round(2 if higher and not view.internal else digits)})

@@ -6,6 +6,8 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.measures import own_risk
+from riskweighted.measures.tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.tables import plot_two_way
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table
 from riskweighted.reports.source import Source
@@ -14,14 +16,13 @@ from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["has_several", "several_section"]
 
-_OWN = ("own-mean-risk", "own-isolated-risk")
 _ANOTHER = "another variable"  # in the one definition for all pairs
 _FARTHEST = 3  # pairs named in words
 
 
 def has_several(source: Source) -> bool:
     """Whether a run measured what this section shows."""
-    return "two-way-table" in set(source.run.tables["utility"]["key"])
+    return TWO_WAY.key in set(source.run.tables["utility"]["key"])
 
 
 def several_section(source: Source) -> Section:
@@ -44,7 +45,7 @@ def _columns(heading: str, labels: list[str]) -> tuple[Column, ...]:
 
 
 def _one_way(source: Source) -> DataTable:
-    statistics = [one for one in distinct(source.run.tables["utility"]) if one.key == "one-way-table"]
+    statistics = [one for one in distinct(source.run.tables["utility"]) if one.measure is ONE_WAY]
     rows = tuple((plain(str(one.variable)), *_labelled(source, "utility", one, source.labels)) for one in statistics)
     terms = (source.glossary.utility(statistics[0], shared=True),) * len(rows) if rows else ()
     return DataTable("one-way", "One-way S_pMSE, by variable and label", _columns("Variable", source.labels), rows, terms)
@@ -53,7 +54,7 @@ def _one_way(source: Source) -> DataTable:
 def _own_risk(source: Source) -> DataTable:
     """The risk of each variable alone, of the confidential data too."""
     labels = [CONFIDENTIAL, *source.labels]
-    found = [one for one in distinct(source.run.tables["risk"]) if one.key in _OWN]
+    found = [one for one in distinct(source.run.tables["risk"]) if one.measure in own_risk.MEASURES]
     rows = tuple((plain(str(one.variable)), capital(one.label), *_labelled(source, "risk", one, labels)) for one in found)
     columns = (Column("Variable"), Column("Measure"), *(Column(plain(label)) for label in labels))
     terms = tuple(source.glossary.risk(one) for one in found)
@@ -63,7 +64,7 @@ def _own_risk(source: Source) -> DataTable:
 def _two_way(source: Source) -> Figure:
     """The pairs under the first weighted scheme as a figure, under every label as its table."""
     utility, label = source.run.tables["utility"], next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
-    pairs = [one for one in distinct(utility) if one.key == "two-way-table"]
+    pairs = [one for one in distinct(utility) if one.measure is TWO_WAY]
     cells = pd.DataFrame(
         [(one.variable, one.term, *_labelled(source, "utility", one, source.labels)) for one in pairs],
         columns=["Variable", "With", *source.labels],

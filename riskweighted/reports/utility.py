@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
+from riskweighted.measures.measure import Measure
 from riskweighted.plots.utility import plot_intervals
 from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import View, withheld_note
@@ -15,17 +16,13 @@ from riskweighted.reports.variables import drawn, variable_blocks
 
 __all__ = ["utility_section"]
 
-_COEFFICIENTS = ("regression-coefficient", "survey-regression-coefficient")
-_OVERLAPS = ("regression-overlap", "survey-regression-overlap")
-_OF_REGRESSIONS = (*_COEFFICIENTS, *_OVERLAPS)
-_SHARES = ("level-share", "missing-share", "survey-level-share", "survey-missing-share")  # a row a level: a table, no figures
 _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interval", "Overlap": "overlap"}
 
 
 def utility_section(source: Source) -> Section:
     """Regressions, then variable by variable: estimates with intervals, and distributions. Distances stand in the main table."""
     table = source.run.tables["utility"]
-    estimated = [one for one in distinct(table[table["lower"].notna()]) if one.key not in (*_OF_REGRESSIONS, *_SHARES)]
+    estimated = [one for one in distinct(table[table["lower"].notna()]) if not one.measure.many]
     figures = {one: _intervals(source, place, one) for place, one in enumerate(estimated, 1)}
     blocks: list[DataTable | Figure | Group] = [*_regressions(source)]
     blocks += [figure for one, figure in figures.items() if one.variable not in source.variables]
@@ -40,10 +37,17 @@ def utility_section(source: Source) -> Section:
     return Section("utility", "Utility", (text, withheld) if withheld else (text,), tuple(blocks))
 
 
+def _many(table: pd.DataFrame, parameter: str) -> pd.DataFrame:
+    """The rows of measures with a row for each level, or each coefficient: a table, no figures."""
+    measures: list[Measure] = [one.measure for one in statistics_of(table)]
+    return table[[one.many and one.parameter == parameter for one in measures]]
+
+
 def _share_intervals(source: Source, place: int, variable: str) -> list[DataTable]:
     """Shares of levels, of missing values and of codes, with intervals; nothing where none may be shown."""
     table = source.run.tables["utility"]
-    rows = table[table["key"].isin(_SHARES) & (table["variable"] == variable) & table["lower"].notna()]
+    rows = _many(table, "level")
+    rows = rows[(rows["variable"] == variable) & rows["lower"].notna()]
     if rows.empty:
         return []
     statistics, view = statistics_of(rows), source.view
@@ -57,7 +61,7 @@ def _share_intervals(source: Source, place: int, variable: str) -> list[DataTabl
 def _regressions(source: Source) -> list[DataTable]:
     """All coefficients with their intervals; nothing without a list of regressions."""
     view, table = source.view, source.run.tables["utility"]
-    rows = table[table["key"].isin(_COEFFICIENTS)]
+    rows = _many(table, "coefficient")
     if rows.empty:
         return []
     columns = {"Coefficient": [one.label for one in statistics_of(rows)], "Label": rows["label"].tolist()}

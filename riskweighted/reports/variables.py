@@ -15,6 +15,8 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.intruder.statuses import find_statuses, status_name
+from riskweighted.measures.distributions import U_M
+from riskweighted.measures.estimates import MEAN
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
 from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
 from riskweighted.plots.quantiles import plot_quantiles, shown_quantiles
@@ -170,7 +172,7 @@ class _Shown:
 
     def density(self) -> Figure:
         """How the amounts are distributed."""
-        key, means = self._key("density"), self._listed(Statistic("mean", self.variable))
+        key, means = self._key("density"), self._listed(Statistic(MEAN.key, self.variable))
         alternative = f"Distribution of {self.variable} in the confidential data and, laid over it, in the synthetic data. Means: {means}."
         return drawn(
             key,
@@ -182,7 +184,7 @@ class _Shown:
 
     def ecdf(self) -> Figure:
         """The distribution functions of the amounts."""
-        key, gaps = self._key("ecdf"), self._listed(Statistic("ecdf-maximum", self.variable))
+        key, gaps = self._key("ecdf"), self._listed(Statistic(U_M.key, self.variable))
         alternative = f"Empirical distribution functions of {self.variable}, confidential and synthetic. Largest differences: {gaps}."
         return drawn(
             key,

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from riskweighted.common.numbers import exactly, in_column
-from riskweighted.evaluation.measures import Disclosure
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, overall
+from riskweighted.measures.checks import LARGEST
+from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.disclosure import WITHHELD, View, number
 from riskweighted.reports.wording import in_words
 
@@ -43,7 +44,7 @@ def shown_verdict(one: Verdict, view: View) -> str:
     if view.internal or one.limit is None or one.verdict == NOT_MEASURED:
         return one.verdict
     rule = one.statistic.measure.disclosure
-    if one.statistic.key.startswith("check-"):
+    if one.statistic.measure.of_check:
         return one.verdict  # of an effect, which is not shown itself
     if rule is None or rule is Disclosure.LEFT_OUT:
         return WITHHELD
@@ -61,14 +62,14 @@ def _told(one: Verdict, view: View) -> bool:
 
 def shown_value(one: Verdict, view: View) -> str:
     """The value that was judged; of the checks of a fit the effect, inside the agency only."""
-    if one.statistic.key.startswith("check-"):
+    if one.statistic.measure.of_check:
         return in_column([one.value])[0] if view.internal else WITHHELD
     return view.row(one.statistic, [one.value], [one.error], least=0 if one.limit is None else decimals_of(one.limit))[0]
 
 
 def _for_machines(one: Verdict, view: View) -> str:
     """The same in a file that a machine reads."""
-    if one.statistic.key.startswith("check-"):
+    if one.statistic.measure.of_check:
         return number(one.value, 3) if view.internal else WITHHELD
     return view.show(one.statistic, one.value) + view.error(one.statistic, one.error)
 
@@ -81,7 +82,7 @@ def _sentence(one: Verdict, view: View) -> str:
     if one.verdict == NOT_MEASURED:
         return f"{name}: not measured, {bounds} is asked"
     value = shown_value(one, view)
-    if one.statistic.key.startswith("check-") and one.statistic.key != "check-largest" and value != WITHHELD:
+    if one.statistic.measure.of_check and one.statistic.measure is not LARGEST and value != WITHHELD:
         return f"{name} is off by {value}, {bounds} is allowed"
     told = f"{name} is {value}, {bounds} is allowed" if value != WITHHELD else f"{name}: {bounds} is allowed"
     return told + (" (within its Monte Carlo error)" if one.close else "")
@@ -140,7 +141,7 @@ def _briefly(one: Verdict, view: View) -> str:
     name, value = in_words(one.statistic, alone=True), shown_value(one, view)
     if one.verdict == NOT_MEASURED:
         return f"{name} not measured"
-    off = "off by " if one.statistic.key.startswith("check-") and one.statistic.key != "check-largest" else ""
+    off = "off by " if one.statistic.measure.of_check and one.statistic.measure is not LARGEST else ""
     return f"{name} {off}{value}" if value != WITHHELD else f"{name} over the limit"
 
 

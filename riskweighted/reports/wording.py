@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from riskweighted.evaluation.measures import Kind
 from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
+from riskweighted.measures.measure import Kind
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -30,16 +30,14 @@ def define(run: FinishedRun, statistic: Statistic) -> str:
     if statistic.unregistered is not None:
         table = run.tables["utility" if statistic.of_utility else "risk"]
         return str(rows_of(table, statistic)["definition"].iloc[0])
-    if not statistic.of_utility:
-        return statistic.define_risk("scheme", UNWEIGHTED)
-    return statistic.define(formula=str(run.study.evaluation.regression))
+    return statistic.define("scheme", UNWEIGHTED, formula=str(run.study.evaluation.regression))
 
 
 def define_confidential(run: FinishedRun, statistic: Statistic) -> str | None:
     """The definition of a measure of risk in the confidential data, if it is given for them."""
     if statistic.unregistered is not None or CONFIDENTIAL not in by_label(run.tables["risk"], statistic).index:
         return None
-    return statistic.define_risk(CONFIDENTIAL)
+    return statistic.define(CONFIDENTIAL)
 
 
 def rules(run: FinishedRun, statistic: Statistic) -> dict[str, str]:
@@ -50,7 +48,7 @@ def rules(run: FinishedRun, statistic: Statistic) -> dict[str, str]:
 def scale(column: SummaryColumn, records: int, unit: str = "") -> str:
     """What the numbers of a column are counted in: between 0 and 1, of how many records, or the `unit` of its variable."""
     kind = column.measure.kind
-    if kind in _UNIT_INTERVAL and not column.measure.key.startswith("influence-"):  # of log densities, without a bound
+    if kind in _UNIT_INTERVAL and not column.measure.unbounded:
         return "0 to 1"
     if kind == "count":
         return f"of {records:,} records"

@@ -17,9 +17,9 @@ from riskweighted.contract.layout import free_shapes
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
 from riskweighted.design.design import Design
 from riskweighted.design.levels import SPARSE, level_members, sparse_levels
-from riskweighted.evaluation.survey import checked_design
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
+from riskweighted.measures.survey import checked_design
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality

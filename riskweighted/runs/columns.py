@@ -15,6 +15,7 @@ from riskweighted.common.groups import most_categories
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
 from riskweighted.intruder.disguise import disguise_of
+from riskweighted.measures.checks import MULTIPLE, SPIKE
 
 __all__ = [
     "AMOUNT",
@@ -171,7 +172,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
     amounts = values[~np.isin(values, codes)] if codes else values
     use = _use_of_numbers(column, amounts, kind, distinct)
     found = {one.check: dict(zip(one.parameters, one.statistic(amounts).tolist(), strict=True)) for one in _compared(amounts, use)}
-    spikes = {name: share for name, share in found.get("check-spike", {}).items() if share > _EVEN / distinct}
+    spikes = {name: share for name, share in found.get(SPIKE.key, {}).items() if share > _EVEN / distinct}
     return Column(
         name,
         kind,
@@ -185,7 +186,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
         float((amounts < 0).sum() / records),
         len(spikes),
         max(spikes.values(), default=0.0),
-        found.get("check-multiple", {}),
+        found.get(MULTIPLE.key, {}),
         find_precision(pd.Series(amounts)) if use == AMOUNT else None,
         amounts,
     )
@@ -195,7 +196,7 @@ def _compared(amounts: np.ndarray, use: str) -> list[Any]:
     """Spikes and multiples of 10, 100 and 1000, as the check of a fit counts them."""
     if use != AMOUNT or len(np.unique(amounts[:1000])) < 2:
         return []
-    return [one for one in comparisons(amounts, 1.0, (), {}) if one.check in ("check-spike", "check-multiple")]
+    return [one for one in comparisons(amounts, 1.0, (), {}) if one.check in (SPIKE.key, MULTIPLE.key)]
 
 
 def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct: int) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.measures.influence import DELTA
 from riskweighted.risk.accountant import Release
 from riskweighted.runs.finished import load_run
 
@@ -40,6 +41,6 @@ def releases_of(folders: Sequence[str | Path], schemes: Sequence[str] | None = N
         if statement is not None:
             releases += [Release.of(names[scheme], statement) for scheme in leaving]
         else:
-            measured = by_label(run.tables["risk"], Statistic("influence-lipschitz"))
+            measured = by_label(run.tables["risk"], Statistic(DELTA.key))
             releases += [Release(names[scheme], count, lipschitz=float(measured[scheme])) for scheme in leaving]
     return releases

@@ -146,6 +146,7 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             study.evaluation.measures,
             checked.analysis,
             mechanisms=mechanisms,
+            fits=fits,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
             unaltered=released,
             random_seed=seed,

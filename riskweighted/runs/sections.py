@@ -27,7 +27,7 @@ from riskweighted.common.settings import as_table, read_by, to_table
 from riskweighted.contract.special_codes import stated_codes
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
-from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
 from riskweighted.evaluation.evaluate import evaluate_world
-from riskweighted.evaluation.expected import Mechanism, find_mechanism
+from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import World, make_world
+from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.checked import study_alpha
 from riskweighted.runs.sections import DataSettings
@@ -203,6 +204,7 @@ class _Work:
             checked_regression(self.confidential, settings.regression, settings.coefficient, study.variables),
             mechanisms=self._mechanisms(cell, fit, baseline, world),
             unaltered=study.unaltered(self.confidential),
+            fits=None if fit is None else {label: fit},
             random_seed=_evaluation_seed(study),
             once=lambda part, of, make: self._part(cell, part, of, make),
             **against,

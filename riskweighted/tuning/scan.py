@@ -10,17 +10,18 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import FlatWeightsWarning, InputError
+from riskweighted.measures.context import Subject
+from riskweighted.measures.measure import Aim, Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.modes import Modes, Vectors
+from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.paths import Path, rounded
-from riskweighted.tuning.targets import Measured, Subject, Target
 
-__all__ = ["DATASETS", "Point", "Scan", "Scorer", "Weigh", "scan_path"]
+__all__ = ["Point", "Scan", "Scorer", "Weigh", "scan_path"]
 
 Weigh = Callable[[str, Fit], pd.Series]
 
-DATASETS = 40  # synthetic datasets per setting, over which the loss is averaged
 _RISK_DRAWS = 10  # of y* at a mode: the Monte Carlo error of the isolated risk is about 1e-4
 _LAPLACE_DRAWS = 200  # of parameters around a mode, for influence
 _STEPS = 10
@@ -32,8 +33,8 @@ class Point(NamedTuple):
     """A setting of weights scored at the mode. ``target`` and ``loss`` as found there; ``mode`` of every block is confidential."""
 
     setting: float
-    target: Measured
-    loss: Measured
+    target: Estimate
+    loss: Estimate
     mode: Vectors
 
 
@@ -47,7 +48,7 @@ class Scorer:
     modes: Modes = field(repr=False)
     weigh: Weigh = field(repr=False)
     subject: Subject = field(repr=False)
-    target: Target
+    target: Aim
     loss: Loss
     seed: int = field(repr=False)
     found: dict[bytes, Point] = field(default_factory=dict, repr=False)

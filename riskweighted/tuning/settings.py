@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from riskweighted.common.checks import check_choice, check_count, check_number
+from riskweighted.common.checks import check_count, check_number
 from riskweighted.common.errors import InputError
-from riskweighted.tuning.losses import LOSSES
-from riskweighted.tuning.targets import TARGETS, check_family, check_target
+from riskweighted.tuning.losses import find_loss
+from riskweighted.tuning.targets import Target, check_family, find_target
 from riskweighted.weights.families import FAMILIES
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -28,16 +28,21 @@ class TuningSettings:
     risk_draws: int | None = None
 
     def __post_init__(self) -> None:
-        check_target(self.target)
+        find_target(self.target)
         if check_number(self.at_most, "at_most", least=0) == 0:
             raise InputError("at_most must be a number > 0, got 0")
         if self.family is not None:
             check_family(self.family, self.target, FAMILIES, _WITHOUT)
-        check_choice(self.loss, LOSSES, "loss")
+        find_loss(self.loss)
         if self.risk_draws is not None:
             check_count(self.risk_draws, "risk_draws")
 
     @property
+    def asked(self) -> Target:
+        """The target that is meant."""
+        return find_target(self.target)
+
+    @property
     def tried(self) -> tuple[str, ...]:
         """The families that are searched."""
-        return TARGETS[self.target].families if self.family is None else (self.family,)
+        return self.asked.aim.families if self.family is None else (self.family,)

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.numbers import exactly, together
+from riskweighted.measures.measure import Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import TuningSettings
-from riskweighted.tuning.targets import TARGETS, Measured
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["Sampled", "explained", "families_table", "frontier_table", "meets", "unreachable"]
@@ -23,11 +23,11 @@ class Sampled(NamedTuple):
     scheme: str
     setting: float
     fit: Fit
-    target: Measured
-    loss: Measured
+    target: Estimate
+    loss: Estimate
 
 
-def meets(target: Measured, at_most: float) -> bool:
+def meets(target: Estimate, at_most: float) -> bool:
     """Whether a fit meets a target, but for its Monte Carlo error."""
     return bool(target.value <= at_most + np.nan_to_num(target.error))
 
@@ -91,14 +91,14 @@ def frontier_table(
     """See `Tuning.frontier`."""
     rows: list[dict[str, Any]] = []
 
-    def add(scheme: str, family: str, setting: float, target: Measured, loss: Measured, kind: str, **flags: bool) -> None:
+    def add(scheme: str, family: str, setting: float, target: Estimate, loss: Estimate, kind: str, **flags: bool) -> None:
         met = target.value <= at_most if kind == "plug-in" else meets(target, at_most)
         numbers = {"target": target.value, "target_error": target.error, "loss": loss.value, "loss_error": loss.error}
         of = {"scheme": scheme, "family": family, "setting": setting}
         rows.append({**of, **numbers, "kind": kind, "feasible": met, "reference": False, "chosen": False, **flags})
 
-    def scaled(target: Measured) -> Measured:
-        return Measured(scale * target.value, scale * target.error)
+    def scaled(target: Estimate) -> Estimate:
+        return Estimate(scale * target.value, scale * target.error)
 
     for scan in scans:
         path, extra = scan.path, found.get(scan.path.family)
@@ -118,7 +118,7 @@ def frontier_table(
 
 def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, loss: Loss) -> str:
     """What was chosen and why."""
-    label = TARGETS[settings.target].label
+    label = settings.asked.label
     value, error = together(best.target.value, best.target.error)
     measured = f"{label} {value} (Monte Carlo error {error}), {loss.label} {together(best.loss.value)[0]}"
     if best.scheme == UNWEIGHTED:
@@ -133,7 +133,7 @@ def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, l
         f"{best.scheme}: of the settings that bring the {label} to at most {exactly(settings.at_most)} the one of least {loss.label} at "
         f"the mode ({least}){', where ' if told else ''}{', '.join(told)}.",
         "" if own.monotone else f"Along {own.family} the target {own.result.partition('; ')[2]} was taken.",
-        f"Measured on its fit: {measured}.",
+        f"Estimate on its fit: {measured}.",
         "" if meets(best.target, settings.at_most) else f"That exceeds {exactly(settings.at_most)} by more than its error.",
     ]
     return " ".join(sentence for sentence in sentences if sentence)

@@ -21,6 +21,9 @@ from riskweighted.common.seeds import Streams
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
+from riskweighted.measures.context import Subject
+from riskweighted.measures.measure import Estimate
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.settings import AUTO, Sampling
 from riskweighted.sequence.blocks import PreparedSequence
@@ -29,12 +32,13 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
 from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
-from riskweighted.tuning.scan import DATASETS, Point, Scan, Scorer, Weigh, scan_path
+from riskweighted.tuning.scan import Point, Scan, Scorer, Weigh, scan_path
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Sampled, explained, families_table, frontier_table, meets, unreachable
-from riskweighted.tuning.targets import TARGETS, Measured, Subject, check_measurable
+from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_alpha
@@ -111,7 +115,7 @@ class Tuning:
     @property
     def met(self) -> bool:
         """Whether the fit meets the target, but for its Monte Carlo error."""
-        return meets(Measured(self.reached, self.error), self.at_most)
+        return meets(Estimate(self.reached, self.error), self.at_most)
 
 
 def tune(
@@ -240,7 +244,7 @@ def tune_model(
         raise InputError(f"{type(model.declared).__name__} estimates nothing: no weights act on it")
     if unweighted is None:
         unweighted = _sample(model, None, UNWEIGHTED, sampling, streams, reporter)
-    search = _Search(model, Subject(world), weigh, settings, sampling, streams, unweighted, loss, reporter)
+    search = _Search(model, Subject(world, EvaluationSettings()), weigh, settings, sampling, streams, unweighted, loss, reporter)
     return search.run()
 
 
@@ -285,7 +289,7 @@ class _Search:
 
     def run(self) -> Tuning:
         """Scan, choose, sample, correct."""
-        target = TARGETS[self.settings.target]
+        target = self.settings.asked.aim
         scorer = Scorer(modes_of(self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"))
         with self.reporter.step("measuring the unweighted fit"):
             start = self._measured(UNWEIGHTED, np.nan, self.unweighted)
@@ -317,7 +321,7 @@ class _Search:
         """Target and loss of a fit."""
         available = fit.sizes["chain"] * fit.sizes["draw"]
         draws = self.settings.risk_draws or min(_RISK_DRAWS, available)
-        target = TARGETS[self.settings.target].measure(fit, self.subject, draws, self._seed("measure"))
+        target = self.settings.asked.aim.measure(fit, self.subject, draws, self._seed("measure"))
         frames = fit.synthesize(min(DATASETS, available), random_seed=self._seed("synthesize"))
         return Sampled(scheme, setting, fit, target, self.loss.measure(frames))
 
@@ -382,7 +386,7 @@ class _Search:
         """The result of a search; `path` None where nothing needs to be weighted."""
         families = families_table(scans, found, scale, self.settings, None if path is None else best)
         frontier = frontier_table(scans, found, scale, references, sampled, best, self.settings.at_most)
-        frontier.attrs = {"target": TARGETS[self.settings.target].label, "loss": self.loss.label, "at_most": self.settings.at_most}
+        frontier.attrs = {"target": self.settings.asked.label, "loss": self.loss.label, "at_most": self.settings.at_most}
         return Tuning(
             target=self.settings.target,
             at_most=self.settings.at_most,

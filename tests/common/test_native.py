@@ -76,7 +76,9 @@ MEASURES = {
     "canonical": lambda data, drawn: rw.canonical_disclosure(data, drawn[0], ["age", "income"]),
     "propensity": lambda data, drawn: rw.propensity_distance(data, drawn[0], "income + age", ("income",)),
     "tables": lambda data, drawn: rw.table_utility(data, drawn, ["region", "income"]),
-    "evaluate": lambda data, drawn: rw.evaluate(data, {"one": drawn, "two": drawn[:1]}, SCENARIO, resamples=50, random_seed=1),
+    "evaluate": lambda data, drawn: rw.evaluate(
+        data, {"one": drawn, "two": drawn[:1]}, SCENARIO, settings=rw.EvaluationSettings(resamples=50), random_seed=1
+    ),
     "assess": lambda data, drawn: rw.assess(data, {"tool": drawn}, SCENARIO, holdout=drawn[1]),
 }
 
@@ -107,10 +109,10 @@ def test_a_fit_gives_datasets_as_what_the_data_were(library, data):
         assert frame.schema == given.schema.remove_metadata() if library == "arrow" else frame.schema == given.schema
         same(as_pandas(frame), other)
     assert type(next(fit.synthetic(2, random_seed=2))) is type(given)
-    settings = {"resamples": 50, "random_seed": 3}
+    settings = {"settings": rw.EvaluationSettings(resamples=50), "random_seed": 3}
     same(
-        rw.evaluate(given, {"fit": frames}, SCENARIO, fits={"fit": fit}, **settings),
-        rw.evaluate(data, {"fit": expected.synthesize(3, random_seed=2)}, SCENARIO, fits={"fit": expected}, **settings),
+        rw.evaluate(given, {"fit": frames}, SCENARIO, **settings, fits={"fit": fit}),
+        rw.evaluate(data, {"fit": expected.synthesize(3, random_seed=2)}, SCENARIO, **settings, fits={"fit": expected}),
     )
 
 

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from riskweighted import Scenario, evaluate, identification_risk
+from riskweighted import EvaluationSettings, Scenario, evaluate, identification_risk
 from riskweighted.common.errors import InputError, SingletonWarning
-from riskweighted.evaluation.expected import top_amounts
 from riskweighted.intruder.world import make_world
+from riskweighted.measures.context import top_amounts
 from riskweighted.utility.intervals import combine_partially_synthetic
 
 
@@ -35,7 +35,7 @@ def cell(table, label, measure, column="value"):
 
 
 def test_risk_table_summarises_the_records(confidential, frames):
-    result = evaluate(confidential, frames, scenario, baseline="far", threshold=0.6, random_seed=0)
+    result = evaluate(confidential, frames, scenario, settings=EvaluationSettings(threshold=0.6), baseline="far", random_seed=0)
     near, far = (identification_risk(confidential, frames[label], scenario) for label in ("near", "far"))
     pd.testing.assert_series_equal(result.records["near"], near, check_names=False)
     assert cell(result.risk, "near", "mean risk") == pytest.approx(near.mean())
@@ -56,7 +56,9 @@ def test_less_noise_is_riskier_and_more_useful(confidential, frames):
 
 
 def test_coefficient_follows_the_combining_rule(confidential, frames):
-    result = evaluate(confidential, frames, scenario, regression="income ~ group", coefficient="group[T.b]", random_seed=0)
+    result = evaluate(
+        confidential, frames, scenario, settings=EvaluationSettings(regression="income ~ group", coefficient="group[T.b]"), random_seed=0
+    )
     parts = []
     for frame in frames["near"]:
         fitted = sm.OLS(frame["income"].to_numpy(), sm.add_constant((frame["group"] == "b").to_numpy(dtype=float))).fit()
@@ -72,7 +74,11 @@ def test_coefficient_follows_the_combining_rule(confidential, frames):
 
 def test_one_dataset_says_that_its_interval_is_too_short(confidential, frames):
     result = evaluate(
-        confidential, {"one": frames["near"][0]}, scenario, regression="income ~ group", coefficient="group[T.b]", random_seed=0
+        confidential,
+        {"one": frames["near"][0]},
+        scenario,
+        settings=EvaluationSettings(regression="income ~ group", coefficient="group[T.b]"),
+        random_seed=0,
     )
     assert "L = 1" in cell(result.utility, "one", "coefficient group[T.b]", "rule")
 
@@ -112,11 +118,14 @@ def test_singleton_patterns_are_counted(confidential, frames):
         ({"threshold": "high"}, "threshold must lie"),
         ({"random_seed": -1}, "random_seed"),
         ({"resamples": 0}, "resamples"),
+        ({"settings": {"level": 0.9}}, "settings must be EvaluationSettings, got dict"),
     ],
 )
 def test_wrong_settings(confidential, frames, change, message):
+    settings = dict(change)
+    of_call = {name: settings.pop(name) for name in ("baseline", "random_seed", "settings") if name in settings}
     with pytest.raises(InputError, match=message):
-        evaluate(confidential, frames, scenario, **change)
+        evaluate(confidential, frames, scenario, **({"settings": EvaluationSettings(**settings)} | of_call))
 
 
 def test_wrong_labels(confidential, frames):
@@ -143,7 +152,7 @@ CODED = Scenario(known="group", synthetic=("income", "job"), codes={"income": [-
 
 def test_amounts_and_shares_of_what_is_none(gaps):
     released = gaps.assign(income=gaps["income"].to_numpy()[::-1], job=gaps["job"].to_numpy()[::-1])
-    result = evaluate(gaps, {"mirror": [released, released]}, CODED, resamples=400, random_seed=1)
+    result = evaluate(gaps, {"mirror": [released, released]}, CODED, settings=EvaluationSettings(resamples=400), random_seed=1)
     amounts = gaps["income"].to_numpy()[40:]
     assert cell(result.utility, "confidential", "mean") == pytest.approx(amounts.mean(), rel=0.02)
     assert cell(result.utility, "confidential", "median") == pytest.approx(np.median(amounts), rel=0.05)
@@ -161,7 +170,7 @@ def test_amounts_and_shares_of_what_is_none(gaps):
 
 def test_a_release_without_the_missing_values_is_seen(gaps):
     filled = gaps.assign(job=gaps["job"].where(gaps["job"].notna(), "clerk"))
-    result = evaluate(gaps, {"filled": filled}, CODED, resamples=200, random_seed=1)
+    result = evaluate(gaps, {"filled": filled}, CODED, settings=EvaluationSettings(resamples=200), random_seed=1)
     assert cell(result.utility, "filled", "total variation") == pytest.approx(12 / 200)
     rows = result.utility[(result.utility["term"] == "missing") & (result.utility["variable"] == "job")]
     assert rows.set_index("label")["value"]["filled"] == 0

@@ -7,7 +7,8 @@ from handmade import given_chain_fit, given_fit
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.expected import RISES, expected_seed
+from riskweighted.evaluation.expected import expected_seed
+from riskweighted.measures.expected import RISES
 from riskweighted.risk.expected import isolated_records, top_values
 
 N = 90
@@ -35,7 +36,13 @@ def result(confidential, fits):
 def scored(confidential, fits, seed=0, **settings):
     synthetic = {label: fit.synthesize(4, random_seed=1) for label, fit in fits.items()}
     return rw.evaluate(
-        confidential, synthetic, SCENARIO, baseline="unweighted", fits=fits, resamples=10, increase=0.1, random_seed=seed, **settings
+        confidential,
+        synthetic,
+        SCENARIO,
+        settings=rw.EvaluationSettings(resamples=10, increase=0.1, **settings),
+        baseline="unweighted",
+        fits=fits,
+        random_seed=seed,
     )
 
 
@@ -112,7 +119,7 @@ def test_influence_stands_in_the_table(confidential, fits):
 
 def test_without_fits_the_table_is_that_of_the_datasets(confidential, fits):
     synthetic = {"unweighted": fits["unweighted"].synthesize(3, random_seed=1)}
-    plain = rw.evaluate(confidential, synthetic, SCENARIO, resamples=10, random_seed=0)
+    plain = rw.evaluate(confidential, synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10), random_seed=0)
     assert not any("expected" in key or "chance" in key for key in plain.risk["key"])
     assert plain.expected.shape == (N, 0)
 
@@ -121,9 +128,9 @@ def test_without_fits_the_table_is_that_of_the_datasets(confidential, fits):
     ("change", "message"),
     [
         ({"fits": {"other": given_fit(pd.DataFrame({"jobs": [1, 2]}))}}, "fits names .other., which the synthetic data does not hold"),
-        ({"risk_draws": 121}, "draws must be at most the 120 that the fit has, got 121"),
-        ({"risk_draws": 0}, "risk_draws must be"),
-        ({"cluster": "flat"}, "confidential data lacks 'flat'|'flat'"),
+        ({"settings": {"risk_draws": 121}}, "draws must be at most the 120 that the fit has, got 121"),
+        ({"settings": {"risk_draws": 0}}, "risk_draws must be"),
+        ({"settings": {"cluster": "flat"}}, "confidential data lacks 'flat'|'flat'"),
         ({"fits": "shorter"}, "the fit of 'unweighted' is of other data"),
         ({"fits": "shuffled"}, "the fit of 'unweighted' is of other data"),
         ({"fits": {"unweighted": 3}}, "fits must be a mapping of label to Fit"),
@@ -137,8 +144,9 @@ def test_wrong_fits_are_refused(confidential, fits, change, message):
         given["fits"] = {"unweighted": given_fit(confidential.iloc[:50])}
     if given["fits"] == "shuffled":
         given["fits"] = {"unweighted": given_fit(confidential.sample(frac=1, random_state=1).set_axis(confidential.index))}
+    settings = given.pop("settings", {})
     with pytest.raises(InputError, match=message):
-        rw.evaluate(confidential, synthetic, SCENARIO, resamples=10, **given)
+        rw.evaluate(confidential, synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10, **settings), **given)
 
 
 def test_one_draw_has_a_risk_and_no_error(confidential, fits):
@@ -156,7 +164,13 @@ def test_a_chain_is_measured_as_one_release(confidential):
     scenario = rw.Scenario(known=["area"], synthetic=["edu", "smoke"])
     synthetic = {label: [fit.released(fit.draw(0, k), np.random.default_rng(k)) for k in range(4)] for label, fit in fits.items()}
     found = rw.evaluate(
-        data, synthetic, scenario, baseline="unweighted", fits=fits, resamples=10, increase=0.1, random_seed=0, cluster="house"
+        data,
+        synthetic,
+        scenario,
+        settings=rw.EvaluationSettings(resamples=10, increase=0.1, cluster="house"),
+        baseline="unweighted",
+        fits=fits,
+        random_seed=0,
     )
     table = rw.expected_identification_risk(fits["weighted"], scenario, draws=100, random_seed=expected_seed(0, "weighted"))
     np.testing.assert_allclose(found.expected["weighted"], table["risk"])

@@ -12,7 +12,8 @@ from scipy.stats import kstest, norm
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
-from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.measures.measure import Disclosure
+from riskweighted.measures.registry import measures
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
@@ -208,9 +209,9 @@ def test_the_table_says_what_it_holds_and_shows_no_record():
     table = rw.check_fit(fitted(data), random_seed=2)
     assert tuple(table) == COLUMNS
     assert table["check"].iloc[0] == MODEL
-    assert set(table["check"]) <= {MODEL, *THRESHOLDS} <= set(MEASURES)
-    assert {key for key in THRESHOLDS if MEASURES[key].disclosure is Disclosure.COMPARED} == {"check-sd", "check-largest"}
-    assert MEASURES[MODEL].disclosure is None
+    assert set(table["check"]) <= {MODEL, *THRESHOLDS} <= set(measures())
+    assert {key for key in THRESHOLDS if measures()[key].disclosure is Disclosure.COMPARED} == {"check-sd", "check-largest"}
+    assert measures()[MODEL].disclosure is None
     assert set(table["verdict"]) <= {FITS, MISFITS}
     text = table.to_csv()
     assert not [value for value in data["income"] if f"{value:.6g}"[:6] in text]

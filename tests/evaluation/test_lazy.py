@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted import Scenario, evaluate, identification_risk
+from riskweighted import EvaluationSettings, Scenario, evaluate, identification_risk
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.released import released_rows
 from riskweighted.intruder.world import make_world
@@ -19,7 +19,6 @@ SETTINGS = {
     "regressions": ["log(income) ~ size + group where rate > 0"],
     "survey": "weight",
     "strata": "group",
-    "random_seed": 3,
 }
 
 
@@ -68,7 +67,9 @@ def frames(data):
 def test_one_pass_and_the_same_tables(data, frames):
     for synthetic in ("income", ("income", "rate")):
         scenario, lazy = Scenario(known="group", synthetic=synthetic), {label: Made(own) for label, own in frames.items()}
-        given, made = (evaluate(data, one, scenario, baseline="one", **SETTINGS) for one in (frames, lazy))
+        given, made = (
+            evaluate(data, one, scenario, settings=EvaluationSettings(**SETTINGS), baseline="one", random_seed=3) for one in (frames, lazy)
+        )
         for table in ("risk", "utility", "records"):
             pd.testing.assert_frame_equal(getattr(given, table), getattr(made, table))
         for own in lazy.values():

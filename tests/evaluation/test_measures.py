@@ -6,11 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted import Scenario, assess, evaluate
+from riskweighted import EvaluationSettings, Scenario, assess, evaluate
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.measures import MEASURES, Disclosure
+from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import COLUMNS, Statistic, as_table, by_label, distinct, measured, statistics_of
+from riskweighted.intruder.world import make_world
+from riskweighted.measures.measure import Disclosure
+from riskweighted.measures.registry import measures
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 
 scenario = Scenario(known="group", synthetic="income")
@@ -36,7 +39,7 @@ def frames(confidential):
 @pytest.fixture(scope="module")
 def result(confidential, frames):
     settings = {"regression": "income ~ group", "coefficient": "group[T.b]", "quantiles": [0.5, 0.25], "threshold": 0.4, "increase": 0.1}
-    return evaluate(confidential, frames, scenario, baseline="far", resamples=20, random_seed=0, **settings)
+    return evaluate(confidential, frames, scenario, settings=EvaluationSettings(resamples=20, **settings), baseline="far", random_seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +48,15 @@ def assessment(confidential, frames):
 
 
 def test_every_measure_says_all_that_it_must():
-    assert len(MEASURES) > 30
-    for key, measure in MEASURES.items():
+    assert len(measures()) > 30
+    for key, measure in measures().items():
         assert key == measure.key == key.lower().strip()
         assert " " not in key
         assert all((measure.label, measure.definition, measure.source, measure.direction, measure.kind)), key
-    labels = [measure.label for measure in MEASURES.values()]
+    labels = [measure.label for measure in measures().values()]
     assert len(set(labels)) == len(labels)
-    extremes = {key for key, measure in MEASURES.items() if measure.kind == "extreme" and measure.disclosure is not None}
-    left_out = {key for key, measure in MEASURES.items() if measure.disclosure is Disclosure.LEFT_OUT}
+    extremes = {key for key, measure in measures().items() if measure.kind == "extreme" and measure.disclosure is not None}
+    left_out = {key for key, measure in measures().items() if measure.disclosure is Disclosure.LEFT_OUT}
     assert extremes == left_out | {"check-largest"}  # of which whether it fits may leave
 
 
@@ -131,22 +134,16 @@ def test_whack_a_mole_by_hand():
 
 
 def test_a_baseline_may_be_given_as_the_risk_of_its_records(confidential, frames, result):
-    given = evaluate(
-        confidential,
-        {"near": frames["near"]},
-        scenario,
-        baseline="far",
-        baseline_risk=result.records["far"],
-        resamples=20,
-        increase=0.1,
-        random_seed=0,
+    settings, world = EvaluationSettings(resamples=20, increase=0.1), make_world(confidential, scenario)
+    given = evaluate_world(
+        world, {"near": frames["near"]}, settings, None, baseline="far", baseline_risk=result.records["far"], random_seed=0
     )
     for statistic in (Statistic("whack-a-mole", parameter=0.1), Statistic("largest-rise")):
         assert by_label(given.risk, statistic)["near"] == by_label(result.risk, statistic)["near"] > 0
     with pytest.raises(InputError, match="name it in baseline"):
-        evaluate(confidential, frames, scenario, baseline="far", baseline_risk=result.records["far"])
+        evaluate_world(world, frames, settings, None, baseline="far", baseline_risk=result.records["far"])
     with pytest.raises(InputError, match="each of the 120 records, got 119"):
-        evaluate(confidential, frames, scenario, baseline="other", baseline_risk=result.records["far"].iloc[1:])
+        evaluate_world(world, frames, settings, None, baseline="other", baseline_risk=result.records["far"].iloc[1:])
 
 
 def test_rows_fit_the_schema_whatever_they_hold():

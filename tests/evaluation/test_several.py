@@ -9,16 +9,20 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, SingletonWarning
-from riskweighted.evaluation.measures import MEASURES, OF_SEVERAL, Disclosure
-from riskweighted.evaluation.several import table_columns
 from riskweighted.evaluation.tables import COLUMNS, Statistic, by_label, distinct, statistics_of
 from riskweighted.intruder.world import make_world
+from riskweighted.measures import matching, own_risk, tables
+from riskweighted.measures.measure import Disclosure
+from riskweighted.measures.registry import measures
+from riskweighted.measures.tables import table_columns
 from riskweighted.utility.propensity import file_propensity
 
 SYNTHETIC = ("job", "income", "kids")
 scenario = rw.Scenario(
     known="sex", synthetic=SYNTHETIC, radius={"income": 0.2, "kids": 0.5}, radius_kind={"kids": "absolute"}, singletons="protect"
 )
+
+OF_SEVERAL = {one.key for one in measures().values() if one.compute in (matching.joint, own_risk.alone, tables.compared)}
 
 
 def people(n=150, seed=1):
@@ -57,7 +61,9 @@ def frames(data):
 
 @pytest.fixture(scope="module")
 def result(data, frames):
-    return rw.evaluate(data, frames, scenario, baseline="unweighted", unaltered=["sex", "age"], resamples=20, random_seed=0)
+    return rw.evaluate(
+        data, frames, scenario, settings=rw.EvaluationSettings(resamples=20), baseline="unweighted", unaltered=["sex", "age"], random_seed=0
+    )
 
 
 def test_tables_are_those_of_table_utility(data, frames, result):
@@ -119,7 +125,9 @@ def test_worked_by_hand():
     """
     data = pd.DataFrame({"y": [1.0, 1.0, 5.0, 5.0], "c": ["x", "y", "x", "y"]})
     both = rw.Scenario(synthetic=("y", "c"), radius=1, radius_kind="absolute")
-    found = rw.evaluate(data, {"swapped": [data.assign(y=[5.0, 1.0, 1.0, 5.0])]}, both, resamples=5, random_seed=0)
+    found = rw.evaluate(
+        data, {"swapped": [data.assign(y=[5.0, 1.0, 1.0, 5.0])]}, both, settings=rw.EvaluationSettings(resamples=5), random_seed=0
+    )
     values = {statistic: by_label(found.risk, statistic)["swapped"] for statistic in distinct(found.risk)}
     assert values[Statistic("own-mean-risk", "y")] == 0.25
     assert values[Statistic("own-mean-risk", "c")] == 0.5
@@ -134,7 +142,9 @@ def test_worked_by_hand():
 
 def test_one_variable_gives_no_such_row(data, frames):
     one = rw.Scenario(known="sex", synthetic="income")
-    found = rw.evaluate(data, frames, one, baseline="unweighted", unaltered=["age"], resamples=5, random_seed=0)
+    found = rw.evaluate(
+        data, frames, one, settings=rw.EvaluationSettings(resamples=5), baseline="unweighted", unaltered=["age"], random_seed=0
+    )
     assert not OF_SEVERAL & {*found.risk["key"], *found.utility["key"]}
 
 
@@ -147,7 +157,7 @@ def test_rows_keep_the_schema_and_stand_in_their_tables(result):
         assert {one.of_utility for one in statistics} == {table is result.utility}
         assert statistics_of(pd.read_csv(io.StringIO(table.to_csv(index=False)))) == statistics
     assert {*result.risk["key"], *result.utility["key"]} >= OF_SEVERAL
-    assert all(MEASURES[key].disclosure in (Disclosure.THREE_DIGITS, Disclosure.THREE_DECIMALS) for key in OF_SEVERAL)
+    assert all(measures()[key].disclosure in (Disclosure.THREE_DIGITS, Disclosure.THREE_DECIMALS) for key in OF_SEVERAL)
 
 
 def test_the_main_table_has_the_file_s_figures_and_no_row_of_a_pair(result):
@@ -165,7 +175,7 @@ def test_codes_are_counted_by_level():
     data = people().assign(job=lambda frame: frame["job"].cat.codes * 10 + np.arange(150) % 7)
     released = data.assign(job=np.random.default_rng(1).permutation(data["job"]), income=data["income"].to_numpy()[::-1])
     coded = rw.Scenario(synthetic=("job", "income"), categorical="job")
-    found = rw.evaluate(data, {"a": [released]}, coded, unaltered=["sex"], resamples=5, random_seed=0)
+    found = rw.evaluate(data, {"a": [released]}, coded, settings=rw.EvaluationSettings(resamples=5), unaltered=["sex"], random_seed=0)
     text = rw.table_utility(data.astype({"job": str}), released.astype({"job": str}), ["job", "sex"], 2, synthesized=["job"])
     assert by_label(found.utility, Statistic("two-way-table", "job", term="sex"))["a"] == pytest.approx(text["s_pmse"][0])
 
@@ -187,7 +197,7 @@ def test_which_unaltered_columns_are_crossed():
 def test_gaps_in_unaltered_columns_are_a_group(data, frames):
     gaps = data.assign(age=data["age"].where(data["age"] > 30))
     released = {"a": [frame.assign(age=gaps["age"]) for frame in frames["pairwise"]]}
-    found = rw.evaluate(gaps, released, scenario, unaltered=["age"], resamples=5, random_seed=0)
+    found = rw.evaluate(gaps, released, scenario, settings=rw.EvaluationSettings(resamples=5), unaltered=["age"], random_seed=0)
     assert np.isfinite(by_label(found.utility, Statistic("two-way-table", "job", term="age"))["a"])
 
 
@@ -196,7 +206,7 @@ def test_a_variable_with_one_value_has_no_table_of_its_own(data, frames):
     released = {"a": [frame.assign(job="a") for frame in frames["pairwise"]]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = rw.evaluate(same, released, scenario, resamples=5, random_seed=0)
+        found = rw.evaluate(same, released, scenario, settings=rw.EvaluationSettings(resamples=5), random_seed=0)
     assert np.isnan(by_label(found.utility, Statistic("one-way-table", "job"))["a"])
     assert np.isfinite(by_label(found.utility, Statistic("one-way-mean"))["a"])
 
@@ -205,7 +215,7 @@ def test_singletons_are_warned_of_as_before(data, frames):
     alone = data.assign(sex=["z", *data["sex"][1:]])
     released = {"a": [frame.assign(sex=alone["sex"]) for frame in frames["pairwise"]]}
     with pytest.warns(SingletonWarning) as caught:
-        found = rw.evaluate(alone, released, scenario, resamples=5, random_seed=0)
+        found = rw.evaluate(alone, released, scenario, settings=rw.EvaluationSettings(resamples=5), random_seed=0)
     assert len(caught) == 1
     assert by_label(found.risk, Statistic("own-isolated-risk", "income"))["confidential"] <= 1
 
@@ -221,7 +231,7 @@ def test_refuses_unaltered(data, frames, unaltered, message):
 def test_refuses_what_was_altered_or_is_not_there(data, frames):
     other = {"a": [frame.assign(age=frame["age"] + 1) for frame in frames["pairwise"]]}
     with pytest.raises(InputError, match="'age'"):
-        rw.evaluate(data, other, scenario, unaltered=["age"], resamples=5)
+        rw.evaluate(data, other, scenario, settings=rw.EvaluationSettings(resamples=5), unaltered=["age"])
     absent = {"a": [frame.drop(columns="age") for frame in frames["pairwise"]]}
     with pytest.raises(InputError, match="no column 'age'"):
-        rw.evaluate(data, absent, scenario, unaltered=["age"], resamples=5)
+        rw.evaluate(data, absent, scenario, settings=rw.EvaluationSettings(resamples=5), unaltered=["age"])

@@ -6,9 +6,9 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.measures import MEASURES
-from riskweighted.evaluation.settings import EvaluationSettings
 from riskweighted.evaluation.tables import Statistic, by_label, statistics_of
+from riskweighted.measures.registry import measures
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.utility.intervals import combine_partially_synthetic, interval_overlap
 from riskweighted.utility.regressions import checked_analysis, coefficient_intervals
 
@@ -40,12 +40,16 @@ def frames(data):
 @pytest.fixture(scope="module")
 def result(data, frames):
     return rw.evaluate(
-        data, {"four": frames, "one": frames[:1]}, SCENARIO, survey="w", strata="h", regressions=FORMULAS, resamples=30, random_seed=1
+        data,
+        {"four": frames, "one": frames[:1]},
+        SCENARIO,
+        settings=rw.EvaluationSettings(survey="w", strata="h", regressions=FORMULAS, resamples=30),
+        random_seed=1,
     )
 
 
 def test_the_rows_without_survey_weights_stay_what_they_are(data, frames, result):
-    plain = rw.evaluate(data, {"four": frames, "one": frames[:1]}, SCENARIO, resamples=30, random_seed=1)
+    plain = rw.evaluate(data, {"four": frames, "one": frames[:1]}, SCENARIO, settings=rw.EvaluationSettings(resamples=30), random_seed=1)
     added = result.utility["key"].str.startswith("survey-") | result.utility["key"].str.startswith("regression-")
     pd.testing.assert_frame_equal(result.utility[~added].reset_index(drop=True), plain.utility)
     pd.testing.assert_frame_equal(result.risk, plain.risk)
@@ -101,7 +105,9 @@ def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames,
 
 def test_a_coefficient_that_some_dataset_does_not_determine_counts_nothing(data, frames):
     broken = [frames[0].assign(job="none"), *frames[1:]]
-    result = rw.evaluate(data, {"broken": broken}, SCENARIO, regressions=["job ~ age"], resamples=10, random_seed=1)
+    result = rw.evaluate(
+        data, {"broken": broken}, SCENARIO, settings=rw.EvaluationSettings(regressions=["job ~ age"], resamples=10), random_seed=1
+    )
     rows = result.utility[(result.utility["key"] == "regression-coefficient") & (result.utility["label"] == "broken")]
     assert rows["value"].isna().all()
     assert set(rows["rule"]) == {"not estimable in 1 of 4 datasets"}
@@ -112,7 +118,13 @@ def test_missing_values_and_special_codes_are_statuses(data, frames):
     """Of amounts alone the mean, of all records the shares; a regression leaves them out."""
     rough = [one.assign(income=one["income"].where(np.arange(N) % 10 > 0, -8.0).where(np.arange(N) % 15 > 1)) for one in [data, *frames]]
     scenario = rw.Scenario(known=("region",), synthetic="income", codes={"income": [-8]})
-    result = rw.evaluate(rough[0], {"four": rough[1:]}, scenario, survey="w", regressions=["income ~ age"], resamples=10, random_seed=1)
+    result = rw.evaluate(
+        rough[0],
+        {"four": rough[1:]},
+        scenario,
+        settings=rw.EvaluationSettings(survey="w", regressions=["income ~ age"], resamples=10),
+        random_seed=1,
+    )
     design, income = rw.survey_design(data, "w"), rough[0]["income"]
     amount = income.notna() & (income != -8)
     for statistic, values in (
@@ -134,9 +146,9 @@ def test_the_main_table_has_overlaps_and_no_row_a_coefficient(result):
 
 
 def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
-    open_ones = {key for key, measure in MEASURES.items() if key.startswith("survey-") and measure.disclosure is not None}
+    open_ones = {key for key, measure in measures().items() if key.startswith("survey-") and measure.disclosure is not None}
     assert open_ones == {"survey-ecdf-maximum", "survey-ecdf-mean-square", "survey-total-variation", "survey-regression-overlap"}
-    assert MEASURES["regression-coefficient"].disclosure is None
+    assert measures()["regression-coefficient"].disclosure is None
 
 
 @pytest.mark.parametrize(
@@ -158,15 +170,15 @@ def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
 )
 def test_wrong_settings(data, frames, settings, message):
     with pytest.raises(InputError, match=message):
-        rw.evaluate(data, {"four": frames}, SCENARIO, **settings)
+        rw.evaluate(data, {"four": frames}, SCENARIO, settings=rw.EvaluationSettings(**settings))
 
 
 def test_datasets_with_other_survey_weights_are_refused(data, frames):
     changed = [frames[0].assign(w=1.0), *frames[1:]]
     with pytest.raises(InputError, match="1 datasets of 'four' have another column 'w' than the confidential data"):
-        rw.evaluate(data, {"four": changed}, SCENARIO, survey="w", resamples=10)
+        rw.evaluate(data, {"four": changed}, SCENARIO, settings=rw.EvaluationSettings(survey="w", resamples=10))
     without = [frame.drop(columns=["w", "h"]) for frame in frames]
-    assert len(rw.evaluate(data, {"four": without}, SCENARIO, survey="w", strata="h", resamples=10).utility)
+    assert len(rw.evaluate(data, {"four": without}, SCENARIO, settings=rw.EvaluationSettings(survey="w", strata="h", resamples=10)).utility)
 
 
 def test_settings_hold_a_tuple():

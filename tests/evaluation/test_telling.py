@@ -20,7 +20,9 @@ def result():
     confidential = pd.DataFrame({"jobs": rng.negative_binomial(5, 5 / 55, N)})
     fits = {"unweighted": given_fit(confidential), "lower": given_fit(confidential, 0.1, spread=0.1)}
     synthetic = {label: fit.synthesize(4, random_seed=1) for label, fit in fits.items()}
-    return rw.evaluate(confidential, synthetic, SCENARIO, baseline="unweighted", fits=fits, resamples=10, random_seed=0)
+    return rw.evaluate(
+        confidential, synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10), baseline="unweighted", fits=fits, random_seed=0
+    )
 
 
 def test_every_number_is_the_run_s(result):
@@ -45,5 +47,5 @@ def test_every_number_is_the_run_s(result):
 def test_nothing_is_said_without_fits_or_a_baseline(result):
     assert told(result, "another") == []
     synthetic = {"unweighted": [pd.DataFrame({"jobs": np.arange(N)})]}
-    plain = rw.evaluate(pd.DataFrame({"jobs": np.arange(N)}), synthetic, SCENARIO, resamples=10)
+    plain = rw.evaluate(pd.DataFrame({"jobs": np.arange(N)}), synthetic, SCENARIO, settings=rw.EvaluationSettings(resamples=10))
     assert told(plain, "unweighted") == []

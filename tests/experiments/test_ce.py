@@ -13,6 +13,7 @@ from experiments.ce.population import CE_CATEGORIES, simulate_ce
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import evaluate
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.study import load_study, make_study
 
@@ -45,7 +46,14 @@ def run(tmp_path_factory):
     top_coded = confidential.assign(income=confidential["income"].clip(upper=confidential["income"].quantile(0.94)))
     study = load_study(HERE / "study.toml")
     scenario, measures = study.evaluating_scenario(), dataclasses.asdict(study.evaluation.measures) | {"resamples": 20}
-    result = evaluate(confidential, shuffled | {"top-coding": [top_coded]}, scenario, baseline="unweighted", random_seed=1, **measures)
+    result = evaluate(
+        confidential,
+        shuffled | {"top-coding": [top_coded]},
+        scenario,
+        settings=EvaluationSettings(**measures),
+        baseline="unweighted",
+        random_seed=1,
+    )
     folder = tmp_path_factory.mktemp("ce") / "run"
     (folder / "confidential").mkdir(parents=True)
     result.records.rename_axis("row").to_csv(folder / "confidential" / "identification_risk.csv")

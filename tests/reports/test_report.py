@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 from riskweighted.commands.report import report
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.evaluation.measures import MEASURES, Disclosure
 from riskweighted.evaluation.tables import Statistic, as_table, distinct, measured
+from riskweighted.measures.measure import Disclosure
+from riskweighted.measures.registry import measures
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.blocks import make_table
@@ -197,10 +198,10 @@ def test_quantiles_keep_the_digits_that_ten_records_share():
 
 
 @pytest.mark.parametrize(
-    "key", [key for key, measure in MEASURES.items() if measure.disclosure in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED)]
+    "key", [key for key, measure in measures().items() if measure.disclosure in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED)]
 )
 def test_a_measure_without_a_rule_is_never_shown(key):
-    measure = MEASURES[key]
+    measure = measures()[key]
     parameter = 0.5 if measure.parameter in ("threshold", "quantile", "increase") else None
     assert View(False, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.123456) == "not shown"
     assert float(View(True, 10, 100, {}).show(Statistic(key, parameter=parameter), 0.25)) == 0.25
@@ -342,7 +343,7 @@ def test_intervals_of_weighted_schemes_carry_their_caution(run, internal, releas
         assert weighted
         assert "unweighted" not in weighted
         for key, measure in (("interval-1", "mean"), ("interval-4", "coefficient")):
-            sentence = MEASURES[measure].weighted
+            sentence = measures()[measure].weighted
             assert sentence[1:] in found[key], (key, found[key])
             assert ", ".join(weighted) in found[key]
 

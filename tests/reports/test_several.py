@@ -10,8 +10,9 @@ import pytest
 from finished_run import confidential_data, finished_run
 
 import riskweighted as rw
-from riskweighted.evaluation.measures import MEASURES, OF_SEVERAL
 from riskweighted.evaluation.tables import Statistic, by_label, distinct
+from riskweighted.measures import matching, own_risk, tables
+from riskweighted.measures.registry import measures
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.render import render_report
@@ -20,6 +21,8 @@ from riskweighted.runs.contents import check_tables
 from riskweighted.runs.finished import load_run
 
 SCENARIO = rw.Scenario(synthetic=("income", "group", "size"), radius={"income": 0.2, "size": 0.5}, radius_kind={"size": "absolute"})
+
+OF_SEVERAL = {one.key for one in measures().values() if one.compute in (matching.joint, own_risk.alone, tables.compared)}
 
 
 def bootstrapped(data, seed):
@@ -32,7 +35,7 @@ def several():
     """The run of one variable with what an evaluation of three says beside its own rows."""
     run, data = load_run(finished_run()), confidential_data()
     frames = {label: [bootstrapped(data, 10 * place + seed) for seed in range(3)] for place, label in enumerate(run.schemes)}
-    found = rw.evaluate(data, frames, SCENARIO, unaltered=["id"], resamples=5, random_seed=0)
+    found = rw.evaluate(data, frames, SCENARIO, settings=rw.EvaluationSettings(resamples=5), unaltered=["id"], random_seed=0)
     tables = dict(run.tables)
     for name, rows in (("risk", found.risk), ("utility", found.utility)):
         tables[name] = pd.concat([run.tables[name], rows[rows["key"].isin(OF_SEVERAL)]], ignore_index=True)
@@ -71,7 +74,7 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
         expected = by_label(utility, Statistic("two-way-table", row[0], term=row[1]))[labels]
         np.testing.assert_allclose([float(cell) for cell in row[2:]], expected, rtol=5e-3)
     assert "file" not in shown
-    of_file = [MEASURES[key].words.lower() for key in ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")]
+    of_file = [measures()[key].words.lower() for key in ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")]
     assert [name for name in (row[0].lower() for row in shown["main"]) if name in of_file] == of_file
     for row in shown["own-risk"][1:]:
         key = {"Own mean risk": "own-mean-risk", "Own risk of isolated records": "own-isolated-risk"}[row[1]]

@@ -50,6 +50,6 @@ def test_delta_is_that_of_the_exact_posterior(fits, name, exact):
 @pytest.mark.parametrize(("name", "exact"), [("marginal", 0.108), ("reweighted", 0.051), ("lipschitz", 0.039)])
 def test_reweighting_and_lipschitz_weights_cost_what_they_cost(fits, name, exact):
     frames = fits[name].synthesize(200, random_seed=3)
-    table = rw.evaluate(DATA, {name: frames}, SCENARIO, resamples=2, random_seed=0).utility
+    table = rw.evaluate(DATA, {name: frames}, SCENARIO, settings=rw.EvaluationSettings(resamples=2), random_seed=0).utility
     found = float(table.loc[(table["key"] == "ecdf-maximum") & (table["label"] == name), "value"].iloc[0])
     assert found == pytest.approx(exact, abs=0.006)

@@ -8,12 +8,12 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
+from riskweighted.measures.measure import Estimate
 from riskweighted.tuning.losses import loss_of
 from riskweighted.tuning.paths import Path
 from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Sampled
-from riskweighted.tuning.targets import Measured
 from riskweighted.tuning.tune import _Search
 from riskweighted.utility.regression import checked_regression
 
@@ -23,7 +23,7 @@ def scan_of(target, loss, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0), error=0.0):
 
     def score(setting, near):
         scored.append(setting)
-        return Point(setting, Measured(target(setting), 0.0), Measured(loss(setting), error), np.zeros(1))
+        return Point(setting, Estimate(target(setting), 0.0), Estimate(loss(setting), error), np.zeros(1))
 
     scan = Scan(Path("mix", "t", points), tuple(score(setting, None) for setting in points), score)
     scored.clear()
@@ -80,7 +80,7 @@ def test_losses_are_those_of_the_evaluation(incomes):
     analysis = checked_regression(incomes, "income ~ group", "group[T.b]", ["income"])
     near, far = frames(incomes, 0.0), frames(incomes, 0.05)
     regression = {"regression": "income ~ group", "coefficient": "group[T.b]"}
-    scored = rw.evaluate(incomes, {"far": far}, scenario, **regression, resamples=20, random_seed=1)
+    scored = rw.evaluate(incomes, {"far": far}, scenario, settings=rw.EvaluationSettings(**regression, resamples=20), random_seed=1)
     rows = scored.utility[scored.utility["label"] == "far"].set_index("key")
     distance, overlap = loss_of("U_m", world, None), loss_of("overlap", world, analysis)
     assert distance.measure(far).value == pytest.approx(rows.loc["ecdf-maximum", "value"])
@@ -101,12 +101,12 @@ def test_losses_are_those_of_the_evaluation(incomes):
 )
 def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(monkeypatch, measured, fitted, best):
     def sampled(search, path, setting):
-        return Sampled(path.family, setting, None, Measured(0.0295, 0.0001), Measured(measured[path.family], 0.001))
+        return Sampled(path.family, setting, None, Estimate(0.0295, 0.0001), Estimate(measured[path.family], 0.001))
 
     monkeypatch.setattr(_Search, "_fitted", sampled)
     search = _Search(*[None] * 3, TuningSettings("isolated-risk", 0.03), *[None] * 5)
     scans = {family: SimpleNamespace(path=SimpleNamespace(family=family)) for family in measured}
-    points = {family: Point(1.0, Measured(0.029, 0), Measured(loss, 0), None) for family, loss in {"power": 0.07, "delete": 0.10}.items()}
+    points = {family: Point(1.0, Estimate(0.029, 0), Estimate(loss, 0), None) for family, loss in {"power": 0.07, "delete": 0.10}.items()}
     found = search._sampled(scans, points)
     assert [one.scheme for _, one in found] == fitted
     assert min(found, key=lambda one: search._worth(one[1]))[0].family == best

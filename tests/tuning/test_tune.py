@@ -13,7 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import isolated_records, top_values
-from riskweighted.tuning.targets import TARGETS
+from riskweighted.tuning.targets import find_target
 
 DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)
@@ -213,4 +213,4 @@ def test_ties_at_the_cut_are_all_isolated():
     assert isolated_records(np.linspace(0, 1, 41)).sum() == 3  # ceil(.05 n)
     assert top_values(np.arange(101.0)).sum() == 2
     assert top_values(np.ones(50)).all()
-    assert set(TARGETS["isolated-risk"].families) == {"mix", "power", "delete"}
+    assert set(find_target("isolated-risk").aim.families) == {"mix", "power", "delete"}

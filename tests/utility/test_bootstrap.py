@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, in_order, pooled_bootstrap
 
 

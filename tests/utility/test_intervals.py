@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.settings import EvaluationSettings
+from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.utility.bootstrap import pooled_bootstrap
 from riskweighted.utility.intervals import (
     combine_fully_synthetic,

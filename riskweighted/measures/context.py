@@ -1,0 +1,201 @@
+"""What a measure is computed from: one label's datasets beside the confidential data, under a scenario. All of it is confidential."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.measures.settings import EvaluationSettings
+
+if TYPE_CHECKING:  # the summary of a finished run must not wait for what these load
+    from riskweighted.intruder.scenario import Scenario
+    from riskweighted.intruder.world import Paired, World
+    from riskweighted.risk.expected import ExpectedRisk
+    from riskweighted.utility.regression import Regression
+    from riskweighted.utility.regressions import Analysis
+    from riskweighted.utility.survey import SurveyDesign
+
+__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Rival", "Subject", "top_amounts"]
+
+CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Expected risk of a fit, and the influence of its records and of their clusters (`riskweighted.influence`), where it has any.
+
+    ``compared``: whether its records' risk is held against that of the baseline, as that of protected true values never is.
+    """
+
+    risk: "ExpectedRisk" = field(repr=False)
+    influence: pd.DataFrame | None = field(default=None, repr=False)
+    clusters: pd.DataFrame | None = field(default=None, repr=False)
+    compared: bool = True
+
+
+def top_amounts(world: "World") -> np.ndarray:
+    """Which records hold the largest hundredth of the amounts of the one numeric synthetic variable; booleans (n,)."""
+    from riskweighted.risk.expected import top_values
+
+    (name,) = world.numeric
+    own = world.scenario.statuses(world.confidential[name])
+    top = own.is_amount
+    top[top] = top_values(own.amounts)
+    return top
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What all labels have in common: the world, the settings, and what was checked of them.
+
+    ``crossed``: the unaltered columns whose tables are compared; ``holdout``: records of the same population; ``seed``: of what draws
+    records; ``expected``: whether fits were given.
+    """
+
+    world: "World" = field(repr=False)
+    settings: EvaluationSettings
+    analysis: "Regression | None" = field(default=None, repr=False)
+    analyses: "Sequence[Analysis]" = field(default=(), repr=False)
+    design: "SurveyDesign | None" = field(default=None, repr=False)
+    crossed: Sequence[str] = ()
+    holdout: pd.DataFrame | None = field(default=None, repr=False)
+    seed: int = 0
+    expected: bool = False
+
+    @cached_property
+    def confidential_risk(self) -> np.ndarray:
+        """IR^c of every record, (n,)."""
+        from riskweighted.risk.confidential import confidential_risk
+
+        return np.asarray(confidential_risk(self.world))
+
+    @cached_property
+    def isolated(self) -> np.ndarray:
+        """Which records are isolated, booleans (n,)."""
+        from riskweighted.risk.expected import isolated_records
+
+        return isolated_records(self.confidential_risk)
+
+    @cached_property
+    def top(self) -> np.ndarray | None:
+        """Which records hold the top 1 % of values, booleans (n,); None unless there is one numeric variable."""
+        return top_amounts(self.world) if len(self.world.numeric) == 1 else None
+
+    @property
+    def columns(self) -> list[str]:
+        """What is needed of a dataset beside the scenario's columns."""
+        names = [*self.crossed, *(() if self.analysis is None else self.analysis.columns)]
+        names += [name for analysis in self.analyses for name in analysis.columns]
+        design = () if self.design is None else (self.design.column, self.design.stratified_by)
+        return list(dict.fromkeys([*names, *(name for name in design if name is not None)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """What a label is held against: the baseline's ``label``, the risk of its records (n,) and its mechanism, where they are known."""
+
+    label: str
+    risk: np.ndarray | None = field(default=None, repr=False)
+    mechanism: Mechanism | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a measure is computed from.
+
+    Attributes
+    ----------
+    label : str
+        Of the datasets; "confidential" where they are the confidential data themselves.
+    subject : Subject
+        What all labels have in common.
+    synthetic : tuple of L DataFrames
+        The scenario's columns and those that the settings name; in an assessment rows need not pair.
+    rng : Generator
+    variable : str, optional
+        The synthesized variable that is meant, of a measure that is computed for each.
+    fit : Fit, optional
+        What they were drawn from, where it was given.
+    mechanism : Mechanism, optional
+        Its expected risk and influence.
+    paired : Paired, optional
+        The datasets whose rows pair with the confidential ones.
+    risk : array (n,), optional
+        Identification risk of every record, mean over the datasets; ``matches``: the expected match risk.
+    baseline : Rival, optional
+        The unweighted synthesizer, of a label that is held against it.
+    size_ratio : float, optional
+        Of fully synthetic data, n_syn / n.
+    sampled : bool
+        Whether the datasets are another sample of the population, and not synthetic.
+    """
+
+    label: str
+    subject: Subject = field(repr=False)
+    synthetic: tuple[pd.DataFrame, ...] = field(repr=False)
+    rng: np.random.Generator = field(repr=False)
+    variable: str | None = None
+    fit: Any = field(default=None, repr=False)
+    mechanism: Mechanism | None = field(default=None, repr=False)
+    paired: "Paired | None" = field(default=None, repr=False)
+    risk: np.ndarray | None = field(default=None, repr=False)
+    matches: float = np.nan
+    baseline: Rival | None = field(default=None, repr=False)
+    size_ratio: float | None = None
+    sampled: bool = False
+
+    @property
+    def confidential(self) -> pd.DataFrame:
+        """The confidential data, n rows."""
+        return self.world.confidential
+
+    @property
+    def world(self) -> "World":
+        return self.subject.world
+
+    @property
+    def scenario(self) -> "Scenario":
+        return self.world.scenario
+
+    @property
+    def settings(self) -> EvaluationSettings:
+        return self.subject.settings
+
+    @property
+    def of_data(self) -> bool:
+        """Whether the datasets are the confidential data themselves."""
+        return self.label == CONFIDENTIAL
+
+    @property
+    def own(self) -> pd.Series:
+        """The variable that is meant in the confidential data, (n,)."""
+        return self.confidential[self._named]
+
+    @property
+    def columns(self) -> list[pd.Series]:
+        """The variable that is meant in each dataset."""
+        return [frame[self._named] for frame in self.synthetic]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the variable that is meant is matched in a ball."""
+        return self._named in self.world.numeric
+
+    @cached_property
+    def amounts(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Of a numeric variable its amounts, without missing values and special codes: the confidential ones, and those of each dataset."""
+        own, *drawn = (self.scenario.statuses(column).amounts for column in (self.own, *self.columns))
+        return own, drawn
+
+    @cached_property
+    def ordered(self) -> list[np.ndarray]:
+        """The amounts of each dataset, sorted."""
+        return [np.sort(values) for values in self.amounts[1]]
+
+    @property
+    def _named(self) -> str:
+        assert self.variable is not None, "a measure of the file asked for its variable"
+        return self.variable

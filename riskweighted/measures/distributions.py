@@ -1,0 +1,87 @@
+"""Distances of one variable's distribution: U_m and U_a of numbers (Woo et al. 2009), total variation of levels (METHODS section 6)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.measures.context import Context
+from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
+
+if TYPE_CHECKING:
+    from riskweighted.intruder.world import World
+
+__all__ = ["AMOUNTS", "ECDF_EDGE", "MEASURES", "TOTAL_VARIATION", "U_M"]
+
+
+def distances(context: Context) -> Iterator[Value]:
+    """Mean over the datasets; none of the confidential data."""
+    if context.of_data:
+        return
+    from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
+
+    if not context.is_numeric:
+        yield Value(TOTAL_VARIATION, mean_total_variation(context.own, context.columns), context.variable)
+        return
+    found = mean_ecdf_distance(context.amounts[0], context.ordered)
+    yield Value(U_M, found.maximum, context.variable)
+    yield Value(_U_A, found.mean_square, context.variable)
+
+
+def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
+    """U_m as a loss, mean over the datasets, and over the numeric variables where there are several."""
+    from riskweighted.utility.ecdf import ecdf_distance
+
+    names = world.numeric
+    own = {name: world.scenario.statuses(world.confidential[name]).amounts for name in names}
+
+    def measure(frames: Sequence[pd.DataFrame]) -> Estimate:
+        found = [[ecdf_distance(own[name], world.scenario.statuses(frame[name]).amounts).maximum for name in names] for frame in frames]
+        each = np.array(found).mean(axis=1)
+        return Estimate(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))))
+
+    return f"{'mean ' if len(names) > 1 else ''}U_m of {', '.join(names)}", measure
+
+
+AMOUNTS = "Missing values and special codes are no amounts and do not count."
+ECDF_EDGE = f"Values up to and including x count in a distribution function. {AMOUNTS}"
+_ECDF = "of the difference of empirical distribution functions, mean over datasets (Woo et al. 2009)"
+_distance = partial(
+    Measure,
+    source="METHODS section 6",
+    direction="less useful",
+    kind="distance",
+    disclosure=Disclosure.THREE_DIGITS,
+    table="utility",
+    each=True,
+    order=10,
+    compute=distances,
+    assess=distances,
+)
+U_M = _distance(
+    "ecdf-maximum",
+    "U_m",
+    f"maximum {_ECDF}",
+    boundary=ECDF_EDGE,
+    words="largest distance of distribution functions",
+    symbol="U_m",
+    loss=Loss("U_m", _mean_of_largest, numeric=True),
+)
+_U_A = _distance(
+    "ecdf-mean-square",
+    "U_a",
+    f"mean square {_ECDF}",
+    boundary=ECDF_EDGE,
+    words="mean square distance of distribution functions",
+    symbol="U_a",
+)
+TOTAL_VARIATION = _distance(
+    "total-variation",
+    "total variation",
+    "half the sum over the levels of the absolute differences of their shares, mean over datasets",
+    words="distance of the shares of levels",
+    symbol="total variation",
+)
+MEASURES = (U_M, _U_A, TOTAL_VARIATION)

@@ -1,0 +1,117 @@
+"""Identification risk of the records in the datasets at hand (Hu et al. 2022, eq. 1), and in the confidential data (eq. 2)."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pandas as pd
+
+from riskweighted.measures.context import Context
+from riskweighted.measures.measure import Disclosure, Measure, Value
+
+__all__ = ["MEASURES"]
+
+_THRESHOLD = 0.5  # over which an assessment counts records
+
+
+def summaries(context: Context) -> Iterator[Value]:
+    """Summaries of the risk of the records, mean over the datasets."""
+    risk, threshold = pd.Series(context.risk), context.settings.threshold
+    q25, q50, q75, q95 = risk.quantile([0.25, 0.5, 0.75, 0.95])
+    yield Value(MEAN, risk.mean())
+    yield Value(_MEDIAN, q50)
+    yield Value(_RANGE, q75 - q25)
+    yield Value(_Q95, q95)
+    yield Value(_MAXIMUM, risk.max())
+    yield Value(_OVER, float((risk > threshold).sum()), parameter=float(threshold))
+    yield Value(_SINGLETONS, float(context.world.patterns.singletons))
+
+
+def assessed(context: Context) -> Iterator[Value]:
+    """The same of any tool's data whose rows pair, with intervals."""
+    if context.paired is None:
+        return
+    from riskweighted.risk.identification import identification_risks
+    from riskweighted.utility.intervals import mean_interval, proportion_interval
+
+    risk, level = identification_risks(context.paired).mean(axis=0), context.settings.level
+    yield Value(IDENTIFICATION, risk.mean(), interval=mean_interval(risk, level=level), rule="t interval over records")
+    share = float((risk > _THRESHOLD).mean())
+    interval = proportion_interval(share, len(risk), level=level)
+    yield Value(_SHARE, share, parameter=_THRESHOLD, interval=interval, rule="Wilson interval over records")
+    alone = f"{_SINGLETONS.definition} (eq. 1 gives it 0)"
+    yield Value(_SINGLETONS, float(context.world.patterns.singletons), rule="a count", definition=alone)
+
+
+_D = Disclosure
+_one = partial(Measure, source="Hu et al. 2022, eq. 1; of the confidential data eq. 2", direction="riskier", order=40, compute=summaries)
+_of_pairs = partial(_one, pairs=True)
+_quantile = partial(_of_pairs, kind="quantile", disclosure=_D.TWO_DECIMALS)
+_HARDLY = (
+    "the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises "
+    "the risk of the bulk by about what it saves there"
+)
+_CHANCE = (
+    "the maximum belongs to a record in the bulk, whose risk weights do not lower, and over the L datasets at hand it is mostly chance"
+)
+MEAN = _of_pairs(
+    "mean-risk",
+    "mean risk",
+    "mean over records of {risk}",
+    kind="mean",
+    disclosure=_D.THREE_DECIMALS,
+    words="mean risk in these datasets",
+    main=120,
+    aim=_HARDLY,
+)
+_MEDIAN = _quantile("median-risk", "median risk", "median over records of {risk}", words="median risk in these datasets")
+_RANGE = _quantile(
+    "risk-interquartile-range",
+    "risk interquartile range",
+    "75 % minus 25 % quantile over records of {risk}",
+    words="interquartile range of risk in these datasets",
+)
+_Q95 = _quantile(
+    "risk-quantile-95", "risk 95 % quantile", "95 % quantile over records of {risk}", words="95 % quantile of risk in these datasets"
+)
+_MAXIMUM = _of_pairs(
+    "maximum-risk",
+    "maximum risk",
+    "maximum over records of {risk}",
+    kind="extreme",
+    disclosure=_D.LEFT_OUT,
+    words="largest risk in these datasets",
+    main=130,
+    aim=_CHANCE,
+)
+_OVER = _of_pairs(
+    "records-over",
+    "records over {parameter:g}",
+    "records with {risk} > {parameter:g}",
+    kind="count",
+    disclosure=_D.COUNT,
+    parameter="threshold",
+    boundary="A record at the threshold itself is not counted.",
+    words="records at risk over {parameter:g} in these datasets",
+    main=140,
+)
+_SINGLETONS = _one(
+    "singleton-patterns",
+    "singleton patterns",
+    "known patterns of one record, which the pattern alone identifies",
+    source="METHODS section 2",
+    kind="count",
+    disclosure=_D.COUNT,
+    assess=assessed,
+)
+_assessed = partial(Measure, source="Hu et al. 2022, eq. 1", direction="riskier", order=40, assess=assessed, pairs=True)
+IDENTIFICATION = _assessed(
+    "identification-risk", "identification risk", "mean over records of IR, averaged over datasets (Hu et al. 2022, eq. 1)", kind="mean"
+)
+_SHARE = _assessed(
+    "share-over",
+    "share at identification risk over {parameter:g}",
+    "share of records with IR > {parameter:g} (Hu et al. 2022, eq. 1)",
+    kind="share",
+    parameter="threshold",
+)
+MEASURES = (MEAN, _MEDIAN, _RANGE, _Q95, _MAXIMUM, _OVER, _SINGLETONS, IDENTIFICATION, _SHARE)

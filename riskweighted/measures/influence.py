@@ -1,0 +1,151 @@
+"""How far one record, or one cluster of records, can move the pseudo posterior: empirical, never a guarantee (METHODS section 9.1)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.measures.context import Context, Subject
+from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
+
+__all__ = ["DELTA", "MEASURES"]
+
+
+def of_records(context: Context) -> Iterator[Value]:
+    """Of one label's fit; nothing of one that estimates nothing."""
+    if context.mechanism is None or context.mechanism.influence is None:
+        return
+    from riskweighted.sampling.loo import K_LIMIT
+
+    found, clusters, top = context.mechanism.influence, context.mechanism.clusters, context.subject.top
+    values = {DELTA: found["lipschitz"].max(), _RANGE: found["range"].max(), _INFORMATION: found["information"].sum()}
+    values[_P_EFF] = found.attrs["p_eff"]
+    if "attributable" in found:
+        attributable = found["attributable"].to_numpy()
+        values[_ATTRIBUTABLE] = attributable.mean()
+        if top is not None:
+            values[_TOP] = attributable[top].mean()
+        values[_UNRELIABLE] = (found["pareto_k"] > K_LIMIT).sum()
+    if clusters is not None:
+        values |= {_CLUSTER_DELTA: clusters["lipschitz"].max(), _CLUSTER_RANGE: clusters["range"].max()}
+        values[_CLUSTER_INFORMATION] = clusters["information"].sum()
+    for measure, value in values.items():
+        yield Value(measure, float(value), told={"cluster": str(context.settings.cluster)})
+
+
+def _from_draws(column: str, over: Callable[[np.ndarray], float]) -> Callable[[Any, Subject, int, int], Estimate]:
+    """A figure of the influence of all records, from all draws; its error from what each chain alone would give."""
+
+    def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
+        every, each = _by_chain(fit, subject.world.scenario.synthetic)
+        value = float(over(every[column].to_numpy()))
+        alone = [over(one[column].to_numpy()) for one in each]
+        return Estimate(value, float(np.std(alone, ddof=1) / np.sqrt(len(alone))) if len(alone) > 1 else np.nan)
+
+    return measure
+
+
+def _by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """The influence of the records on the posterior of these variables, from all draws, and from those of each chain."""
+    from riskweighted.contract.drawing import spread_draws
+    from riskweighted.risk.expected import variable_terms
+    from riskweighted.risk.influence import InfluenceSums
+
+    chains, draws, index = fit.sizes["chain"], fit.sizes["draw"], fit.confidential.index
+    every = InfluenceSums(index, chains * draws, attributes=False)
+    each = [InfluenceSums(index, draws, attributes=False) for _ in range(chains)]
+    for chain, draw in spread_draws(chains, draws, chains * draws):
+        terms = variable_terms(fit, fit.draw(chain, draw))
+        own = terms if len(terms) == len(variables) else terms[[list(fit.variables).index(name) for name in variables]]
+        every.add(own)
+        each[chain].add(own)
+    return every.table(), [one.table() for one in each]
+
+
+_TERM = "alpha_i log p(y_i | theta_s), s over {draws} posterior draws, log density on the scale of the model"
+_SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
+_NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
+_D = Disclosure
+_FAMILIES = ("mix", "power", "delete", "uniform")
+_one = partial(Measure, source="METHODS section 9.1", direction="riskier", order=30, compute=of_records, unbounded=True)
+_extreme = partial(_one, kind="extreme", disclosure=_D.LEFT_OUT)
+_estimate = partial(_one, kind="estimate", disclosure=_D.THREE_DIGITS)
+_sum = partial(_one, kind="sum", disclosure=_D.THREE_DIGITS)
+DELTA = _extreme(
+    "influence-lipschitz",
+    "Delta",
+    f"largest |{_TERM}|, over records and draws (arXiv 1909.11796); {_NO_GUARANTEE}",
+    words="largest influence of a record",
+    symbol="Delta",
+    main=70,
+    aim=Aim(
+        "lipschitz",
+        "largest alpha_i |log p_i| (Delta)",
+        (*_FAMILIES, "lipschitz-target"),
+        _from_draws("lipschitz", np.max),
+        influence=True,
+    ),
+)
+_RANGE = _extreme(
+    "influence-range",
+    "range of influence",
+    f"largest over records of max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
+    words="largest range of influence of a record",
+    main=80,
+    aim=Aim("range", "largest range of alpha_i log p_i", (*_FAMILIES, "lipschitz-target"), _from_draws("range", np.max), influence=True),
+)
+_INFORMATION = _sum(
+    "influence-information",
+    "information",
+    f"sum over records of half the variance over s of {_TERM}",
+    words="information that records give",
+    aim=Aim("information", "sum of the records' information", _FAMILIES, _from_draws("information", np.sum), influence=True),
+)
+_P_EFF = _sum(
+    "p-eff",
+    "effective parameters",
+    f"p_eff, sum over records of the variance over s of {_TERM}",
+    direction="neither",
+    words="effective parameters",
+    symbol="p_eff",
+    main=90,
+)
+_ATTRIBUTABLE = _estimate(
+    "attributable-mean",
+    "attributable ball probability",
+    "mean over records of the probability that their synthetic value lies in their ball, less the same without the record: importance "
+    "weights of {draws} posterior draws",
+)
+_TOP = _estimate(
+    "attributable-top",
+    "attributable ball probability of the top 1 %",
+    "the same, mean over the records of the largest 1 % of values; importance weights of {draws} posterior draws",
+    share=0.01,
+)
+_UNRELIABLE = _one(
+    "attributable-unreliable",
+    "unreliable attributions",
+    "records whose importance weights over {draws} posterior draws have a Pareto k above 0.7, so that they are not to be relied on",
+    direction="worse",
+    kind="count",
+    disclosure=_D.COUNT,
+)
+_CLUSTER_DELTA = _extreme(
+    "cluster-lipschitz",
+    "Delta of a cluster",
+    f"the largest {_SUMMED} |{_TERM}|; {_NO_GUARANTEE}",
+    words="largest influence of a cluster",
+    symbol="Delta",
+)
+_CLUSTER_RANGE = _extreme(
+    "cluster-range", "range of influence of a cluster", f"the largest {_SUMMED} max_s - min_s of {_TERM}; {_NO_GUARANTEE}"
+)
+_CLUSTER_INFORMATION = _sum(
+    "cluster-information", "information of clusters", f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}"
+)
+MEASURES = (
+    *(DELTA, _RANGE, _INFORMATION, _P_EFF, _ATTRIBUTABLE, _TOP, _UNRELIABLE),
+    *(_CLUSTER_DELTA, _CLUSTER_RANGE, _CLUSTER_INFORMATION),
+)

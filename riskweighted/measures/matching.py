@@ -1,0 +1,72 @@
+"""Whether an intruder who looks for all synthesized variables finds the record (Reiter & Mitra 2009), and finds the isolated ones."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from riskweighted.measures.context import Context
+from riskweighted.measures.expected import ISOLATED_RECORDS
+from riskweighted.measures.measure import Disclosure, Measure, Value
+
+__all__ = ["MEASURES"]
+
+
+def joint(context: Context) -> Iterator[Value]:
+    """Match risk, and risk of the isolated records, on all synthesized variables together; of several, as of one they say no more."""
+    if context.risk is not None and len(context.scenario.synthetic) > 1:
+        yield Value(_EXPECTED, context.matches)
+        yield Value(_ISOLATED, float(context.risk[context.subject.isolated].mean()))
+
+
+def assessed(context: Context) -> Iterator[Value]:
+    """Match risks of any tool's data whose rows pair, with intervals."""
+    if context.paired is None:
+        return
+    from riskweighted.risk.matching import match
+    from riskweighted.utility.intervals import mean_interval, proportion_interval
+
+    found, n, level = match(context.paired), len(context.confidential), context.settings.level
+    lower, upper = mean_interval(found.expected_by_target, level=level)
+    yield Value(_EXPECTED, found.expected_match_risk, interval=(n * lower, n * upper), rule="t interval over records")
+    interval = proportion_interval(found.true_match_rate, n, level=level)
+    yield Value(_TRUE, found.true_match_rate, interval=interval, rule="Wilson interval over records")
+    interval = proportion_interval(found.false_match_rate, found.unique_matches, level=level)
+    yield Value(_FALSE, found.false_match_rate, interval=interval, rule="Wilson interval over unique matches")
+    yield Value(_UNIQUE, found.unique_matches, rule="a count")
+
+
+_of_pairs = partial(Measure, source="Hu's lecture on matching-based risk", direction="riskier", order=60, pairs=True)
+_EXPECTED = _of_pairs(
+    "expected-match",
+    "expected match risk",
+    "sum over records of T/c, mean over datasets (Hu's lecture)",
+    kind="sum",
+    disclosure=Disclosure.THREE_DIGITS,
+    compute=joint,
+    assess=assessed,
+    main=100,
+)
+_ISOLATED = _of_pairs(
+    "isolated-risk",
+    "risk of isolated records",
+    f"mean over the {ISOLATED_RECORDS}, of {{risk}}",
+    source="METHODS section 2.6",
+    kind="mean",
+    disclosure=Disclosure.THREE_DECIMALS,
+    share=0.05,
+    compute=joint,
+    main=110,
+)
+_rate = partial(_of_pairs, kind="share", assess=assessed)
+_TRUE = _rate(
+    "true-match-rate", "true match rate", "share of records whose unique match is the true one, mean over datasets (Hu's lecture)"
+)
+_FALSE = _rate(
+    "false-match-rate",
+    "false match rate",
+    "share of false ones among the unique matches, mean over datasets (Hu's lecture); undefined without a unique match",
+    direction="safer",
+)
+_UNIQUE = _of_pairs(
+    "unique-matches", "unique matches", "records with exactly one match, mean over datasets (Hu's lecture)", kind="count", assess=assessed
+)
+MEASURES = (_EXPECTED, _ISOLATED, _TRUE, _FALSE, _UNIQUE)

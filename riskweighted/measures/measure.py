@@ -1,0 +1,229 @@
+"""What a measure says of itself, and what its computation gives.
+
+A measure is found by its key. Label and definition are for people, and nothing is found by them. They are templates, filled with
+``{parameter}`` (the threshold, quantile or rise), ``{term}`` (the coefficient or level), ``{risk}``, ``{rise}``, ``{formula}``, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from riskweighted.measures.context import Context
+
+__all__ = ["LEAST_TAIL", "Aim", "Computation", "Disclosure", "Estimate", "Loss", "Measure", "Value"]
+
+Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
+Kind = (
+    Literal["mean", "quantile", "extreme", "count", "share", "sum", "estimate", "coefficient", "distance", "ratio", "overlap", "bound"]
+    | Literal["diagnostic", "unregistered"]
+)
+Parameter = Literal["", "threshold", "quantile", "increase", "coefficient", "level", "variable"]
+
+LEAST_TAIL = 10  # records on the smaller side of a share or a quantile, so that it shows no record's value
+
+
+class Disclosure(StrEnum):
+    """How a value may be shown outside the agency (`riskweighted.reports.disclosure` does it)."""
+
+    LEFT_OUT = "not at all: it is the value of one record"
+    COUNT = "a count of records: rounded to multiples of the minimum count, small ones said to be small"
+    TWO_DECIMALS = "2 decimals"
+    THREE_DECIMALS = "3 decimals"
+    THREE_DIGITS = "3 significant digits"
+    FIVE_DIGITS = "5 significant digits"
+    SHARED_DIGITS = "as many significant digits, 3 at most, as the minimum count of confidential records share"
+    VERDICT = "as it is: yes or NO"
+    SHARE = "a share of records, 2 decimals; where fewer than the minimum count have it, or lack it, only that"
+    COMPARED = "not at all, but whether it fits"
+
+
+class Value(NamedTuple):
+    """One value that a computation gives.
+
+    Attributes
+    ----------
+    measure : Measure
+    value : float
+        NaN where it is not defined.
+    variable, parameter, term
+        What tells it from others of its measure (`Measure.parameter`).
+    error : float
+        Monte Carlo standard error.
+    interval : (float, float)
+    rule : str, optional
+        That made the interval.
+    told : mapping of str to str
+        Fills the definition.
+    definition : str, optional
+        Instead of the measure's.
+    """
+
+    measure: Measure
+    value: float
+    variable: str | None = None
+    parameter: float | None = None
+    term: str | None = None
+    error: float = np.nan
+    interval: tuple[float, float] = (np.nan, np.nan)
+    rule: str | None = None
+    told: Mapping[str, str] = {}
+    definition: str | None = None
+
+
+Computation: TypeAlias = "Callable[[Context], float | Iterable[Value]]"
+
+
+class Estimate(NamedTuple):
+    """A value and its Monte Carlo standard error, NaN where it is not known."""
+
+    value: float
+    error: float
+
+
+class Aim(NamedTuple):
+    """How a measure is a target of `riskweighted.tune`.
+
+    Attributes
+    ----------
+    name : str
+        Its short name in study files; its key is understood too.
+    label : str
+    families : tuple of str
+        Families of weights along which it falls.
+    measure : callable
+        From a fit, the `Subject` whose risk it is, a number of draws and a seed to its `Estimate`.
+    influence : bool
+        Whether it is one of the fit's draws, where a mode does not tell.
+    numeric : bool
+        Whether it is one of numbers alone.
+    """
+
+    name: str
+    label: str
+    families: tuple[str, ...]
+    measure: Callable[[Any, Any, int, int], Estimate]
+    influence: bool = False
+    numeric: bool = False
+
+
+class Loss(NamedTuple):
+    """How a measure is a loss of `riskweighted.tune`.
+
+    Attributes
+    ----------
+    name : str
+        Its short name in study files; its key is understood too.
+    make : callable
+        From the world and the regression of the settings, or None, to a label and a function of L datasets: the `Estimate` of the loss.
+    numeric : bool
+        Whether it is one of numbers alone.
+    """
+
+    name: str
+    make: Callable[[Any, Any], tuple[str, Callable[[Sequence[Any]], Estimate]]]
+    numeric: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """One measure. A package adds its own under the entry point group ``riskweighted.measures``.
+
+    Attributes
+    ----------
+    key : str
+        Its identifier, in tables and in code.
+    label, definition : str
+        For people; templates (see the module).
+    source : str
+        Paper and equation, or section of METHODS.
+    direction : str
+        What a higher value is; "neither" where nearness to the confidential value counts.
+    kind : str
+    disclosure : Disclosure or None
+        How it may be shown outside the agency; None: no rule, so not at all.
+    compute, assess : callable, optional
+        From a `Context` to the value, or to `Value` after `Value`: in an evaluation, and in an assessment of any tool's data. Measures that
+        share a computation name the same function, which is called once.
+    table : {"risk", "utility", "fit"}
+        Where it stands.
+    each : bool
+        Whether it is computed for each synthesized variable (``context.variable``), not once for the file.
+    order : int
+        Lower ones stand first in their table.
+    main : int
+        Its place among the risks of the main table; 0: not there. Of utility all stand there but those with ``many``.
+    many : bool
+        Whether it gives a row for each level, pair or coefficient.
+    parameter : str
+        What distinguishes rows of this measure: a number in the column "parameter", or a coefficient, a level or another
+        variable in the column "term".
+    boundary : str
+        What counts at the edge, as a sentence.
+    share : float
+        The share of the records, at the least, that it is computed from.
+    words, symbol : str
+        For a page: the label in words where it is a symbol or terse, a template too, and the symbol, shown small beside.
+    weighted : str
+        What weights below 1 do to its interval, as a sentence; none where it has no interval.
+    mechanism : bool
+        Whether it is of expected risk, that of no datasets in particular.
+    pairs : bool
+        Whether it must be known which synthetic record stands for which confidential one.
+    unbounded : bool
+        Whether it is of log densities, without a bound, where others of its kind lie between 0 and 1.
+    limited : bool
+        Whether a threshold may name it.
+    adequate : float, optional
+        Of a check of a fit, the largest effect that is called adequate.
+    compared : bool
+        Whether the overlap of its intervals is held against thresholds.
+    aim : Aim or str, optional
+        How it is a target of `tune`; or why it is none.
+    loss : Loss, optional
+        How it is a loss of `tune`.
+    """
+
+    key: str
+    label: str
+    definition: str
+    source: str = field(kw_only=True)
+    direction: Direction = field(kw_only=True)
+    kind: Kind = field(kw_only=True)
+    disclosure: Disclosure | None = field(default=None, kw_only=True)
+    compute: Computation | None = field(default=None, kw_only=True, repr=False)
+    assess: Computation | None = field(default=None, kw_only=True, repr=False)
+    table: Literal["risk", "utility", "fit"] = field(default="risk", kw_only=True)
+    each: bool = field(default=False, kw_only=True)
+    order: int = field(default=1000, kw_only=True)
+    main: int = field(default=0, kw_only=True)
+    many: bool = field(default=False, kw_only=True)
+    parameter: Parameter = field(default="", kw_only=True)
+    boundary: str = field(default="", kw_only=True)
+    share: float = field(default=1.0, kw_only=True)
+    words: str = field(default="", kw_only=True)
+    symbol: str = field(default="", kw_only=True)
+    weighted: str = field(default="", kw_only=True)
+    mechanism: bool = field(default=False, kw_only=True)
+    pairs: bool = field(default=False, kw_only=True)
+    unbounded: bool = field(default=False, kw_only=True)
+    limited: bool = field(default=True, kw_only=True)
+    adequate: float | None = field(default=None, kw_only=True)
+    compared: bool = field(default=False, kw_only=True)
+    aim: Aim | str | None = field(default=None, kw_only=True, repr=False)
+    loss: Loss | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def of_check(self) -> bool:
+        """Whether it is a check of a fit, which is judged by its effect."""
+        return self.adequate is not None
+
+    def takes(self, parameter: float | None, term: str | None) -> bool:
+        """Whether a row of this measure has just these."""
+        named = self.parameter in ("coefficient", "level", "variable")
+        return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named

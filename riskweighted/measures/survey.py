@@ -1,0 +1,164 @@
+"""Distances, means, quantiles and shares under survey weights, beside those without: the same weights in every dataset (METHODS section 6).
+
+What has no rule is not shown outside: a record of large weight could be told from two such numbers.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.measures.context import Context
+from riskweighted.measures.distributions import ECDF_EDGE
+from riskweighted.measures.estimates import BIASED, shares
+from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.settings import EvaluationSettings
+
+if TYPE_CHECKING:
+    from riskweighted.utility.intervals import Interval
+    from riskweighted.utility.survey import SurveyDesign, SurveyEstimate
+
+__all__ = ["MEASURES", "checked_design"]
+
+_SHORT = "no combining rule with L = 1: the variance between datasets is left out, so it is too short"
+
+
+def checked_design(confidential: pd.DataFrame, settings: EvaluationSettings, synthetic: Sequence[str]) -> "SurveyDesign | None":
+    """The design that the settings name, checked; None without survey weights.
+
+    Raises
+    ------
+    InputError
+        As `survey_design`; or if its columns are among the `synthetic` ones.
+    """
+    if settings.survey is None:
+        return None
+    from riskweighted.utility.survey import survey_design
+
+    for name, column in (("survey", settings.survey), ("strata", settings.strata)):
+        if column in synthetic:
+            raise InputError(f"{name} names {column!r}, which is synthesized: the design must be the same in every dataset")
+    return survey_design(confidential, settings.survey, settings.strata)
+
+
+def weighted(context: Context) -> Iterator[Value]:
+    """Of one variable: distances from the confidential distribution, then estimates with design-based intervals."""
+    design = context.subject.design
+    if design is None:
+        return
+    from riskweighted.utility.survey import survey_mean, survey_quantile
+
+    _check_same(context, design)
+    if not context.of_data:
+        yield from _distances(context, design)
+    level = context.settings.level
+    if context.is_numeric:
+        values = [_amounts(context, column) for column in context.columns]
+        yield _value(context, _MEAN, [survey_mean(one, design, level=level) for one in values])
+        for quantile in map(float, context.settings.quantiles):
+            found = [survey_quantile(one, quantile, design, level=level) for one in values]
+            yield _value(context, _QUANTILE, found, parameter=quantile)
+    for coded, term, having in shares(context):
+        found = [survey_mean(np.asarray(own, dtype=float), design, level=level) for own in having]
+        yield _value(context, _MISSING if coded else _LEVEL, found, term=term)
+
+
+def _amounts(context: Context, column: pd.Series) -> np.ndarray:
+    """The amounts of all records, (n,), NaN where there is none."""
+    found = context.scenario.statuses(column)
+    return np.where(found.is_amount, found.values, np.nan)
+
+
+def _check_same(context: Context, design: "SurveyDesign") -> None:
+    """Refuse datasets that hold other survey weights or strata than the confidential data."""
+    for name in filter(None, (design.column, design.stratified_by)):
+        own = pd.Series(context.confidential[name].to_numpy())
+        changed = sum(name in frame.columns and not pd.Series(frame[name].to_numpy()).equals(own) for frame in context.synthetic)
+        if changed:
+            raise InputError(
+                f"{changed} datasets of {context.label!r} have another column {name!r} than the confidential data: it must be the same"
+            )
+
+
+def _distances(context: Context, design: "SurveyDesign") -> Iterator[Value]:
+    """Distances of the weighted distributions, mean over datasets."""
+    from riskweighted.utility.survey import weighted_ecdf_distance, weighted_total_variation
+
+    if not context.is_numeric:
+        distance = np.mean([weighted_total_variation(context.own, one, design.weights) for one in context.columns])
+        yield Value(_TOTAL_VARIATION, float(distance), context.variable)
+        return
+    own, drawn = _amounts(context, context.own), [_amounts(context, column) for column in context.columns]
+    found = np.array([weighted_ecdf_distance(own, one, design.weights) for one in drawn]).mean(axis=0)
+    for measure, value in zip((_U_M, _U_A), found, strict=True):
+        yield Value(measure, float(value), context.variable)
+
+
+def _value(
+    context: Context, measure: Measure, found: "list[SurveyEstimate]", parameter: float | None = None, term: str | None = None
+) -> Value:
+    """With the interval of one dataset, or that of Reiter's rule with design-based variances."""
+    interval = _combined(context, found)
+    ends = (interval.lower, interval.upper)
+    return Value(measure, interval.estimate, context.variable, parameter, term, interval=ends, rule=interval.rule)
+
+
+def _combined(context: Context, found: "list[SurveyEstimate]") -> "Interval":
+    from riskweighted.utility.intervals import Interval, combine_partially_synthetic
+
+    described = context.subject.design.described  # type: ignore[union-attr]
+    if len(found) > 1:
+        variances = [one.variance for one in found]
+        combined = combine_partially_synthetic([one.value for one in found], variances, level=context.settings.level)
+        return combined._replace(rule=f"{combined.rule}, vbar {described}")
+    rule = f"one dataset: {described}{'' if context.of_data else f' ({_SHORT})'}"
+    (one,) = found
+    return Interval(one.value, one.lower, one.upper, one.variance, one.df, rule)
+
+
+_SURVEY = "design-based under survey weights, mean over datasets"
+_ECDF = "of the difference of survey-weighted empirical distribution functions, mean over datasets (Woo et al. 2009)"
+_of_one = partial(Measure, source="METHODS section 6", direction="neither", table="utility", each=True, order=40, compute=weighted)
+_distance = partial(_of_one, direction="less useful", kind="distance", disclosure=Disclosure.THREE_DIGITS)
+_share = partial(_of_one, kind="share", parameter="level", many=True, weighted=BIASED)
+_U_M = _distance(
+    "survey-ecdf-maximum",
+    "survey U_m",
+    f"maximum {_ECDF}",
+    boundary=ECDF_EDGE,
+    words="largest distance of distribution functions under survey weights",
+    symbol="U_m",
+)
+_U_A = _distance(
+    "survey-ecdf-mean-square",
+    "survey U_a",
+    f"mean square, over the weight of both, {_ECDF}",
+    boundary=ECDF_EDGE,
+    words="mean square distance of distribution functions under survey weights",
+    symbol="U_a",
+)
+_TOTAL_VARIATION = _distance(
+    "survey-total-variation",
+    "survey total variation",
+    "half the sum over the levels of the absolute differences of their shares of the survey weight, mean over datasets",
+)
+_LEVEL = _share("survey-level-share", "survey share of {term}", _SURVEY)
+_MISSING = _share(
+    "survey-missing-share",
+    "survey share coded {term}",
+    f"share of the records whose value is missing, or is this special code; {_SURVEY}",
+)
+_MEAN = _of_one("survey-mean", "survey mean", _SURVEY, kind="estimate", weighted=BIASED)
+_QUANTILE = _of_one(
+    "survey-quantile",
+    "survey {parameter!r} quantile",
+    f"{_SURVEY}; interval of Woodruff (1952)",
+    kind="estimate",
+    parameter="quantile",
+    boundary="The smallest value up to which at least this share of the survey weight lies.",
+    weighted=BIASED,
+)
+MEASURES = (_U_M, _U_A, _TOTAL_VARIATION, _LEVEL, _MISSING, _MEAN, _QUANTILE)

@@ -1,0 +1,170 @@
+"""Tables of one and of two variables, of any type, and the whole file: what tells it from the confidential one (METHODS section 6)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
+from riskweighted.measures.context import Context
+from riskweighted.measures.measure import Disclosure, Measure, Value
+
+if TYPE_CHECKING:
+    from riskweighted.intruder.world import World
+
+__all__ = ["DISTANCE", "MEASURES", "ONE_WAY", "TWO_WAY", "TWO_WAY_MEAN", "table_columns"]
+
+_MOST_LEVELS = 50  # of an unaltered column, beyond which its tables hold hardly any record a cell
+
+
+def table_columns(world: "World", unaltered: Sequence[str] | None) -> tuple[str, ...]:
+    """The unaltered columns that are crossed with the synthesized variables: the given ones, the known variables where none are.
+
+    Dates, infinite numbers, columns of one value, and text or categories of more than 50 levels are left out.
+    """
+    wanted = world.scenario.known if unaltered is None else unaltered
+    return tuple(name for name in wanted if name not in world.scenario.synthetic and _is_crossed(world.confidential[name]))
+
+
+def _is_crossed(column: pd.Series) -> bool:
+    from riskweighted.common.groups import group_kind
+
+    try:
+        kind = group_kind(column, "confidential data")
+    except InputError:
+        return False
+    levels = column.nunique(dropna=False)
+    return kind != "nothing" and levels > 1 and (kind == "numbers" or levels <= _MOST_LEVELS)
+
+
+def compared(context: Context) -> Iterator[Value]:
+    """Of two synthesized variables and more, with each other and with unaltered columns; none of the confidential data."""
+    synthesized = context.scenario.synthetic
+    if not context.of_data and len(synthesized) > 1:
+        yield from _values(context, synthesized, context.subject.crossed)[1]
+
+
+def assessed(context: Context) -> Iterator[Value]:
+    """The same of any tool's data, which may have altered further columns, and the mean distance of the tables of all pairs."""
+    synthesized, crossed = context.scenario.synthetic, context.subject.crossed
+    count = len(synthesized) + len(crossed)
+    if count == 1:
+        return
+    if context.of_data:
+        yield Value(DISTANCE, 0.0)
+        return
+    altered = [name for name in crossed if context.paired is None or _is_altered(context, name)]
+    distances, values = _values(context, [*synthesized, *altered], [name for name in crossed if name not in altered])
+    yield Value(DISTANCE, float(distances.sum() / (count * (count - 1) / 2)))
+    yield from values
+
+
+def _is_altered(context: Context, name: str) -> bool:
+    """Whether a column has other counts of its values in some dataset."""
+    own = context.confidential[name].value_counts(dropna=False)
+    return any(not frame[name].value_counts(dropna=False).sort_index().equals(own.sort_index()) for frame in context.synthetic)
+
+
+def _values(context: Context, synthesized: Sequence[str], unaltered: Sequence[str]) -> tuple[pd.Series, list[Value]]:
+    """The distance of each two-way table; and standardised pMSE of each table, their means, the worst pair, and the file's."""
+    from riskweighted.utility.propensity import coded_propensity
+    from riskweighted.utility.tables import coded_tables, codes_of
+
+    world, names = context.world, [*synthesized, *unaltered]
+    confidential, datasets = _files(world, context.synthetic, names)
+    codes = codes_of(confidential, datasets, names, {name: world.scenario.codes_of(name) for name in world.numeric})
+    one, two = coded_tables(codes, list(synthesized), synthesized, 1), coded_tables(codes, names, synthesized, 2)
+    # The pairs stand in the order of the tables: combinations of the names, those of unaltered columns alone left out.
+    pairs = [(a, b) for place, a in enumerate(synthesized) for b in names[place + 1 :]]
+    values = [Value(ONE_WAY, float(value), name) for name, value in zip(one["variables"], one["s_pmse"], strict=True)]
+    values += [Value(TWO_WAY, float(value), a, term=b) for (a, b), value in zip(pairs, two["s_pmse"], strict=True)]
+    ratios = np.array([found.ratio for found in coded_propensity(codes, confidential, synthesized)])
+    of_one, of_two = one["s_pmse"].to_numpy(), two["s_pmse"].to_numpy()
+    values += [Value(_ONE_WAY_MEAN, _over(np.mean, of_one)), Value(TWO_WAY_MEAN, _over(np.mean, of_two))]
+    return two["total_variation"], [*values, Value(_WORST, _over(np.max, of_two)), Value(_FILE, _over(np.mean, ratios))]
+
+
+def _over(summary: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
+    """A summary of those that are defined; a table of one cell has no S_pMSE."""
+    defined = values[~np.isnan(values)]
+    return float(summary(defined)) if len(defined) else np.nan
+
+
+def _files(world: "World", frames: Sequence[pd.DataFrame], names: Sequence[str]) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """The columns of all files, synthesized codes as categories: the scenario matches them by equality, so tables count them by level."""
+    for number, frame in enumerate(frames, start=1):
+        require_columns(frame, names, f"synthetic dataset {number}")
+    coded = [name for name in world.scenario.synthetic if name not in world.numeric]
+    coded = [name for name in coded if pd.api.types.is_numeric_dtype(world.confidential[name].dtype)]
+    first, *others = (
+        pd.DataFrame({name: frame[name].astype("category") if name in coded else frame[name] for name in names})
+        for frame in (world.confidential, *frames)
+    )
+    return first, others
+
+
+_GROUPED = "numbers in fifths of the confidential values, a missing value apart"
+_OVER = (
+    f"pMSE of {{}} ({_GROUPED}) over its expectation by chance, mean over datasets; 1 where synthetic values are drawn from what the "
+    "confidential data show, 2 where parameters are drawn too"
+)
+_PAIRS = "the pairs of a synthesized variable with another one, or with an unaltered column, of"
+_of_file = partial(
+    Measure, direction="less useful", kind="ratio", disclosure=Disclosure.THREE_DIGITS, table="utility", order=60, assess=assessed
+)
+_table = partial(_of_file, source="Raab, Nowok & Dibben 2021; METHODS section 6", symbol="S_pMSE", compute=compared)
+ONE_WAY = _table(
+    "one-way-table",
+    "one-way S_pMSE",
+    _OVER.format("the table of one variable"),
+    many=True,
+    words="distance of its table over chance",
+)
+TWO_WAY = _table(
+    "two-way-table",
+    "two-way S_pMSE with {term}",
+    _OVER.format("the table with {term}"),
+    parameter="variable",
+    many=True,
+    words="distance of its table with {term} over chance",
+)
+_ONE_WAY_MEAN = _table(
+    "one-way-mean",
+    "mean one-way S_pMSE",
+    f"mean over the synthesized variables of {_OVER.format('their tables')}",
+    words="distance of tables of one variable over chance, mean",
+)
+TWO_WAY_MEAN = _table(
+    "two-way-mean",
+    "mean two-way S_pMSE",
+    f"mean over {_PAIRS} {_OVER.format('their tables')}",
+    words="distance of tables of two variables over chance, mean",
+)
+_WORST = _table(
+    "two-way-worst",
+    "worst two-way S_pMSE",
+    f"the largest over these pairs of {_OVER.format('their tables')}",
+    words="distance of tables of two variables over chance, largest",
+)
+_FILE = _table(
+    "file-propensity",
+    "pMSE ratio of the file",
+    _OVER.format("a logistic regression on the groups of all variables and the products of the group numbers of pairs").replace(
+        f" ({_GROUPED})", ","
+    ),
+    source="Snoke et al. 2018; METHODS section 6",
+    words="how well a model tells the files apart, over chance",
+    symbol="pMSE ratio",
+)
+DISTANCE = _of_file(
+    "two-way-distance",
+    "two-way total variation",
+    f"mean over all pairs of variables of half the sum over the cells of their table ({_GROUPED}) of the absolute differences of "
+    "shares, mean over datasets; 0 is identical, 1 disjoint, and a pair that is unaltered counts 0",
+    source="METHODS section 6",
+    kind="distance",
+)
+MEASURES = (ONE_WAY, TWO_WAY, _ONE_WAY_MEAN, TWO_WAY_MEAN, _WORST, _FILE, DISTANCE)
