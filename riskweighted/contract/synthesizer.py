@@ -240,6 +240,13 @@ def baseline_names() -> list[str]:
     return sorted(entry_points(group=_BASELINES).names)
 
 
+def is_strange(synthesizer: object) -> bool:
+    """Whether another package than this one brought a synthesizer or a chain."""
+    points = (point for group in (GROUP, CHAINS) for point in entry_points(group=group))
+    own = {point.module.partition(".")[0] for point in points if point.dist is not None and point.dist.name == "riskweighted"}
+    return type(synthesizer).__module__.partition(".")[0] not in own
+
+
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     """Return the synthesizer class of that name, which is built with a formula first.
 

@@ -25,7 +25,6 @@ __all__ = [
     "DatasetWriter",
     "as_numbers",
     "read_datasets",
-    "read_label",
     "read_table",
     "require_reader",
     "write_aggregates",
@@ -140,19 +139,10 @@ def _read_stata(path: Path) -> pd.DataFrame:
     return _with_missing_text(pd.read_stata(path, convert_categoricals=False))
 
 
-def _read_spss(path: Path) -> pd.DataFrame:
-    pyreadstat = require_reader(path.suffix)
-    return _with_whole_numbers(_with_missing_text(pyreadstat.read_sav(path)[0]))
-
-
-def _read_xport(path: Path) -> pd.DataFrame:
-    pyreadstat = require_reader(path.suffix)
-    return _with_whole_numbers(_with_missing_text(pyreadstat.read_xport(path)[0]))
-
-
-def _read_sas(path: Path) -> pd.DataFrame:
-    pyreadstat = require_reader(path.suffix)
-    return _with_whole_numbers(_with_missing_text(pyreadstat.read_sas7bdat(path)[0]))
+def _read_spss_or_sas(path: Path) -> pd.DataFrame:
+    pyreadstat, kind = require_reader(path.suffix), path.suffix.lower()
+    read = {".sav": pyreadstat.read_sav, ".xpt": pyreadstat.read_xport, ".sas7bdat": pyreadstat.read_sas7bdat}[kind]
+    return _with_whole_numbers(_with_missing_text(read(path)[0]))
 
 
 def _read_r(path: Path) -> pd.DataFrame:
@@ -168,9 +158,7 @@ _READERS = {
     ".csv": _read_csv,
     ".parquet": pd.read_parquet,
     ".dta": _read_stata,
-    ".sav": _read_spss,
-    ".xpt": _read_xport,
-    ".sas7bdat": _read_sas,
+    **dict.fromkeys((".sav", ".xpt", ".sas7bdat"), _read_spss_or_sas),
     **dict.fromkeys((".rds", ".rda", ".rdata"), _read_r),
 }
 
@@ -362,20 +350,3 @@ def _plain_column(column: pd.Series, ending: str) -> pd.Series:
     if longest > most:
         raise InputError(f"{_PACKAGE[ending]} holds text of at most {most} bytes, and {column.name!r} has {longest}; choose csv or parquet")
     return text
-
-
-def read_label(path: Path) -> str:
-    """The label in the metadata of a file that `write_table` wrote; empty for csv."""
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
-        return metadata.get(_LABEL.encode(), b"").decode()
-    if path.suffix == ".dta":
-        with pd.read_stata(path, iterator=True) as reader:
-            return str(reader.data_label)
-    if path.suffix in (".sav", ".xpt"):
-        pyreadstat = require_reader(path.suffix)
-        read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_xport
-        return str(read(path, metadataonly=True)[1].file_label or "")
-    return ""

@@ -23,7 +23,7 @@ from scipy import stats
 
 from riskweighted.risk.copies import Ranked, order_alike
 
-__all__ = ["Chance", "Own", "chance_of", "equal_rows", "find_nearness", "most_by_chance", "own_of"]
+__all__ = ["Chance", "Own", "chance_of", "equal_rows", "find_nearness", "most_by_chance"]
 
 FACTORS = (1, -1, 10, 0.1, 100, 0.01, 1000, 0.001, 12, 1 / 12, 52, 1 / 52)
 _OTHER_ROWS = FACTORS[:8]
@@ -46,7 +46,7 @@ _NEIGHBOURHOOD = 50  # windows on either side that tell how dense ratios lie
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Confidential values and what is found of them once, for every dataset. Confidential; made by `own_of`.
+    """Confidential values and what is found of them once, for every dataset. Confidential.
 
     Attributes
     ----------
@@ -147,8 +147,8 @@ class Chance:
     order : array (F,)
         Rank correlation of each fresh dataset with the confidential values.
     digits : list by dataset of list by power of ten
-    gaps, equal : array (F,)
-        In how many records each fresh dataset misses the value and the confidential data too; in how many it has the same.
+    gaps : array (F,)
+        In how many records each fresh dataset misses the value and the confidential data too.
     """
 
     own: Own
@@ -157,45 +157,24 @@ class Chance:
     order: np.ndarray = field(repr=False)
     digits: list[list[_Digits]] = field(repr=False)
     gaps: np.ndarray = field(repr=False)
-    equal_rows: np.ndarray = field(repr=False)
-
-    @property
-    def values(self) -> np.ndarray:
-        """The confidential ones, (n,)."""
-        return self.own.values
-
-    @property
-    def equal(self) -> float:
-        """Rows that equal the confidential value by chance, mean over fresh datasets."""
-        return float(self.equal_rows.mean())
-
-    @property
-    def most_equal(self) -> float:
-        """The most rows that chance explains."""
-        return most_by_chance(self.equal_rows, len(self.values))
 
 
-def own_of(values: np.ndarray, unit: float | None = None) -> Own:
-    """The confidential values (n,), NaN where missing; `unit`: the precision of released ones, else the seventh digit of their spread."""
-    spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
-    return Own(np.asarray(values, dtype=float), unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS))
-
-
-def chance_of(fresh: Iterable[np.ndarray], own: np.ndarray | Own, unit: float | None = None) -> Chance:
+def chance_of(fresh: Iterable[np.ndarray], values: np.ndarray, unit: float | None = None) -> Chance:
     """The chance of one scheme, from fresh datasets that are looked at one by one.
 
     Parameters
     ----------
     fresh : iterable of arrays (n,)
         At least 10 datasets of the posterior that are not released.
-    own : Own, or array (n,)
-        The confidential values, see `own_of`.
+    values : array (n,)
+        The confidential values, NaN where missing.
     unit : float, optional
-        Of an array, the precision of the released values.
+        The precision of the released values; else the seventh digit of the spread of the confidential ones.
     """
-    own = own if isinstance(own, Own) else own_of(own, unit)
+    spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
+    own = Own(np.asarray(values, dtype=float), unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS))
     inside = np.zeros((len(FACTORS), len(own.values)), dtype=np.uint16)
-    near, common, order, digits, gaps, equal = [], [], [], [], [], []
+    near, common, order, digits, gaps = [], [], [], [], []
     for column in fresh:
         drawn = np.asarray(column, dtype=float)
         near.append([_counts(own, drawn, factor, inside[place]) for place, factor in enumerate(FACTORS)])
@@ -204,10 +183,9 @@ def chance_of(fresh: Iterable[np.ndarray], own: np.ndarray | Own, unit: float | 
         order.append(order_alike(drawn, own.ranked))
         digits.append(list(_digits(drawn, own)))
         gaps.append(int((np.isnan(drawn) & np.isnan(own.values)).sum()))
-        equal.append(int(equal_rows(drawn, own.values).sum()))
     counts = np.array(near)
     rungs = [_rungs(own, factor, counts[:, place], inside[place]) for place, factor in enumerate(FACTORS)]
-    return Chance(own, rungs, np.array(common), np.array(order), digits, np.array(gaps), np.array(equal))
+    return Chance(own, rungs, np.array(common), np.array(order), digits, np.array(gaps))
 
 
 def _counts(own: Own, drawn: np.ndarray, factor: float, inside: np.ndarray) -> list[tuple[int, int]]:
@@ -262,19 +240,16 @@ def find_nearness(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
         The released column.
     chance : Chance
     """
-    yield from _same_gaps(drawn, chance)
+    gaps = np.isnan(chance.own.values)
+    both = int((np.isnan(drawn) & gaps).sum())
+    if both > most_by_chance(chance.gaps, int(gaps.sum())):
+        yield f"values missing where the confidential ones are in {both} rows; chance gives {chance.gaps.mean():.1f}"
     yield from _same_rows(drawn, chance)
     yield from _one_relation(drawn, chance)
     yield from _other_rows(drawn, chance)
-    yield from _same_order(drawn, chance)
+    if _too_alike(order_alike(drawn, chance.own.ranked), chance.order, len(drawn)):
+        yield "an order of the records that is that of the confidential values"
     yield from _low_digits(drawn, chance)
-
-
-def _same_gaps(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
-    """Values that are missing in the very rows where the confidential ones are."""
-    both = int((np.isnan(drawn) & np.isnan(chance.values)).sum())
-    if both > most_by_chance(chance.gaps, int(np.isnan(chance.values).sum())):
-        yield f"values missing where the confidential ones are in {both} rows; chance gives {chance.gaps.mean():.1f}"
 
 
 def _same_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
@@ -296,7 +271,7 @@ def _same_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
 
 def _one_relation(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """One ratio, or one difference, in more records than lie so near to each other by chance."""
-    values, unit, alone = chance.values, chance.own.unit, ~pd.Series(drawn).duplicated(keep=False).to_numpy()
+    values, unit, alone = chance.own.values, chance.own.unit, ~pd.Series(drawn).duplicated(keep=False).to_numpy()
     usable = chance.own.rare & (drawn != 0) & ~chance.own.is_round(drawn) & alone
     own, new = values[usable], drawn[usable]
     if len(own) < 4:
@@ -356,11 +331,6 @@ def _keys(values: np.ndarray) -> np.ndarray:
     occurrence = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
     keys: np.ndarray = codes * _TIMES + occurrence
     return keys
-
-
-def _same_order(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
-    if _too_alike(order_alike(drawn, chance.own.ranked), chance.order, len(drawn)):
-        yield "an order of the records that is that of the confidential values"
 
 
 def _too_alike(found: float, fresh: np.ndarray, n: int) -> bool:

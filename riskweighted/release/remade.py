@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.formats import WRITABLE
@@ -16,7 +13,7 @@ from riskweighted.data.io import DatasetWriter
 from riskweighted.release.contents import Contents, dataset_files, write_pack
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["MadeDatasets", "check_made", "refusal"]
+__all__ = ["check_made", "refusal"]
 
 _MANIFEST, _REPORT = "manifest.json", "report.html"
 
@@ -26,42 +23,8 @@ def refusal(name: str, what: str) -> InputError:
     return InputError(f"nothing was released: {name!r} is or holds {what}")
 
 
-class MadeDatasets:
-    """The datasets that the run makes for a pack, by the names of their files; none where the manifest of the pack is none."""
-
-    def __init__(self, folder: Path, run: FinishedRun) -> None:
-        self._folder, self._run = folder, run
-        try:
-            contents = _contents(_read_manifest(folder), run, None)
-            schemes = [scheme for scheme in contents.schemes if scheme in run.schemes]
-            self._files = {file.name: (scheme, file) for scheme in schemes for file in dataset_files(contents, scheme)}
-        except InputError:  # which `check_made` gives again
-            self._files = {}
-        self._writers: dict[str, DatasetWriter] = {}
-        self.hashes: dict[str, str] = {}
-
-    def found(self, name: str) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-        """The dataset that a file of the pack holds, if that is, byte for byte, what the run makes; its hash is kept.
-
-        Also a dataset with the same unaltered columns, which is one object for all that share them.
-        """
-        if name not in self._files:
-            return None
-        scheme, file = self._files[name]
-        if scheme not in self._writers:
-            self._writers[scheme] = DatasetWriter(self._run.synthetic[scheme])
-        if not self._writers[scheme].is_in(self._folder / name, file.place, label=file.label):
-            return None
-        self.hashes[name] = file_hash(self._folder / name)
-        datasets = self._run.synthetic[scheme]
-        table = datasets[file.place]
-        return table, datasets.base if isinstance(datasets, Datasets) else table
-
-
-def check_made(
-    folder: Path, run: FinishedRun, report: Callable[[FinishedRun], str] | None, hashes: Mapping[str, str] | None = None
-) -> None:
-    """Make the files of a pack again and compare.
+def check_made(folder: Path, run: FinishedRun, report: Callable[[FinishedRun], str] | None) -> Contents:
+    """What a pack holds, once every file of it is what the run makes of that.
 
     Parameters
     ----------
@@ -70,31 +33,53 @@ def check_made(
     run : FinishedRun
     report : callable or None
         What makes the report; without it the report is compared with the manifest's hash only.
-    hashes : mapping of name to str, optional
-        SHA-256 of the datasets that are known to be what the run makes (`MadeDatasets`).
 
     Raises
     ------
     InputError
-        If a file differs, is missing, or is one too many; the message names it.
+        If a file differs, is missing, is a link, or is one too many; the message names it.
     """
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    for name, path in sorted(there.items()):
+        if path.is_symlink() or not path.is_file():
+            raise refusal(name, "no file of its own, such as a link")
     manifest = _read_manifest(folder)
-    page = folder / _REPORT
-    if page.is_file() and manifest["files"].get(_REPORT) != file_hash(page):
+    page = there.get(_REPORT)
+    if page is not None and manifest["files"].get(_REPORT) != file_hash(page):
         raise refusal(_REPORT, "not what the run makes")
-    makes = (report or (lambda run: page.read_text(encoding="utf-8"))) if page.is_file() else None
-    contents = _contents(manifest, run, makes)
-    with tempfile.TemporaryDirectory() as again:
-        write_pack(contents, Path(again), hashes)
-        _compare(folder, Path(again), set(hashes or ()))
-
-
-def _contents(manifest: Mapping[str, Any], run: FinishedRun, report: Callable[[FinishedRun], str] | None) -> Contents:
-    """What a pack with this manifest holds."""
+    makes = None if page is None else report or (lambda run: page.read_text(encoding="utf-8"))
     try:
-        return Contents(run, tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"]), report)
+        contents = Contents(run, tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"]), makes)
     except InputError as error:
         raise refusal(_MANIFEST, f"settings that no release has ({error})") from None
+    hashes = _hashes_of_datasets(contents, there)
+    with tempfile.TemporaryDirectory() as again:
+        write_pack(contents, Path(again), hashes)
+        made = {path.relative_to(again).as_posix(): path for path in Path(again).rglob("*") if path.is_file()}
+        for name in sorted(set(there) - set(made) - set(hashes)):
+            raise refusal(name, "nothing that the run makes")
+        for name in sorted(made, key=lambda name: (name == _MANIFEST, name)):  # the manifest last: it names the others
+            if _file(there, name).read_bytes() != made[name].read_bytes():
+                raise refusal(name, "not what the run makes")
+    return contents
+
+
+def _hashes_of_datasets(contents: Contents, there: Mapping[str, Path]) -> dict[str, str]:
+    """SHA-256 of the datasets by name, once each is what the run makes: they are compared where they are."""
+    hashes = {}
+    for scheme in contents.schemes:
+        writer = DatasetWriter(contents.run.synthetic[scheme])
+        for file in dataset_files(contents, scheme):
+            if not writer.is_in(_file(there, file.name), file.place, label=file.label):
+                raise refusal(file.name, "not what the run makes")
+            hashes[file.name] = file_hash(there[file.name])
+    return hashes
+
+
+def _file(there: Mapping[str, Path], name: str) -> Path:
+    if name not in there:
+        raise InputError(f"nothing was released: the pack lacks {name!r}")
+    return there[name]
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -108,15 +93,3 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     raise refusal(_MANIFEST, "no manifest of a release")
-
-
-def _compare(folder: Path, again: Path, known: set[str]) -> None:
-    """Names and bytes of two folders, but of files that are known to be the same; the manifest last, since it names the others."""
-    there, made = ({path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()} for root in (folder, again))
-    for name in sorted({*there, *made} - known, key=lambda name: (name == _MANIFEST, name)):
-        if name not in made:
-            raise refusal(name, "nothing that the run makes")
-        if name not in there:
-            raise InputError(f"nothing was released: the pack lacks {name!r}")
-        if there[name].read_bytes() != made[name].read_bytes():
-            raise refusal(name, "not what the run makes")

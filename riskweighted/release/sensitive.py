@@ -4,9 +4,10 @@ A number is compared as an amount; whether it is missing or a special code is co
 missing value is a level of its own.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,11 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import categories_of, codes_in
+from riskweighted.contract.synthesizer import is_strange
+from riskweighted.data.io import DatasetWriter
 from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.release.nearness import Chance, Own, chance_of, equal_rows, most_by_chance, own_of
+from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sequence.blocks import Link, PreparedSequence
@@ -24,7 +27,7 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.saved import read_fit
 
-__all__ = ["Sensitive", "find_sensitive", "same_records"]
+__all__ = ["Fresh", "Sensitive", "find_sensitive", "same_records"]
 
 _FRESH = 20  # datasets drawn to see what chance gives
 
@@ -45,8 +48,6 @@ class Sensitive:
         Whether a value may be missing.
     precision : float or None
         Of the released amounts; None: 7 significant digits.
-    chance, statuses : mapping of scheme to Chance
-        Of amounts or levels; of the statuses of a number, where the confidential data or the fresh draws have any beside amounts.
     """
 
     name: str
@@ -55,8 +56,6 @@ class Sensitive:
     codes: tuple[float, ...]
     gaps: bool
     precision: float | None
-    chance: Mapping[str, Chance] = field(default_factory=dict, repr=False)
-    statuses: Mapping[str, Chance] = field(default_factory=dict, repr=False)
 
     @property
     def unit(self) -> float | None:
@@ -108,15 +107,14 @@ class Sensitive:
             return np.asarray(drawn == own)
         return np.asarray((equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == status))
 
-    @cached_property
-    def compared(self) -> Own:
-        """The confidential numbers, as columns are compared with them."""
-        return own_of(self.own[0], self.unit)
+    def equal(self, frame: pd.DataFrame) -> int:
+        """How many rows of a dataset have the confidential amount or level."""
+        return int(equal_rows(self.numbers(frame[self.name]), self.own[0]).sum())
 
     def chances(self, frames: Sequence[pd.DataFrame]) -> tuple[Chance, Chance | None]:
         """What chance gives in fresh datasets of one scheme: of amounts or levels, and of statuses where there are any."""
-        _, status = self.own
-        found = chance_of((self.numbers(frame[self.name]) for frame in frames), self.compared)
+        values, status = self.own
+        found = chance_of((self.numbers(frame[self.name]) for frame in frames), values, self.unit)
         if status is None or not any(one.any() for one in (status, *(self.status(frame[self.name]) for frame in frames))):
             return found, None
         return found, chance_of((self.status(frame[self.name]) for frame in frames), status, 1.0)
@@ -136,10 +134,21 @@ def same_records(variables: Sequence[Sensitive], frame: pd.DataFrame) -> int:
     return int(np.logical_and.reduce([one.same(frame[one.name]) for one in variables]).sum())
 
 
-def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]) -> tuple[tuple[Sensitive, ...], dict[str, float]]:
-    """Every synthesized variable of a run, with fresh datasets of each scheme to see what chance gives.
+class Fresh(NamedTuple):
+    """What datasets of a scheme that do not leave say of chance. Confidential.
 
-    Also by scheme how many whole records, at most, chance repeats.
+    ``equal``: of each variable, in how many records each fresh dataset has the confidential value, (F,). ``chances``: of each variable, of
+    amounts or levels, and of the statuses of a number where there are any beside amounts; none where nothing is judged, because models
+    of this package drew what leaves and draw it again, byte for byte. ``most_records``: how many rows may repeat whole records.
+    """
+
+    equal: tuple[np.ndarray, ...]
+    chances: tuple[tuple[Chance, Chance | None], ...] = ()
+    most_records: float = np.inf
+
+
+def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]) -> tuple[tuple[Sensitive, ...], dict[str, Fresh]]:
+    """Every synthesized variable of a run, and what fresh datasets of each scheme say of chance.
 
     Raises
     ------
@@ -148,20 +157,28 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     """
     several = run.study.synthesizer.of_several
     prepared = prepare_sequence(run.study.make_chain() if several else run.study.make_synthesizer(), confidential, run.study.weights.survey)
-    variables = _of_chain(run, prepared) if several else (_of_model(run, prepared.blocks[0].model),)
+    links = tuple(_of_link(run, prepared, link) for link in prepared.links) if several else ()
+    variables = links or (_of_model(run, prepared.blocks[0].model),)
+    strange = any(map(is_strange, [prepared.declared, *(block.model.synthesizer for block in prepared.blocks)]))
     precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
-    most, chances = dict[str, float](), dict[str, list[tuple[Chance, Chance | None]]]()
+    fresh = {}
     for scheme in schemes:
         fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
         drawn = fit.synthetic(_FRESH, random_seed=seed, precision=precisions or None)
         frames = Datasets.of(confidential, drawn, run.study.variables)
-        most[scheme] = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
-        chances[scheme] = [one.chances(frames) for one in variables]
-    found = []
-    for place, one in enumerate(variables):
-        statuses = {scheme: chance for scheme, every in chances.items() if (chance := every[place][1]) is not None}
-        found.append(replace(one, chance={scheme: every[place][0] for scheme, every in chances.items()}, statuses=statuses))
-    return tuple(found), most
+        fresh[scheme] = Fresh(tuple(np.array([one.equal(frame) for frame in frames]) for one in variables))
+        if strange or not _draws_again(fit, run, scheme):
+            most = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
+            fresh[scheme] = fresh[scheme]._replace(chances=tuple(one.chances(frames) for one in variables), most_records=most)
+    return variables, fresh
+
+
+def _draws_again(fit: Fit, run: FinishedRun, scheme: str) -> bool:
+    """Whether the datasets of a run are, byte for byte, what its fit draws with the seed of the run."""
+    seed, precision = run.streams.seed_for("synthesize", scheme), run.study.release.precision
+    drawn = fit.synthetic(run.study.release.L, random_seed=seed, precision=precision)
+    writer = DatasetWriter(Datasets.of(run.synthetic[scheme][0], drawn, run.study.variables))
+    return all(writer.is_in(path, place) for place, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())))
 
 
 def _of_model(run: FinishedRun, model: PreparedModel) -> Sensitive:
@@ -181,11 +198,6 @@ def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
     """The fit of a scheme, without its guarantee: these datasets do not leave, so that none limits their number."""
     alpha = run.alpha(scheme).set_axis(prepared.confidential.index)
     return read_fit(run.posterior_path(scheme), prepared, alpha, None, run.study.guarantee, run.study.release.L).without_guarantee()
-
-
-def _of_chain(run: FinishedRun, prepared: PreparedSequence) -> tuple[Sensitive, ...]:
-    """The variables of a chain."""
-    return tuple(_of_link(run, prepared, link) for link in prepared.links)
 
 
 def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:

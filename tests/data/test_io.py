@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from labels import read_label
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash, fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.data.formats import WRITABLE
-from riskweighted.data.io import read_label, read_table, write_aggregates, write_table
+from riskweighted.data.io import read_table, write_aggregates, write_table
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 import typer
 from finished_run import confidential_data, copied_run, finished_run
+from labels import read_label
 from typer.testing import CliRunner
 
 from riskweighted.commands.release import release
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.data.io import read_label, read_table
+from riskweighted.data.io import read_table
 from riskweighted.release.analysis_code import Analysis, Predictor, combining_code, find_analysis
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
 from riskweighted.release.pack import FORMATS, release_run

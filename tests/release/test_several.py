@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from finished_run import chain_data, finished_chain
+from labels import read_label
 
 from riskweighted.common.errors import InputError
-from riskweighted.data.io import read_label, read_table, write_table
+from riskweighted.data.io import read_table, write_table
 from riskweighted.release.codebook import codebook
-from riskweighted.release.leak_check import check_pack, gather_secrets
+from riskweighted.release.contents import Contents
+from riskweighted.release.leak_check import check_datasets, check_pack, gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.release.remade import check_made
@@ -34,6 +36,26 @@ def data(run):
 @pytest.fixture(scope="module")
 def secrets(run, data):
     return gather_secrets(run, data, ["pairwise"])
+
+
+@pytest.fixture(scope="module")
+def strange(run, data):
+    """The secrets of a run whose models another package brought, so that its datasets are judged."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("riskweighted.release.sensitive.is_strange", lambda synthesizer: True)
+        return gather_secrets(run, data, ["pairwise"])
+
+
+def found_in(run, strange, change):
+    """What is said of a change of one dataset of the run."""
+    planted, frames = run.with_tables(run.tables), list(run.synthetic["pairwise"])
+    frames[1] = change(frames[1])
+    planted.__dict__["synthetic"] = {**run.synthetic, "pairwise": frames}
+    with pytest.raises(InputError, match="nothing was released") as caught:
+        check_datasets(Contents(planted, ("pairwise",), ("csv",), {}, None), strange)
+    assert str(caught.value).startswith(f"nothing was released: '{FILES[0]}' is or holds ")
+    assert not any(str(value) in str(caught.value) for value in chain_data()["income"].dropna().unique() if value > 0)
+    return str(caught.value)
 
 
 @pytest.fixture(scope="module")
@@ -71,49 +93,55 @@ def test_the_clean_pack_passes_with_a_row_for_each_variable_of_each_file(clean, 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_a_copied_column_is_found_in_every_variable_and_format(pack, secrets, data, name, variable):
     plant(pack, name, **{variable: data[variable]})
-    assert_refused(pack, secrets, name, f"in the column '{variable}' ")
+    assert_refused(pack, secrets, name, "not what the run makes")
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_copied_column_is_found_in_every_variable_whoever_drew_it(run, strange, data, variable):
+    assert f"in the column '{variable}' " in found_in(run, strange, lambda table: table.assign(**{variable: data[variable]}))
+
+
+def test_what_our_models_drew_is_drawn_again(secrets, strange):
+    assert secrets.fresh["pairwise"].chances == ()
+    assert len(strange.fresh["pairwise"].chances) == len(VARIABLES)
 
 
 @pytest.mark.parametrize("variable", ["income", "cigs"])
-def test_where_values_are_missing_or_codes_is_found_without_any_amount(pack, secrets, data, variable):
+def test_where_values_are_missing_or_codes_is_found_without_any_amount(run, strange, data, variable):
     """The confidential statuses under amounts that are the model's own."""
-    name = FILES[0]
-    table = read_table(pack / name)
-    drawn = table[variable]
+    drawn = run.synthetic["pairwise"][1][variable]
     usual = drawn.where(drawn.notna() & (drawn > 0), drawn[drawn > 0].median())
     apart = data[variable].isna() | (data[variable] == -8)
-    plant(pack, name, **{variable: data[variable].where(apart, usual)})
-    assert_refused(pack, secrets, name, f"in the column '{variable}' ")
+    planted = data[variable].where(apart, usual)
+    assert f"in the column '{variable}' " in found_in(run, strange, lambda table: table.assign(**{variable: planted}))
 
 
 @pytest.mark.parametrize("variable", ["income", "cigs"])
 @pytest.mark.parametrize("of", ["weights pairwise: income", "weights pairwise: marital", "expected risks unweighted"])
-def test_weights_and_risks_of_records_are_found(pack, secrets, variable, of):
+def test_weights_and_risks_of_records_are_found(run, strange, variable, of):
     """Any column of the records in place of a variable's numbers."""
-    name = FILES[0]
-    plant(pack, name, **{variable: np.rint(1e4 * secrets.per_record[of]).to_numpy()})
-    assert_refused(pack, secrets, name, of)
+    assert of in found_in(run, strange, lambda table: table.assign(**{variable: np.rint(1e4 * strange.per_record[of]).to_numpy()}))
 
 
-def test_weights_in_place_of_levels_are_no_levels(pack, secrets):
-    plant(pack, FILES[0], smoke=secrets.per_record["weights pairwise: smoke"].to_numpy())
-    assert_refused(pack, secrets, FILES[0], "missing or no levels")
+def test_weights_in_place_of_levels_are_no_levels(run, strange):
+    weights = strange.per_record["weights pairwise: smoke"].to_numpy()
+    assert "missing or no levels" in found_in(run, strange, lambda table: table.assign(smoke=weights))
 
 
-def test_a_value_may_be_missing_only_where_the_data_have_such(pack, secrets):
-    drawn = read_table(pack / FILES[0])["smoke"]
-    plant(pack, FILES[0], smoke=drawn.where(drawn.index != 7))
-    assert_refused(pack, secrets, FILES[0], "missing or no levels")
+def test_a_value_may_be_missing_only_where_the_data_have_such(run, strange):
+    assert "missing or no levels" in found_in(run, strange, lambda table: table.assign(smoke=table["smoke"].where(table.index != 7)))
 
 
-def test_whole_records_are_found_where_no_column_alone_gives_them_away(pack, run, secrets, data):
+def test_whole_records_are_found_where_no_column_alone_gives_them_away(run, strange, data):
     """Twelve records whose income is missing or a code, so that no single value says anything."""
-    table, name = read_table(pack / FILES[0]), FILES[0]
     rows = data.index[data["income"].isna() | (data["income"] == -8)][:12]
-    table.loc[rows, list(VARIABLES)] = data.loc[rows, list(VARIABLES)]
-    write_table(table, pack / name)
-    with pytest.raises(InputError, match="nothing was released"):
-        check_pack(pack, secrets)
+
+    def change(table):
+        planted = table.copy()
+        planted.loc[rows, list(VARIABLES)] = data.loc[rows, list(VARIABLES)]
+        return planted
+
+    assert found_in(run, strange, change)
 
 
 @pytest.mark.parametrize("row", [0, 17, 299])
@@ -125,16 +153,16 @@ def test_one_planted_record_is_found_since_the_file_is_not_what_the_run_makes(pa
         check_made(pack, run, None)
 
 
-def test_rows_put_in_or_left_out_and_another_order_of_columns_are_refused(pack, secrets, data):
-    name = FILES[0]
-    table = read_table(pack / name)
-    for leaked, what in (
-        (pd.concat([table, data[table.columns].head(1)]), "301 rows"),
-        (table.head(299), "299 rows"),
-        (table[table.columns[::-1]], "other columns"),
+def test_rows_put_in_or_left_out_and_another_order_of_columns_are_refused(pack, run, secrets, data):
+    table = read_table(pack / FILES[0])
+    for act, what in (
+        (lambda table: pd.concat([table, data[table.columns].head(1)]), "301 rows"),
+        (lambda table: table.head(299), "299 rows"),
+        (lambda table: table[table.columns[::-1]], "other columns"),
     ):
-        write_table(leaked, pack / name)
-        assert_refused(pack, secrets, name, what)
+        assert what in found_in(run, secrets, act)
+        write_table(act(table), pack / FILES[0])
+        assert_refused(pack, secrets, FILES[0], "not what the run makes")
 
 
 def test_no_text_may_list_a_variable_with_or_without_its_codes(secrets, data):

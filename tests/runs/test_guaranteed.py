@@ -190,7 +190,7 @@ def test_a_finished_run_is_read_back_under_its_guarantee(whole):
     assert fitted.statement == run.study.statement()
     with pytest.raises(InputError, match="another guarantee"):
         rw.load_fit(run.posterior_path("unweighted"), model, firms(), alpha)
-    assert gather_secrets(run, firms(), run.schemes).most_records.keys() == set(run.schemes)
+    assert gather_secrets(run, firms(), run.schemes).fresh.keys() == set(run.schemes)
 
 
 @pytest.mark.slow
