@@ -19,14 +19,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from riskweighted_models.normal_parts import draw_component
-from riskweighted_models.scaling import ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledResponse, StandardUnits, standard_units
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -82,19 +82,31 @@ class IndependentMixture(StandardUnits):
             total = (alpha * record).sum()
         return Blueprint(model, total, lambda weights: {"alpha": weights}, ("predictive_mean", "predictive_sd"), n * self.components)
 
-    def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
-        """log p(z_i | theta), (n,)."""
-        with np.errstate(divide="ignore"):
-            each = norm.logpdf(prepared.z[:, None], _with_intercept(prepared) @ theta["slopes"].T, theta["sigma"]) + np.log(theta["weight"])
-        return np.asarray(logsumexp(each, axis=1))
+    def distribution(self, theta: Draw, prepared: ScaledResponse) -> "PlainRecords":
+        """A mixture for each record."""
+        return PlainRecords(_with_intercept(prepared) @ theta["slopes"].T, theta["sigma"], theta["weight"], prepared)
 
-    def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
-        """New incomes, (n,)."""
-        mean = _with_intercept(prepared) @ theta["slopes"].T
+
+class PlainRecords(NamedTuple):
+    """Mixtures of normal distributions in standard units, without mass: ``mean`` (n, K), ``sd`` and ``weight`` (K,)."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    weight: np.ndarray
+    prepared: ScaledResponse
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(z_i | theta)."""
+        z = standard_units(self.prepared, y)
         with np.errstate(divide="ignore"):
-            component = draw_component(np.log(theta["weight"])[None], len(mean), rng)
-        z = rng.normal(mean[np.arange(len(mean)), component], theta["sigma"][component])
-        return self._original(z, prepared)
+            return np.asarray(logsumexp(norm.logpdf(z[:, None], self.mean, self.sd) + np.log(self.weight), axis=1))
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New incomes."""
+        with np.errstate(divide="ignore"):
+            component = draw_component(np.log(self.weight)[None], len(self.mean), rng)
+        z = rng.normal(self.mean[np.arange(len(component)), component], self.sd[component])
+        return self.prepared.transform.inverse(self.prepared.location + self.prepared.scale * z)
 
 
 def _with_intercept(prepared: ScaledResponse) -> np.ndarray:

@@ -26,6 +26,7 @@ from scipy import stats
 
 from riskweighted import load_synthesizer
 from riskweighted.common.seeds import seed_for
+from riskweighted.contract.distribution import Records
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
@@ -133,11 +134,8 @@ class Movable:
             return self.inner.prepare_part(data, data[self.target], few=False)
         return self.inner.prepare(data)
 
-    def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
-        return self.inner.log_likelihood(theta, prepared)
-
-    def draw(self, theta: Draw, prepared: Any, rng: np.random.Generator) -> np.ndarray:
-        return self.inner.draw(theta, prepared, rng)
+    def distribution(self, theta: Draw, prepared: Any) -> Records:
+        return self.inner.distribution(theta, prepared)
 
     def build(self, prepared: Any) -> Blueprint:
         """The same model with every array of numbers of its likelihood as ``pm.Data``; as it is where a density of its own is sampled."""
@@ -206,7 +204,8 @@ def _replicate(
 ) -> dict[str, float]:
     """One data set from theta, its posterior, and the ranks."""
     frame, synthesizer = model.confidential, model.synthesizer
-    prepared = synthesizer.prepare(frame.assign(**{synthesizer.target: synthesizer.draw(theta, model.prepared, rng)}))
+    y = synthesizer.distribution(theta, model.prepared).draw(rng)
+    prepared = synthesizer.prepare(frame.assign(**{synthesizer.target: y}))
     blueprint = synthesizer.build(prepared)
     assert blueprint is not None
     data = blueprint.weigh(np.full(len(frame), alpha))
@@ -225,7 +224,7 @@ def _replicate(
             posterior, _, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
 
     def scalars(draw: Draw) -> dict[str, float]:
-        found = {**case.quantities(draw), "log-likelihood": synthesizer.log_likelihood(draw, prepared).sum()}
+        found = {**case.quantities(draw), "log-likelihood": synthesizer.distribution(draw, prepared).log_density(y).sum()}
         return {
             name if values.ndim == 0 else f"{name}[{place}]": value
             for name, values in ((name, np.asarray(values)) for name, values in found.items())

@@ -140,7 +140,7 @@ def coverage(replications: int, seed: int, *, n: int = 200, L: int = 20, resampl
         }
         for scheme, alpha in (("unweighted", np.ones(n)), ("marginal", marginal_weights(frame, SCENARIO).to_numpy())):
             thetas = exact_draws(columns, prepared.z, alpha, L, rng)
-            frames = [frame.assign(y=SYNTHESIZER.draw(theta, prepared, rng)) for theta in thetas]
+            frames = [frame.assign(y=SYNTHESIZER.distribution(theta, prepared).draw(rng)) for theta in thetas]
             found[scheme] = _of_synthetic(frames, resamples, rng)
         rows += [(replication, scheme, *key, *each) for scheme, table in found.items() for key, each in table.items()]
     return pd.DataFrame(rows, columns=["replication", "scheme", "rule", "estimand", "covered", "length"])

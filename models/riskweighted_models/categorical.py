@@ -45,7 +45,7 @@ class Categorical(LevelModel):
         """The values of the column, in the order of the codes that `draw` gives."""
         return prepared.levels
 
-    def _numbers(self, prepared: Levelled) -> np.ndarray:
+    def numbers(self, prepared: Levelled) -> np.ndarray:
         return np.arange(len(prepared.levels))
 
     def _levels_of(self, column: pd.Series) -> tuple[object, ...]:

@@ -67,5 +67,5 @@ class CountRatio(GoingOn):
             raise InputError(f"{self.target!r} must hold whole numbers: it does not in {broken} of {len(numbers)} records")
         return self.values if self.values is not None else tuple(int(value) for value in np.unique(numbers))
 
-    def _numbers(self, prepared: Levelled) -> np.ndarray:
+    def numbers(self, prepared: Levelled) -> np.ndarray:
         return np.array(prepared.levels, dtype=float)

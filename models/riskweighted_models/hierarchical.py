@@ -11,13 +11,14 @@ from scipy.stats import norm
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
+from riskweighted.contract.distribution import once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.transforms import Transform
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted_models.normal_parts import normal_mass
-from riskweighted_models.scaling import transformed
+from riskweighted_models.scaling import on_scale
 
 __all__ = ["GroupedResponse", "Hierarchical"]
 
@@ -41,7 +42,7 @@ class GroupedResponse(NamedTuple):
         """Other rows on the confidential transform and design, with the confidential codes; an unseen group is refused."""
         design = self.design.at(frame)
         return self._replace(
-            z=transformed(design, frame, self.transform),
+            z=on_scale(design.response(frame), self.transform, design.formula),
             predictors=design.centred + design.centre,
             group=_codes(frame, self.groups),
             scale_group=_codes(frame, self.scale_groups),
@@ -163,29 +164,43 @@ class Hierarchical:
         """The transformed response, (n,)."""
         return prepared.z
 
-    def log_likelihood(self, theta: Draw, prepared: GroupedResponse) -> np.ndarray:
-        """log p(z_i | theta) on the transformed scale, (n,)."""
-        each: np.ndarray = norm.logpdf(prepared.z, self._mean(theta, prepared), self._sd(theta, prepared))
-        return each
-
-    def mass(self, theta: Draw, prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta) on the original scale, (n,)."""
-        low, high = (prepared.transform.bound(np.broadcast_to(bound, prepared.z.shape)) for bound in (lower, upper))
-        return normal_mass(low, high, self._mean(theta, prepared), self._sd(theta, prepared))
-
-    def draw(self, theta: Draw, prepared: GroupedResponse, rng: np.random.Generator) -> np.ndarray:
-        """New responses on the original scale, (n,)."""
-        z = rng.normal(self._mean(theta, prepared), self._sd(theta, prepared))
-        return prepared.transform.inverse(z)
-
-    @staticmethod
-    def _mean(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
+    def distribution(self, theta: Draw, prepared: GroupedResponse) -> "GroupedRecords":
+        """One normal distribution a record."""
         mean: np.ndarray = theta["intercept"][prepared.group]
         if "slope" in theta:
             mean = mean + (theta["slope"][prepared.group] * prepared.predictors).sum(axis=1)
-        return mean
+        return GroupedRecords(mean, 1 / np.sqrt(theta["precision"][prepared.scale_group]), prepared)
 
-    @staticmethod
-    def _sd(theta: Draw, prepared: GroupedResponse) -> np.ndarray:
-        sd: np.ndarray = 1 / np.sqrt(theta["precision"][prepared.scale_group])
-        return sd
+
+class GroupedRecords(NamedTuple):
+    """Responses that are normal on the transformed scale: see `Records`; ``mean`` and ``sd`` (n,)."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    prepared: GroupedResponse
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(z_i | theta) on the transformed scale."""
+        each: np.ndarray = norm.logpdf(_transformed(self.prepared, y), self.mean, self.sd)
+        return each
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper)."""
+        low, high = _transformed_ends(self.prepared, lower, upper)
+        return normal_mass(low, high, self.mean, self.sd)
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New responses."""
+        return self.prepared.transform.inverse(rng.normal(self.mean, self.sd))
+
+
+@once
+def _transformed(prepared: GroupedResponse, y: np.ndarray) -> np.ndarray:
+    """A response (n,) on the transformed scale."""
+    return np.array(on_scale(y, prepared.transform, prepared.design.formula))
+
+
+@once
+def _transformed_ends(prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
+    """Ends of intervals (n,) on the transformed scale."""
+    return [prepared.transform.bound(np.broadcast_to(bound, prepared.group.shape)) for bound in (lower, upper)]

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -155,57 +155,19 @@ class LevelModel(ABC):
 
     def response(self, prepared: Levelled) -> np.ndarray:
         """The numbers that the levels of the records stand for, (n,); NaN where there is no level."""
-        return np.where(prepared.code < 0, np.nan, self._numbers(prepared).astype(float)[prepared.code])
+        return np.where(prepared.code < 0, np.nan, self.numbers(prepared).astype(float)[prepared.code])
 
-    def log_likelihood(self, theta: Draw, prepared: Levelled) -> np.ndarray:
-        """log P(level_i | x_i, theta), (n,); NaN where there is no level."""
-        return np.where(prepared.code < 0, np.nan, self._own_log_probabilities(theta["coefficient"], prepared))
+    def distribution(self, theta: Draw, prepared: Levelled) -> "LevelRecords":
+        """The shares of the levels in each design."""
+        return LevelRecords(self, theta["coefficient"], prepared)
 
-    def mass(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= number of the level <= upper | x_i, theta), (n,)."""
-        low, high = (interval_ends(bound, len(prepared.which)) for bound in (lower, upper))
-        found = self._mass(self._numbers(prepared), self._by_row(theta, prepared), prepared, low, high)
-        return np.asarray(np.minimum(found, 1.0))
-
-    @staticmethod
-    def _mass(numbers: np.ndarray, shares: np.ndarray, prepared: Levelled, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """Sum over the levels inside of their shares (K, m), (n,)."""
-        found = np.zeros(len(prepared.which))
-        for number, share in zip(numbers, shares, strict=True):
-            found += np.where((lower <= number) & (number <= upper), prepared.raw.distinct.spread(share), 0.0)
-        return found
-
-    def inverse(self, theta: Draw, prepared: Levelled, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """The number inside each interval up to which it has this share (n,) of its mass, (n,); NaN where no level lies inside."""
-        numbers, shares = self._numbers(prepared), self._by_row(theta, prepared)
-        aim, below = share * self._mass(numbers, shares, prepared, lower, upper), np.zeros(len(prepared.which))
-        found = np.full(len(below), np.nan)
-        for number, one in zip(numbers, shares, strict=True):
-            inside = (lower <= number) & (number <= upper)
-            found = np.where(inside & ((below < aim) | np.isnan(found)), number, found)
-            below += np.where(inside, prepared.raw.distinct.spread(one), 0.0)
-        return found
-
-    def draw(self, theta: Draw, prepared: Levelled, rng: np.random.Generator) -> np.ndarray:
-        """The numbers of newly drawn levels, (n,)."""
-        shares, place = self._by_row(theta, prepared), rng.random(len(prepared.which))
-        below, code = np.zeros(len(prepared.rows)), np.zeros(len(place), dtype=np.int64)
-        for share in shares[:-1]:  # in turn: all at once would need K numbers a record
-            below += share
-            code += place > prepared.raw.distinct.spread(below)
-        return np.asarray(self._numbers(prepared)[code])
-
-    def _by_row(self, theta: Draw, prepared: Levelled) -> np.ndarray:
-        """P(level | row, theta), (K, m)."""
-        return self._probabilities(theta["coefficient"], prepared.rows, len(prepared.levels))
-
-    def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+    def probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         """P(level | row), (K, m)."""
         return np.asarray(np.exp(self._log_probabilities(coefficient, rows, levels)))
 
-    def _own_log_probabilities(self, coefficient: np.ndarray, prepared: Levelled) -> np.ndarray:
-        """log P(own level | row), (n,); of a record without a level any number."""
-        return np.asarray(self._log_probabilities(coefficient, prepared.rows, len(prepared.levels))[prepared.code, prepared.which])
+    def log_probabilities_at(self, coefficient: np.ndarray, prepared: Levelled, code: np.ndarray) -> np.ndarray:
+        """log P(level of this code | row), (n,); of a code below 0 any number."""
+        return np.asarray(self._log_probabilities(coefficient, prepared.rows, len(prepared.levels))[code, prepared.which])
 
     def _density(self, prepared: Levelled, alpha: np.ndarray) -> LevelDensity:
         """The posterior for weights alpha (n,), as a function of the coefficients (d,)."""
@@ -218,7 +180,7 @@ class LevelModel(ABC):
         """The levels, checked against a column without gaps."""
 
     @abstractmethod
-    def _numbers(self, prepared: Levelled) -> np.ndarray:
+    def numbers(self, prepared: Levelled) -> np.ndarray:
         """The number that each level stands for, increasing, (K,)."""
 
     @abstractmethod
@@ -236,3 +198,57 @@ class LevelModel(ABC):
     @abstractmethod
     def _likelihood(self, rows: np.ndarray, weight: np.ndarray) -> LevelLikelihood:
         """Sum of weight (K, m) times log P(level | row), as a function of the coefficients."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRecords:
+    """Levels with probabilities that follow each record's design: see `Records`."""
+
+    model: LevelModel
+    coefficient: np.ndarray
+    prepared: Levelled
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log P(level_i | x_i, theta); -inf for a number that no level stands for."""
+        code = np.searchsorted(numbers := self.model.numbers(self.prepared), y).clip(max=len(self.prepared.levels) - 1)
+        found = self.model.log_probabilities_at(self.coefficient, self.prepared, code)
+        return np.where(numbers[code] == y, found, np.where(np.isnan(y), np.nan, -np.inf))
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= number of the level <= upper | x_i, theta)."""
+        return np.asarray(np.minimum(self._mass(*(interval_ends(bound, len(self.prepared.which)) for bound in (lower, upper))), 1.0))
+
+    def _mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """Sum over the levels inside of their shares, (n,)."""
+        found = np.zeros(len(self.prepared.which))
+        for number, share in self._levels():
+            found += np.where((lower <= number) & (number <= upper), self.prepared.raw.distinct.spread(share), 0.0)
+        return found
+
+    def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The number inside each interval up to which it has this share of its mass; NaN where no level lies inside."""
+        aim, below = share * self._mass(lower, upper), np.zeros(len(self.prepared.which))
+        found = np.full(len(below), np.nan)
+        for number, of_level in self._levels():
+            inside = (lower <= number) & (number <= upper)
+            found = np.where(inside & ((below < aim) | np.isnan(found)), number, found)
+            below += np.where(inside, self.prepared.raw.distinct.spread(of_level), 0.0)
+        return found
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """The numbers of newly drawn levels."""
+        place = rng.random(len(self.prepared.which))
+        below, code = np.zeros(len(self.prepared.rows)), np.zeros(len(place), dtype=np.int64)
+        for share in self._shares[:-1]:  # in turn: all at once would need K numbers a record
+            below += share
+            code += place > self.prepared.raw.distinct.spread(below)
+        return np.asarray(self.model.numbers(self.prepared)[code])
+
+    def _levels(self) -> "zip[tuple[Any, np.ndarray]]":
+        """The number that each level stands for, and its probability in each design, (m,)."""
+        return zip(self.model.numbers(self.prepared), self._shares, strict=True)
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """P(level | design), (K, m)."""
+        return self.model.probabilities(self.coefficient, self.prepared.rows, len(self.prepared.levels))

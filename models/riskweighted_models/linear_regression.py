@@ -1,6 +1,5 @@
 """Bayesian linear regression of a (transformed) response."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from riskweighted.sampling.coordinates import free_normal
 from riskweighted_models.linear_posterior import LinearLayout, linear_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
-from riskweighted_models.scaling import ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits
 
 __all__ = ["LinearRegression"]
 
@@ -82,28 +81,12 @@ class LinearRegression(StandardUnits):
             layout=LinearLayout(p),
         )
 
-    def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
-        """log p(z_i | theta) in standard units, (n,)."""
-        return self._parts(theta, prepared).log_density(prepared.z)
-
-    def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self.masses(prepared, lower, upper)(theta)
-
-    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
-        """The same for many parameters: the ends are put in standard units once."""
-        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
-        return lambda theta: self._parts(theta, prepared).mass(low, high)
-
-    def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
-        """New responses on the original scale, within the support, (n,)."""
-        return self._original(self._parts(theta, prepared).draw(rng), prepared)
-
-    def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
+    def distribution(self, theta: Draw, prepared: ScaledResponse) -> ScaledRecords:
         """One normal distribution a record."""
         coefficient, (rows, which) = theta["coefficient"], prepared.raw.distinct
         mean = coefficient[0] + rows @ coefficient[1:]
-        return NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), which, self._bounds(prepared))
+        parts = NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), which, self._bounds(prepared))
+        return ScaledRecords(parts, prepared, self.support)
 
 
 def _least_squares(columns: Distinct, z: np.ndarray, alpha: np.ndarray) -> np.ndarray:

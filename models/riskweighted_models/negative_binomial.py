@@ -1,6 +1,5 @@
 """Negative-binomial regression and its finite mixture, for counts (Hu et al. 2022, section 2.4)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,8 +10,10 @@ import pytensor.tensor as pt
 from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.distribution import once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import response_name
 from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.count_posterior import CountLayout, count_density
@@ -166,50 +167,77 @@ class NegativeBinomial:
         """The counts, (n,)."""
         return np.asarray(prepared.counts[prepared.which])
 
-    def log_likelihood(self, theta: Draw, prepared: DistinctCounts) -> np.ndarray:
-        """log p(y_i | theta), (n,)."""
-        mean, phi, count = self._mean(theta, prepared.whitened)[prepared.cell], 1 / theta["inverse_phi"], prepared.counts[:, None]
-        by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
-        by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
-        if self.components > 1:
-            with np.errstate(divide="ignore"):
-                by_component = logsumexp(by_component + np.log(weights_of(theta)), axis=1, keepdims=True)
-        each: np.ndarray = by_component[prepared.which, 0]
-        return each
+    def distribution(self, theta: Draw, prepared: DistinctCounts) -> "CountRecords":
+        """A mixture for each record."""
+        mean: np.ndarray = np.exp(theta["intercept"] + prepared.whitened @ slopes_of(theta, self.components).T)
+        return CountRecords(mean, 1 / theta["inverse_phi"], weights_of(theta), prepared)
 
-    def mass(self, theta: Draw, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta), (n,); bounds may be any numbers and infinite."""
-        return self.masses(prepared, lower, upper)(theta)
 
-    def masses(self, prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
-        """`mass` as a function of theta: an end that several intervals of a design share is looked at once."""
-        n, cell = len(prepared.which), prepared.cell[prepared.which]
-        ends = [np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper))]
-        distinct, place = np.unique(np.column_stack([np.tile(cell, 2), np.concatenate(ends)]), axis=0, return_inverse=True)
-        (below, last), of = np.unique(place.reshape(2, n), axis=1, return_inverse=True)
-        design, end = distinct[:, 0].astype(int), distinct[:, 1:]
+class CountRecords(NamedTuple):
+    """Mixtures of negative-binomial counts: see `Records`. ``mean`` (m, K) of the designs; ``phi``, ``weight`` (K,)."""
 
-        def mass(theta: Draw) -> np.ndarray:
-            cdf, sf = _tails(end, self._mean(theta, prepared.whitened)[design], 1 / theta["inverse_phi"])
-            by_component = np.where(cdf[below] < 0.5, cdf[last] - cdf[below], sf[below] - sf[last])  # of the tails that are near
-            found: np.ndarray = (np.maximum(by_component, 0.0) @ weights_of(theta))[of.reshape(-1)]
-            return found
+    mean: np.ndarray
+    phi: np.ndarray
+    weight: np.ndarray
+    prepared: DistinctCounts
 
-        return mass
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(y_i | theta); -inf for what is no count."""
+        counts, cell, which = _pairs(self.prepared, y)
+        mean, phi, count = self.mean[cell], self.phi, counts[:, None]
+        with np.errstate(divide="ignore"):
+            by_component = gammaln(count + phi) - gammaln(phi) - gammaln(count + 1)
+            by_component = by_component + xlogy(phi, phi / (mean + phi)) + xlogy(count, mean / (mean + phi))
+            if len(phi) > 1:
+                by_component = logsumexp(by_component + np.log(self.weight), axis=1, keepdims=True)
+        each = np.where((counts < 0) | (counts != np.rint(counts)), np.where(np.isnan(counts), np.nan, -np.inf), by_component[:, 0])
+        return np.asarray(each[which])
 
-    def draw(self, theta: Draw, prepared: DistinctCounts, rng: np.random.Generator) -> np.ndarray:
-        """New counts, (n,): a gamma rate, then Poisson."""
-        n = len(prepared.which)
-        component = draw_component(np.log(weights_of(theta))[None], n, rng)
-        mean, phi = self._mean(theta, prepared.whitened)[prepared.cell[prepared.which], component], 1 / theta["inverse_phi"][component]
-        rate = rng.gamma(phi, mean / phi)
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper); bounds may be any numbers and infinite."""
+        ends = _distinct_ends(self.prepared, lower, upper)
+        cdf, sf = _tails(ends.end, self.mean[ends.design], self.phi)
+        below, last = ends.below, ends.last
+        by_component = np.where(cdf[below] < 0.5, cdf[last] - cdf[below], sf[below] - sf[last])  # of the tails that are near
+        found: np.ndarray = (np.maximum(by_component, 0.0) @ self.weight)[ends.of]
+        return found
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New counts: a gamma rate, then Poisson."""
+        which = self.prepared.cell[self.prepared.which]
+        component = draw_component(np.log(self.weight)[None], len(which), rng)
+        phi = self.phi[component]
+        rate = rng.gamma(phi, self.mean[which, component] / phi)
         count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
         return count
 
-    def _mean(self, theta: Draw, whitened: np.ndarray) -> np.ndarray:
-        """Component means of every distinct design, (m, K)."""
-        mean: np.ndarray = np.exp(theta["intercept"] + whitened @ slopes_of(theta, self.components).T)
-        return mean
+
+class _Ends(NamedTuple):
+    """Ends of the intervals of n records, each once for a design: ``end`` (e, 1) and its ``design`` (e,); ``below`` and ``last`` (r,): the
+    last count below an interval, and that in it; ``of`` (n,): each record's interval."""
+
+    end: np.ndarray
+    design: np.ndarray
+    below: np.ndarray
+    last: np.ndarray
+    of: np.ndarray
+
+
+@once
+def _distinct_ends(prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> _Ends:
+    """An end that several intervals of a design share is looked at once."""
+    n, cell = len(prepared.which), prepared.cell[prepared.which]
+    ends = [np.broadcast_to(bound, n).astype(float) for bound in (np.ceil(lower) - 1, np.floor(upper))]
+    distinct, place = np.unique(np.column_stack([np.tile(cell, 2), np.concatenate(ends)]), axis=0, return_inverse=True)
+    (below, last), of = np.unique(place.reshape(2, n), axis=1, return_inverse=True)
+    return _Ends(distinct[:, 1:], distinct[:, 0].astype(int), below, last, of.reshape(-1))
+
+
+@once
+def _pairs(prepared: DistinctCounts, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct pairs of a value of y (n,) and a design, and which of them each record has."""
+    rows = mixture_rows(Distinct(prepared.whitened, prepared.cell[prepared.which]), y)
+    return rows.z, rows.cell, rows.which
 
 
 def _normal(name: str, shape: tuple[int, int]) -> Any:

@@ -1,6 +1,5 @@
 """Finite mixture of normal regressions, for the logarithm of income (Hu et al. 2022, section 2)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +16,7 @@ from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
-from riskweighted_models.scaling import ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -126,22 +125,16 @@ class NormalMixture(StandardUnits):
             exact=None if sampled.rows is rows else lambda weights: mixture_density(layout, rows.weigh(weights)),
         )
 
-    def log_likelihood(self, theta: Draw, prepared: ScaledResponse) -> np.ndarray:
-        """log p(z_i | theta) in standard units, (n,)."""
-        return self._parts(theta, prepared).log_density(prepared.z)
-
-    def mass(self, theta: Draw, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta) on the original scale, within the support, (n,)."""
-        return self.masses(prepared, lower, upper)(theta)
-
-    def masses(self, prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
-        """The same for many parameters: the ends are put in standard units once."""
-        low, high = self._standard(lower, prepared), self._standard(upper, prepared)
-        return lambda theta: self._parts(theta, prepared).mass(low, high)
-
-    def draw(self, theta: Draw, prepared: ScaledResponse, rng: np.random.Generator) -> np.ndarray:
-        """New responses on the original scale, within the support, (n,)."""
-        return self._original(self._parts(theta, prepared).draw(rng), prepared)
+    def distribution(self, theta: Draw, prepared: ScaledResponse) -> ScaledRecords:
+        """A mixture for each record."""
+        columns, which = prepared.raw.distinct
+        mean = theta["centre"] + columns @ slopes_of(theta, self.components).T
+        with np.errstate(divide="ignore"):
+            log_share = np.log(weights_of(theta))[None]
+        if "gate" in theta:
+            log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
+        parts = NormalParts(mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared))
+        return ScaledRecords(parts, prepared, self.support)
 
     @staticmethod
     def _rows(prepared: ScaledResponse) -> MixtureRows:
@@ -182,13 +175,3 @@ class NormalMixture(StandardUnits):
         if self.gating:
             values |= {"gate_centre": still, "gate_turn": root_of_inverse(gram / self.components + eye)}
         return values
-
-    def _parts(self, theta: Draw, prepared: ScaledResponse) -> NormalParts:
-        """A mixture for each record."""
-        columns, which = prepared.raw.distinct
-        mean = theta["centre"] + columns @ slopes_of(theta, self.components).T
-        with np.errstate(divide="ignore"):
-            log_share = np.log(weights_of(theta))[None]
-        if "gate" in theta:
-            log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
-        return NormalParts(mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared))

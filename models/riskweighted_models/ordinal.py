@@ -56,7 +56,7 @@ class GoingOn(LevelModel):
     def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         return log_probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
 
-    def _probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
+    def probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         at = self._moderate(coefficient, rows, levels)
         if at is None:
             return probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
@@ -64,12 +64,12 @@ class GoingOn(LevelModel):
         fill_by_odds(np.exp(at.shift - at.drift if len(at.drift) else at.shift), np.exp(at.width * at.drift), np.exp(at.intercepts), found)
         return found
 
-    def _own_log_probabilities(self, coefficient: np.ndarray, prepared: Levelled) -> np.ndarray:
+    def log_probabilities_at(self, coefficient: np.ndarray, prepared: Levelled, code: np.ndarray) -> np.ndarray:
         at = self._moderate(coefficient, prepared.rows, len(prepared.levels))
         if at is None:
-            return super()._own_log_probabilities(coefficient, prepared)
-        found = np.empty(len(prepared.code))
-        logs_of_own(at.shift, at.drift, at.intercepts, at.width, np.maximum(prepared.code, 0), prepared.which, found)
+            return super().log_probabilities_at(coefficient, prepared, code)
+        found = np.empty(len(code))
+        logs_of_own(at.shift, at.drift, at.intercepts, at.width, np.maximum(code, 0), prepared.which, found)
         return found
 
     def _moderate(self, coefficient: np.ndarray, rows: Any, levels: int) -> "_Moderate | None":

@@ -8,14 +8,16 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.contract.distribution import once
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
 from riskweighted.design.transforms import Transform
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
-__all__ = ["ScaledResponse", "StandardUnits", "transformed"]
+__all__ = ["ScaledRecords", "ScaledResponse", "StandardUnits", "on_scale", "standard_units"]
 
 
 class ScaledResponse(NamedTuple):
@@ -31,8 +33,7 @@ class ScaledResponse(NamedTuple):
     def at(self, frame: pd.DataFrame) -> "ScaledResponse":
         """Other rows on the confidential scale, location and design; z is NaN where the frame lacks the response."""
         design = self.design.at(frame)
-        z = (transformed(design, frame, self.transform) - self.location) / self.scale
-        return self._replace(z=z, design=design, raw=self.raw.at(design))
+        return self._replace(z=standard_units(self, design.response(frame)), design=design, raw=self.raw.at(design))
 
     def placed(self, columns: Tables) -> "ScaledResponse":
         """Records of which only the predictors are known, by their model matrix."""
@@ -40,10 +41,43 @@ class ScaledResponse(NamedTuple):
         return self._replace(z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design))
 
 
-def transformed(design: Design, frame: pd.DataFrame, transform: Transform) -> np.ndarray:
-    """The response of a frame on the model's scale, (m,); NaN where the frame has none."""
-    name = response_name(design.formula)
-    return transform.forward(design.response(frame), name) if name in frame.columns else np.full(len(frame), np.nan)
+def on_scale(y: np.ndarray, transform: Transform, formula: str) -> np.ndarray:
+    """A response (m,) on the model's scale; NaN where all of it is missing."""
+    return y if np.isnan(y).all() else transform.forward(y, response_name(formula))
+
+
+@once
+def standard_units(prepared: ScaledResponse, y: np.ndarray) -> np.ndarray:
+    """A response (m,) in standard units; NaN where all of it is missing."""
+    return (on_scale(y, prepared.transform, prepared.design.formula) - prepared.location) / prepared.scale
+
+
+@once
+def _standard_ends(prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
+    """Ends of intervals (n,) in standard units."""
+    n = len(prepared.raw.distinct.which)
+    return [(prepared.transform.bound(np.broadcast_to(end, n)) - prepared.location) / prepared.scale for end in (lower, upper)]
+
+
+class ScaledRecords(NamedTuple):
+    """Responses that are normal, or mixtures of normal distributions, in standard units: see `Records`."""
+
+    parts: NormalParts
+    prepared: ScaledResponse
+    support: Bounds | None
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(z_i | theta) in standard units, without the bounds of the support."""
+        return self.parts.log_density(standard_units(self.prepared, y))
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper), within the support."""
+        return self.parts.mass(*_standard_ends(self.prepared, lower, upper))
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New responses within the support."""
+        values = self.prepared.transform.inverse(self.prepared.location + self.prepared.scale * self.parts.draw(rng))
+        return values if self.support is None else np.clip(values, *self.support)  # round-off alone: z is within them
 
 
 @dataclass(frozen=True)
@@ -112,15 +146,6 @@ class StandardUnits:
     @property
     def _transform(self) -> Transform:
         return Transform(self.transform, self.transform_constant)
-
-    def _standard(self, bounds: np.ndarray | float, prepared: ScaledResponse) -> np.ndarray:
-        """Bounds on the original scale in standard units, (n,)."""
-        return (self._transform.bound(np.broadcast_to(bounds, prepared.z.shape)) - prepared.location) / prepared.scale
-
-    def _original(self, z: np.ndarray, prepared: ScaledResponse) -> np.ndarray:
-        """From standard units back to the original scale."""
-        values = self._transform.inverse(prepared.location + prepared.scale * z)
-        return values if self.support is None else np.clip(values, *self.support)  # round-off alone: z is within them
 
     def _bounds(self, prepared: ScaledResponse) -> Bounds | None:
         """The public bounds in standard units."""

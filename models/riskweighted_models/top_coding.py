@@ -26,6 +26,10 @@ class TopCoded(NamedTuple):
         """Other rows cut at the confidential bound; they need the column, which top-coding changes and does not draw."""
         return self._replace(values=np.minimum(response_values(self.formula, frame, "frame"), self.bound))
 
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """The top-coded values, (n,)."""
+        return self.values.copy()
+
 
 @dataclass(frozen=True)
 class TopCoding:
@@ -68,10 +72,6 @@ class TopCoding:
     def build(self, prepared: TopCoded) -> None:
         """Nothing to estimate."""
 
-    def log_likelihood(self, theta: Draw, prepared: TopCoded) -> np.ndarray:
-        """Top-coding is not a probability model."""
-        raise InputError("top-coding has no likelihood")
-
-    def draw(self, theta: Draw, prepared: TopCoded, rng: np.random.Generator) -> np.ndarray:
-        """The top-coded values, the same every time."""
-        return prepared.values.copy()
+    def distribution(self, theta: Draw, prepared: TopCoded) -> TopCoded:
+        """The top-coded values, the same every time: no probability model."""
+        return prepared

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ import pymc as pm
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.contract.distribution import once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
@@ -227,49 +228,62 @@ class Transformation:
         terms = len(cells.rows) * len(prepared.grid.band) // 5
         return Blueprint(model, total, cells.weigh, tuple(cells.shapes), terms, density=partial(density_of, cells))
 
-    def log_likelihood(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> np.ndarray:
-        """log P(recorded value i | x_i, theta), (n,); NaN where there is no value. Of `wanted` records (booleans (n,)) alone, if given."""
-        bins, designs = np.maximum(prepared.bins, 0), prepared.designs_of(wanted)
-        found = record_probabilities(theta, designs, prepared.grid, bins)
+    def distribution(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> "BinnedRecords":
+        """The shares of the bins in each design; of `wanted` records (booleans (n,)) alone, if they are given, the same as without."""
+        return BinnedRecords(theta, prepared, wanted)
+
+
+class BinnedRecords(NamedTuple):
+    """Values of the points of a grid: see `Records`."""
+
+    theta: Draw
+    prepared: Binned
+    wanted: np.ndarray | None
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log P(recorded value i | x_i, theta)."""
+        prepared, (bins, heap) = self.prepared, _recorded(self.prepared, y)
+        found = record_probabilities(self.theta, prepared.designs_of(self.wanted), prepared.grid, np.maximum(bins, 0))
         with np.errstate(divide="ignore"):
-            points = np.log(point_weight(theta, prepared.grid, prepared.heap_of))
-            each = np.log(found) + points[bins, prepared.heap]
-        return np.where(prepared.bins < 0, np.nan, each)
+            each = np.log(found) + np.log(self._point_weight)[np.maximum(bins, 0), heap]
+        return np.where(bins < 0, np.nan, each)
 
-    def mass(self, theta: Draw, prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta), (n,)."""
-        return self.masses(prepared, lower, upper)(theta)
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta)."""
+        return _masses(self.prepared, lower, upper)(self.theta)
 
-    def masses(self, prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
-        """The same for many parameters: what the intervals decide is found once."""
-        n = len(prepared.bins)
-        ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
-        return masses_of(prepared.designs_of(ends.of[0] != ends.of[1]), prepared.grid, ends, prepared.heap_of)
-
-    def inverse(
-        self,
-        theta: Draw,
-        prepared: Binned,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        share: np.ndarray,
-        wanted: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """The value inside each interval up to which it has this share (n,) of its mass, (n,); NaN where it has none.
-
-        Of the `wanted` (booleans (n,)) alone, if they are given.
-        """
-        n = len(prepared.bins)
+    def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The value inside each interval up to which it has this share of its mass; NaN where it has none."""
+        prepared, n = self.prepared, len(self.prepared.bins)
         ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
         wide = ends.of[0] != ends.of[1]
-        designs = prepared.designs_of(wide if wanted is None else wide & wanted)
-        return inverse_masses(theta, designs, prepared.grid, ends, prepared.heap_of, share)
+        designs = prepared.designs_of(wide if self.wanted is None else wide & self.wanted)
+        return inverse_masses(self.theta, designs, prepared.grid, ends, prepared.heap_of, share)
 
-    def draw(self, theta: Draw, prepared: Binned, rng: np.random.Generator, wanted: np.ndarray | None = None) -> np.ndarray:
-        """New values on the original scale, (n,). Of the `wanted` (booleans (n,)) alone if they are given, the same as without."""
-        designs = prepared.designs_of(wanted)
-        bins = pick_record_bins(theta, designs, prepared.grid, rng.random(len(prepared.bins)))
-        return draw_point(prepared.grid, bins, point_weight(theta, prepared.grid, prepared.heap_of), rng)
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New values on the original scale."""
+        prepared = self.prepared
+        bins = pick_record_bins(self.theta, prepared.designs_of(self.wanted), prepared.grid, rng.random(len(prepared.bins)))
+        return draw_point(prepared.grid, bins, self._point_weight, rng)
+
+    @property
+    def _point_weight(self) -> np.ndarray:
+        """P(point | bin) by heap, (K, C)."""
+        return point_weight(self.theta, self.prepared.grid, self.prepared.heap_of)
+
+
+@once
+def _recorded(prepared: Binned, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bin and heap of values (n,)."""
+    return _placed(y, prepared.grid, prepared.bounds, response_name(prepared.design.formula))
+
+
+@once
+def _masses(prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
+    """From parameters to the masses of intervals."""
+    n = len(prepared.bins)
+    ends = find_ends(prepared.grid, interval_ends(lower, n), interval_ends(upper, n))
+    return masses_of(prepared.designs_of(ends.of[0] != ends.of[1]), prepared.grid, ends, prepared.heap_of)
 
 
 def _checked_heaping(heaping: Any) -> Heaping:

@@ -3,9 +3,8 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,107 +22,22 @@ from riskweighted.contract.synthesizer import (
     Layout,
     Synthesizer,
     data_dependent,
-    interval_masses,
     load_synthesizer,
 )
-from riskweighted.design.design import Design, build_design, response_values
+from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
-from riskweighted.design.tables import Tables
 from riskweighted.sampling.laplace import Independent
-from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.raw_columns import RawColumns, raw_columns
-from riskweighted_models.status import StatusCells, probabilities, slopes_can_follow, status_density, status_priors, status_sum
+from riskweighted_models.bounds import Bounds, check_within, checked_bounds, largest_of
+from riskweighted_models.raw_columns import raw_columns
+from riskweighted_models.status import StatusCells, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
+from riskweighted_models.two_part_records import NEGATIVE, POSITIVE, ZERO, Part, TwoPartRecords, TwoParts, filled, status_of
 
-__all__ = ["Part", "TwoPart", "TwoParts"]
+__all__ = ["TwoPart"]
 
 _FEWEST = 3  # records of a status that has a share of its own
 _FEW = 100  # negative values: of fewer, a transformation model takes a straight line
 _SET_HERE = ("formula", "support")  # of the model of the values, which `TwoPart` decides
-_NEGATIVE, _ZERO, _POSITIVE = "negative", "zero", "positive"
-_SIDES = {_NEGATIVE: -1, _POSITIVE: 1}  # of the values that are single ones
-
-
-class Part(NamedTuple):
-    """The model of the values of one sign.
-
-    ``synthesizer``, ``prepared``: of the absolute values; every record has one, but only those of ``member`` (n,) count.
-    """
-
-    synthesizer: Synthesizer
-    prepared: Any
-    member: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class TwoParts:
-    """Statuses of n records and the models of their values. Confidential.
-
-    Attributes
-    ----------
-    design : Design
-    raw : RawColumns
-        ``columns`` (n, p).
-    statuses : tuple
-        Every status, in the order of the continuation ratios: codes (numbers), "zero", "negative", "positive".
-    status : array (n,)
-        Of each record, -1 where it has no value.
-    sloped : tuple of int
-        See `StatusCells`.
-    parts : mapping of "positive" and "negative" to Part
-    bounds : Bounds
-    """
-
-    design: Design
-    raw: RawColumns
-    statuses: tuple[float | str, ...]
-    status: np.ndarray
-    sloped: tuple[int, ...]
-    parts: Mapping[str, Part]
-    bounds: Bounds
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        return len(self.status)
-
-    def at(self, frame: pd.DataFrame) -> "TwoParts":
-        """Other rows on the confidential design; without the response they have no status."""
-        design = self.design.at(frame)
-        name = response_name(self.design.formula)
-        values = design.response(frame)
-        check_within(values[~np.isnan(values)], self.bounds, name)
-        status = _status_of(values, self.statuses)
-        parts = {}
-        for sign, part in self.parts.items():
-            member = status == (self.statuses.index(sign))
-            rows = frame.assign(**{name: _filled(np.abs(values), member)}) if member.any() else frame.drop(columns=[name], errors="ignore")
-            parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
-        return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
-
-    @property
-    def placed(self) -> Callable[[Tables], "TwoParts"] | None:
-        """Records of which only the predictors are known, by their model matrix; None where a model of values cannot be told so."""
-        return self._placed if all(callable(getattr(part.prepared, "placed", None)) for part in self.parts.values()) else None
-
-    def _placed(self, columns: Tables) -> "TwoParts":
-        design, n, parts = self.design.placed(columns), len(columns), {}
-        for sign, part in self.parts.items():
-            own = columns if getattr(part.synthesizer, "formula", None) == self.design.formula else Tables((), n)
-            parts[sign] = Part(part.synthesizer, part.prepared.placed(own), np.zeros(n, dtype=bool))
-        return replace(self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts)
-
-    @cached_property
-    def cells(self) -> StatusCells:
-        """What the likelihood of the statuses depends on."""
-        return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
-
-
-def _filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Values (n,) of the members; elsewhere theirs in turn, so that every record has one."""
-    filled = values.copy()
-    filled[~member] = np.resize(values[member], int((~member).sum()))
-    return filled
 
 
 def _in_dtype(values: np.ndarray, dtype: Any) -> np.ndarray | pd.Series:
@@ -131,20 +45,6 @@ def _in_dtype(values: np.ndarray, dtype: Any) -> np.ndarray | pd.Series:
     if not pd.api.types.is_integer_dtype(dtype):
         return values
     return pd.array(np.minimum(values, largest_of(dtype)).astype(np.int64)).astype(dtype)
-
-
-def _status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:
-    """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them, such values count as zero."""
-    found = np.full(len(values), -1)
-    signs = {_ZERO: values == 0, _NEGATIVE: values < 0, _POSITIVE: values > 0}
-    if _NEGATIVE not in statuses:
-        signs[_ZERO] = values <= 0
-    for place, status in enumerate(statuses):
-        if isinstance(status, str):
-            found[signs[status] & (found < 0)] = place
-        else:
-            found[values == status] = place
-    return found
 
 
 @dataclass(frozen=True)
@@ -206,7 +106,7 @@ class TwoPart:
         of_value = data_dependent(self._value_model(Bounds(0.0, bounds.high), self.formula)) or ()
         return ("the statuses and their predictors (counts of events)", *(f"{name} of value = {self.value!r}" for name in of_value))
 
-    def _value_model(self, bounds: Bounds, formula: str, sign: str = _POSITIVE) -> Synthesizer:
+    def _value_model(self, bounds: Bounds, formula: str, sign: str = POSITIVE) -> Synthesizer:
         """The synthesizer of the values of one sign; knots that are given are those of positive values."""
         make: Any = load_synthesizer(self.value)
         if make is TwoPart:
@@ -217,7 +117,7 @@ class TwoPart:
         unknown = [name for name in settings if name in _SET_HERE or (known and name not in known)]
         if unknown:
             raise InputError(f"value = {self.value!r} has no setting {unknown[0]!r} here; valid are {', '.join(valid)}")
-        if sign == _NEGATIVE:
+        if sign == NEGATIVE:
             settings.pop("knots", None)
         if "transform" in known and "transform" not in settings:
             settings["transform"] = "log"
@@ -237,14 +137,14 @@ class TwoPart:
         check_within(amounts, Bounds(low, high), self.target)
         design = build_design(self.formula, data)
         statuses = self._statuses(values)
-        status = _status_of(values, statuses)
+        status = status_of(values, statuses)
         raw = raw_columns(design)
         p = len(raw.unit)
         parts = {}
-        for sign, ends in ((_POSITIVE, Bounds(max(low, 0.0), high)), (_NEGATIVE, Bounds(max(-high, 0.0), -low))):
+        for sign, ends in ((POSITIVE, Bounds(max(low, 0.0), high)), (NEGATIVE, Bounds(max(-high, 0.0), -low))):
             if sign in statuses:
                 member = status == statuses.index(sign)
-                formula = self.formula if sign == _POSITIVE or member.sum() >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
+                formula = self.formula if sign == POSITIVE or member.sum() >= 30 * max(p, 1) else f"`{self.target}` ~ 1"
                 parts[sign] = self._part(data, values, member, ends, formula, sign)
         sloped = slopes_can_follow(status, len(statuses), p)
         wide = Bounds(min([low, *self.codes]), max([high, *self.codes]))
@@ -257,27 +157,27 @@ class TwoPart:
             raise InputError(f"{self.target!r} has {int((values[amount] > 0).sum())} positive values; two parts need {_FEWEST} or more")
         statuses: list[float | str] = [code for code in self.codes if (values == code).any()]
         negative, zero = int((values[amount] < 0).sum()), int((values == 0).sum())
-        few = {str(code): int((values == code).sum()) for code in statuses} | {_ZERO: zero, _NEGATIVE: negative}
+        few = {str(code): int((values == code).sum()) for code in statuses} | {ZERO: zero, NEGATIVE: negative}
         rare = [name for name, count in few.items() if 0 < count < _FEWEST]
         if rare:
-            merged = "; negative ones are drawn as zeros" if _NEGATIVE in rare else ""
+            merged = "; negative ones are drawn as zeros" if NEGATIVE in rare else ""
             warnings.warn(
                 f"{self.target!r}: fewer than {_FEWEST} records are {', '.join(rare)}, whose share follows no predictor{merged}",
                 FewRecordsWarning,
                 stacklevel=4,
             )
         if zero or 0 < negative < _FEWEST:
-            statuses.append(_ZERO)
+            statuses.append(ZERO)
         if negative >= _FEWEST:
-            statuses.append(_NEGATIVE)
-        return (*statuses, _POSITIVE)
+            statuses.append(NEGATIVE)
+        return (*statuses, POSITIVE)
 
     def _part(self, data: pd.DataFrame, values: np.ndarray, member: np.ndarray, bounds: Bounds, formula: str, sign: str) -> Part:
         synthesizer = self._value_model(bounds, formula, sign)
-        frame = data.assign(**{self.target: _in_dtype(_filled(np.abs(values), member), data[self.target].dtype)})
+        frame = data.assign(**{self.target: _in_dtype(filled(np.abs(values), member), data[self.target].dtype)})
         few = member.sum() < _FEW or len(np.unique(values[member])) < FEWEST_DISTINCT
         try:
-            if sign == _NEGATIVE and isinstance(synthesizer, Transformation):
+            if sign == NEGATIVE and isinstance(synthesizer, Transformation):
                 prepared = synthesizer.prepare_part(frame, data[self.target], few=few)
             else:
                 prepared = synthesizer.prepare(frame)
@@ -338,117 +238,9 @@ class TwoPart:
         density = _joint(cells, built, members) if fused else None
         return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=_side_by_side(cells, built) if fused else None)
 
-    def log_likelihood(self, theta: Draw, prepared: TwoParts) -> np.ndarray:
-        """log p(status_i | x_i) + log p(value_i | status_i, x_i), (n,); NaN where there is no value."""
-        cells = prepared.cells
-        found = probabilities(theta, cells)[cells.which, prepared.status]
-        with np.errstate(divide="ignore"):
-            each = np.where(prepared.status < 0, np.nan, np.log(found))
-        for sign, part in prepared.parts.items():
-            terms = part.synthesizer.log_likelihood(_part_of(theta, sign), part.prepared, **_wanted(part, part.member))
-            each[part.member] += terms[part.member]
-        return np.asarray(each)
-
-    def mass(self, theta: Draw, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta), (n,)."""
-        return self.masses(prepared, lower, upper)(theta)
-
-    def masses(self, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
-        """The same for many parameters: what the intervals decide is found once."""
-        low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
-        shares = [self._status_masses(prepared, status, low, high) for status in prepared.statuses]
-
-        def masses(theta: Draw) -> np.ndarray:
-            cells, total = prepared.cells, np.zeros(prepared.n)
-            for of_status, share in zip(probabilities(theta, cells).T, shares, strict=True):
-                total += of_status[cells.which] * share(theta)
-            return total
-
-        return masses
-
-    @staticmethod
-    def _status_masses(prepared: TwoParts, status: float | str, low: np.ndarray, high: np.ndarray) -> Callable[[Draw], Any]:
-        """From parameters to the masses of intervals (n,) among the values of a status."""
-        if status in prepared.parts:
-            return _part_masses(prepared.parts[str(status)], str(status), low, high)
-        return _point_masses((low <= _point_of(status)) & (_point_of(status) <= high))
-
-    @property
-    def inverse(self) -> Callable[[Draw, TwoParts, np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
-        """From parameters, records, intervals and a share (n,) of each one's mass to the value up to which it has that, (n,).
-
-        NaN where an interval has no mass. A code counts among the zeros, beside which negative values lie on one side and positive ones on
-        the other. None where the model of the values has none.
-        """
-        values = self._value_model(Bounds(0.0, np.inf), self.formula)
-        return self._inverse if callable(getattr(values, "inverse", None)) else None
-
-    def _inverse(self, theta: Draw, prepared: TwoParts, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
-        low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
-        order = sorted(range(len(prepared.statuses)), key=lambda place: _SIDES.get(str(prepared.statuses[place]), 0))
-        shares = [self._status_masses(prepared, prepared.statuses[place], low, high)(theta) for place in order]
-        of_status = probabilities(theta, prepared.cells).T
-        masses = np.array([of_status[place][prepared.cells.which] * own for place, own in zip(order, shares, strict=True)])
-        below = np.cumsum(masses, axis=0)
-        aim, found = share * below[-1], np.full(prepared.n, np.nan)
-        chosen = np.minimum((below < aim).sum(axis=0), len(order) - 1)
-        for number, place in enumerate(order):
-            status, own = prepared.statuses[place], (chosen == number) & (masses[number] > 0)
-            if status in prepared.parts:
-                within = 1 - np.divide(below[number] - aim, masses[number], out=np.zeros(prepared.n), where=own)
-                found = np.where(own, _part_inverse(prepared.parts[str(status)], str(status), theta, low, high, within, own), found)
-            else:
-                found[own] = _point_of(status)
-        return found
-
-    def draw(self, theta: Draw, prepared: TwoParts, rng: np.random.Generator) -> np.ndarray:
-        """New values on the original scale, (n,)."""
-        cells = prepared.cells
-        below, drawn = np.cumsum(probabilities(theta, cells), axis=1).T, np.zeros(prepared.n, dtype=np.int64)
-        place = rng.random(prepared.n) * below[-1][cells.which]
-        for of_status in below[:-1]:
-            drawn += of_status[cells.which] < place
-        values = np.zeros(prepared.n)
-        for number, status in enumerate(prepared.statuses):
-            own = drawn == number
-            if status in prepared.parts:
-                part = prepared.parts[str(status)]
-                amounts = part.synthesizer.draw(_part_of(theta, str(status)), part.prepared, rng, **_wanted(part, own))
-                values = np.where(own, amounts if status == _POSITIVE else -amounts, values)
-            elif not isinstance(status, str):
-                values[own] = status
-        return values
-
-
-def _wanted(part: Part, wanted: np.ndarray) -> dict[str, np.ndarray]:
-    """Of which records (booleans (n,)) a model of values is asked, where it can be told so."""
-    return {"wanted": wanted} if isinstance(part.synthesizer, Transformation) else {}
-
-
-def _part_masses(part: Part, sign: str, low: np.ndarray, high: np.ndarray) -> Callable[[Draw], Any]:
-    """From parameters to the masses of intervals (n,) under the model of the values of one sign."""
-    masses = interval_masses(part.synthesizer, part.prepared, *((low, high) if sign == _POSITIVE else (-high, -low)))
-    return lambda theta: masses(_part_of(theta, sign))
-
-
-def _part_inverse(
-    part: Part, sign: str, theta: Draw, low: np.ndarray, high: np.ndarray, share: np.ndarray, wanted: np.ndarray
-) -> np.ndarray:
-    """The values of one sign up to which intervals (n,) have these shares of their mass, of the wanted ones."""
-    model: Any = part.synthesizer
-    if sign == _POSITIVE:
-        return np.asarray(model.inverse(_part_of(theta, sign), part.prepared, low, high, share, **_wanted(part, wanted)))
-    return -np.asarray(model.inverse(_part_of(theta, sign), part.prepared, -high, -low, 1 - share, **_wanted(part, wanted)))
-
-
-def _point_of(status: float | str) -> float:
-    """The value of a status that is a single one."""
-    return 0.0 if isinstance(status, str) else status
-
-
-def _point_masses(inside: np.ndarray) -> Callable[[Draw], np.ndarray]:
-    """The same for a single value, which lies inside or not, (n,)."""
-    return lambda theta: inside
+    def distribution(self, theta: Draw, prepared: TwoParts) -> TwoPartRecords:
+        """The shares of the statuses in each design, and the distribution of the values of either sign."""
+        return TwoPartRecords(theta, prepared)
 
 
 def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
@@ -472,11 +264,6 @@ def _checked_pairs(given: Any) -> tuple[tuple[str, Any], ...]:
 def _under(blueprint: Blueprint, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Data of a part under their names in the whole."""
     return {blueprint.model.name_for(name): value for name, value in values.items()}
-
-
-def _part_of(theta: Draw, sign: str) -> dict[str, np.ndarray]:
-    """The parameters of a part under their own names."""
-    return {name.rpartition("::")[2]: value for name, value in theta.items() if name.startswith(f"{sign}::")}
 
 
 def _side_by_side(cells: StatusCells, built: Mapping[str, Blueprint]) -> Joined:

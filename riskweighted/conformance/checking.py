@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytensor
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
@@ -14,7 +13,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.conformance import clauses, refusals
 from riskweighted.conformance.clauses import Skipped, Trial
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
-from riskweighted.sampling.agreement import PLAIN, compile_weighted_sum
+from riskweighted.sampling.agreement import compile_weighted_sum, parameters_at
 
 __all__ = ["check_synthesizer"]
 
@@ -26,17 +25,20 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "draws fit the column": clauses.draws_fit,
     "the same seed gives the same draws": clauses.seeds_repeat,
     "true values are declared": clauses.true_values_declared,
-    "graph and log_likelihood agree for every alpha": clauses.graph_agrees,
-    "records are log_likelihood, one by one": clauses.records_agree,
+    "graph and log_density agree for every alpha": clauses.graph_agrees,
+    "records are log_density, one by one": clauses.records_agree,
     "alpha = 0 leaves a record out": clauses.zero_leaves_out,
     "a whole-number alpha replicates records": clauses.whole_numbers_replicate,
     "the order of records does not matter": clauses.order_is_free,
     "at(frame) follows the confidential recipe": clauses.same_recipe,
     "at(frame): other responses move no row": clauses.other_responses,
     "at(frame): draws need no response": clauses.without_response,
+    "draws do not see the sensitive values": clauses.draws_are_blind,
     "at(frame): a missing level keeps its column": refusals.missing_level_kept,
     "at(frame): an unseen level is refused": refusals.unseen_level_refused,
     "mass is the share of draws": clauses.mass_is_share,
+    "mass of neighbouring intervals adds up": clauses.mass_adds_up,
+    "inverse inverts mass": clauses.inverse_inverts,
     "what is taken from the data is declared": clauses.dependence_declared,
 }
 
@@ -98,7 +100,7 @@ def _begin(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) ->
     again = (lambda: copy.copy(given)) if instance else given
     synthesizer = again()
     name = type(synthesizer).__name__
-    absent = [method for method in ("prepare", "build", "log_likelihood", "draw") if not callable(getattr(synthesizer, method, None))]
+    absent = [method for method in ("prepare", "build", "distribution") if not callable(getattr(synthesizer, method, None))]
     if absent or not isinstance(getattr(synthesizer, "target", None), str):
         raise ContractError(f"{name} has no {absent[0] + '()' if absent else 'target, the name of a column'}")
     require_columns(data, [synthesizer.target], "data")
@@ -115,13 +117,8 @@ def _begin(make: Callable[[], Synthesizer] | Synthesizer, data: pd.DataFrame) ->
 def _places(blueprint: Blueprint) -> tuple[Draw, ...]:
     """Parameters at random places around the start of the sampler, by name: free ones and deterministic ones."""
     model = blueprint.model
-    named = [*model.free_RVs, *model.deterministics]
-    with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(model.value_vars, model.replace_rvs_by_values(named), mode=PLAIN, on_unused_input="ignore")
-        start = model.initial_point()
+    start = model.initial_point()
     rng = np.random.default_rng(1)
     points = [[start[str(value.name)] + rng.normal(0, 0.4, np.shape(start[str(value.name)])) for value in model.value_vars]]
     points += [[rng.normal(0, 0.4, value.shape) + value for value in points[0]] for _ in range(_THETAS - 1)]
-    return tuple(
-        {str(variable.name): np.asarray(value) for variable, value in zip(named, function(*point), strict=True)} for point in points
-    )
+    return parameters_at(blueprint, points)

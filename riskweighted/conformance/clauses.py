@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.categories import categories_of
-from riskweighted.contract.drawing import as_column, draw_values
-from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, data_dependent, interval_masses
+from riskweighted.contract.categories import categories_of, target_numbers
+from riskweighted.contract.distribution import Records, draw_values, log_densities
+from riskweighted.contract.drawing import as_column
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, data_dependent
 from riskweighted.guarantee.clip import refuse_dependence
-from riskweighted.sampling.agreement import WeightedSum, check_agreement, check_records, compile_records, record_terms
+from riskweighted.sampling.agreement import WeightedSum, check_agreement, check_blind, check_records, compile_records
 
 __all__ = [
     "Skipped",
@@ -21,9 +22,12 @@ __all__ = [
     "close",
     "data_left_alone",
     "dependence_declared",
+    "draws_are_blind",
     "draws_fit",
     "frozen_value",
     "graph_agrees",
+    "inverse_inverts",
+    "mass_adds_up",
     "mass_is_share",
     "needs_likelihood",
     "order_is_free",
@@ -65,9 +69,19 @@ class Trial:
         """The synthesized column."""
         return self.synthesizer.target
 
-    def terms(self, theta: Draw, prepared: Any, n: int | None = None) -> np.ndarray:
-        """log p(y_i | theta), (n,); n is that of the data."""
-        return record_terms(self.synthesizer, theta, prepared, self.n if n is None else n)
+    def terms(self, theta: Draw, prepared: Any = None, frame: pd.DataFrame | None = None) -> np.ndarray:
+        """log p(y_i | theta) of the data, or of another frame prepared, (n,)."""
+        return self.terms_of(prepared, frame)(theta)
+
+    def terms_of(self, prepared: Any = None, frame: pd.DataFrame | None = None) -> Callable[[Draw], np.ndarray]:
+        """The same as a function of theta."""
+        prepared, frame = self.prepared if prepared is None else prepared, self.data if frame is None else frame
+        return log_densities(self.synthesizer, prepared, target_numbers(self.synthesizer, prepared, frame))
+
+    @property
+    def name(self) -> str:
+        """Of the class."""
+        return type(self.synthesizer).__name__
 
     def draws(self, seed: int, prepared: Any = None, n: int | None = None, theta: Draw | None = None) -> np.ndarray:
         """One draw at the first place, or at theta, for the data or other prepared rows, (n,)."""
@@ -82,7 +96,7 @@ class Skipped(Exception):  # noqa: N818
 def require(condition: bool, trial: Trial, text: str) -> None:
     """Refuse, naming the class and what it breaks."""
     if not condition:
-        raise ContractError(f"{type(trial.synthesizer).__name__}: {text}")
+        raise ContractError(f"{trial.name}: {text}")
 
 
 def close(one: np.ndarray, other: np.ndarray) -> bool:
@@ -136,20 +150,20 @@ def priors_alone(trial: Trial) -> None:
 
 
 def graph_agrees(trial: Trial) -> None:
-    """The sampled graph is alpha @ log_likelihood, for alpha = 1 and two others."""
+    """The sampled graph is alpha @ log_density, for alpha = 1 and two others."""
     _, weighted_sum = needs_likelihood(trial)
     rng = np.random.default_rng(2)
     alphas = {"alpha = 1": np.ones(trial.n), "another alpha": rng.random(trial.n), "a third alpha": rng.random(trial.n)}
-    check_agreement(trial.synthesizer, trial.prepared, weighted_sum, trial.thetas, alphas)
+    check_agreement(trial.name, trial.terms_of(), weighted_sum, trial.thetas, alphas)
 
 
 def records_agree(trial: Trial) -> None:
-    """The records of the graph, where it gives them, are log_likelihood one by one."""
+    """The records of the graph, where it gives them, are log_density one by one."""
     blueprint, _ = needs_likelihood(trial)
     records = compile_records(blueprint)
     if records is None:
         raise Skipped("no records in the blueprint, which are optional; a guarantee needs them")
-    check_records(trial.synthesizer, trial.prepared, records, trial.thetas, trial.n)
+    check_records(trial.name, trial.terms_of(), records, trial.thetas, trial.n)
 
 
 def dependence_declared(trial: Trial) -> str:
@@ -173,7 +187,7 @@ def zero_leaves_out(trial: Trial) -> None:
     single = np.zeros(trial.n)
     single[trial.n // 2] = 1.0
     alphas = {"alpha = 0 for every other record": np.arange(trial.n) % 2.0, "alpha = 0 for all records but one": single}
-    check_agreement(trial.synthesizer, trial.prepared, weighted_sum, trial.thetas, alphas)
+    check_agreement(trial.name, trial.terms_of(), weighted_sum, trial.thetas, alphas)
     nothing = weighted_sum(trial.thetas[0], np.zeros(trial.n))
     require(abs(nothing) <= 1e-8, trial, "alpha = 0 everywhere must leave the prior: a weighted log-likelihood of 0")
 
@@ -189,9 +203,9 @@ def whole_numbers_replicate(trial: Trial) -> None:
     _, weighted_sum = needs_likelihood(trial)
     times = np.random.default_rng(3).integers(0, 4, trial.n)
     rows = np.repeat(np.arange(trial.n), times)
-    replicated = at(trial, trial.data.iloc[rows])
+    replicated = trial.data.iloc[rows]
     for theta in trial.thetas:
-        terms = trial.terms(theta, replicated, len(rows))
+        terms = trial.terms(theta, at(trial, replicated), replicated)
         same = abs(weighted_sum(theta, times.astype(float)) - terms.sum()) <= 1e-6 * (np.abs(terms).sum() + 1e-3)
         require(same, trial, "a weight of 2 must count as the record standing there twice")
 
@@ -200,26 +214,27 @@ def order_is_free(trial: Trial) -> None:
     """Records in another order keep their terms."""
     needs_likelihood(trial)
     order = np.random.default_rng(4).permutation(trial.n)
-    moved = at(trial, trial.data.iloc[order])
+    moved = trial.data.iloc[order]
     for theta in trial.thetas:
-        same = close(trial.terms(theta, moved), trial.terms(theta, trial.prepared)[order])
-        require(same, trial, "records in another order must keep their log_likelihood")
+        same = close(trial.terms(theta, at(trial, moved), moved), trial.terms(theta)[order])
+        require(same, trial, "records in another order must keep their log_density")
 
 
 def same_recipe(trial: Trial) -> None:
     """at() of the data, of half of them and of one row gives the terms they have in the data."""
-    one = at(trial, trial.data.iloc[[trial.n - 1]])
+    last = trial.data.iloc[[trial.n - 1]]
+    one = at(trial, last)
     require(trial.draws(0, one, 1).shape == (1,), trial, "at() must take one row")
     if trial.blueprint is None:
         again = trial.draws(0, at(trial, trial.data), trial.n)
         require(close(again, trial.draws(0)), trial, "at(data) must draw as the prepared data do")
         return
-    theta, terms = trial.thetas[0], trial.terms(trial.thetas[0], trial.prepared)
-    require(close(trial.terms(theta, at(trial, trial.data)), terms), trial, "at(data) must give the same log_likelihood")
-    require(close(trial.terms(theta, one, 1), terms[-1:]), trial, "at(one row) must give that row's log_likelihood")
+    theta, terms = trial.thetas[0], trial.terms(trial.thetas[0])
+    require(close(trial.terms(theta, at(trial, trial.data)), terms), trial, "at(data) must give the same log_density")
+    require(close(trial.terms(theta, one, last), terms[-1:]), trial, "at(one row) must give that row's log_density")
     half = trial.data.iloc[: trial.n // 2]
-    same = close(trial.terms(theta, at(trial, half), len(half)), terms[: len(half)])
-    require(same, trial, "at(some rows) must give their log_likelihood: the recipe is that of the confidential data")
+    same = close(trial.terms(theta, at(trial, half), half), terms[: len(half)])
+    require(same, trial, "at(some rows) must give their log_density: the recipe is that of the confidential data")
 
 
 def other_responses(trial: Trial) -> None:
@@ -229,7 +244,7 @@ def other_responses(trial: Trial) -> None:
     moved = np.arange(trial.n) % 2 == 0
     other = trial.data.assign(**{trial.target: np.where(moved, values[moved][-1], values)})
     for theta in trial.thetas:
-        same = close(trial.terms(theta, at(trial, other))[~moved], trial.terms(theta, trial.prepared)[~moved])
+        same = close(trial.terms(theta, at(trial, other), other)[~moved], trial.terms(theta)[~moved])
         require(same, trial, "at() must leave a row as it is when the responses of other rows change")
 
 
@@ -241,36 +256,77 @@ def without_response(trial: Trial) -> None:
     require(same, trial, "draw must not use the response: at() of a frame without it must draw the same")
 
 
+def draws_are_blind(trial: Trial) -> None:
+    """The same theta and seed draw the same of data with the target permuted."""
+    check_blind(trial.synthesizer, trial.prepared, trial.thetas[0], trial.data)
+
+
+def _first_rows(trial: Trial) -> tuple[Any, int, Records]:
+    """Some rows prepared, how many they are, and their distribution at the first place; skips the clause where that has no mass."""
+    needs_likelihood(trial)
+    rows = trial.data.iloc[:500]
+    prepared = at(trial, rows)
+    records = trial.synthesizer.distribution(trial.thetas[0], prepared)
+    if not callable(getattr(records, "mass", None)):
+        raise Skipped("its distribution has no mass, which is optional")
+    return prepared, len(rows), records
+
+
 def mass_is_share(trial: Trial) -> None:
     """mass is the share of draws between bounds that earlier draws gave, and 1 over everything."""
-    synthesizer: Any = trial.synthesizer
-    needs_likelihood(trial)
-    if not callable(getattr(synthesizer, "mass", None)):
-        raise Skipped("no mass(), which is optional")
-    rows = trial.data.iloc[:500]
-    prepared, everywhere = at(trial, rows), np.full(len(rows), np.inf)
-    bounding, draws = np.split(np.stack([trial.draws(seed, prepared, len(rows)) for seed in range(2 + _MASS_DRAWS)]), [2])
+    prepared, n, records = _first_rows(trial)
+    everywhere = np.full(n, np.inf)
+    bounding, draws = np.split(np.stack([trial.draws(seed, prepared, n) for seed in range(2 + _MASS_DRAWS)]), [2])
     ends = np.sort(bounding, axis=0)
     ends = ends + np.array([[-0.5], [0.5]]) if (draws == np.rint(draws)).all() else ends
     for lower, upper in ((ends[0], ends[1]), (-everywhere, ends[1]), (ends[0], everywhere)):
-        mass = _checked_mass(trial, prepared, lower, upper)
+        mass = _checked_mass(trial, records, lower, upper)
         inside = ((lower <= draws) & (draws <= upper)).mean(axis=0)
         variance = np.clip(mass * (1 - mass), 1e-3, None) / _MASS_DRAWS
         off = (inside - mass) / np.sqrt(variance)
         total = abs((inside - mass).sum()) / np.sqrt(variance.sum())
         require(total <= _LIMIT and np.abs(off).max() <= _LIMIT + 2, trial, "mass must be the share of draws between the bounds")
-    total = _checked_mass(trial, prepared, -everywhere, everywhere)
-    require(close(total, np.ones(len(rows))), trial, "mass from -inf to inf must be 1")
+    total = _checked_mass(trial, records, -everywhere, everywhere)
+    require(close(total, np.ones(n)), trial, "mass from -inf to inf must be 1")
 
 
-def _checked_mass(trial: Trial, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """mass at the first place, once it is seen to be a probability for each of the rows, (m,)."""
-    synthesizer: Any = trial.synthesizer
-    mass = np.asarray(synthesizer.mass(trial.thetas[0], prepared, lower, upper))
+def mass_adds_up(trial: Trial) -> None:
+    """The masses below, of and above an interval that draws gave add up to 1."""
+    prepared, n, records = _first_rows(trial)
+    low, high = np.sort([trial.draws(seed, prepared, n) for seed in range(2)], axis=0)
+    whole = (low == np.rint(low)).all() and (high == np.rint(high)).all()
+    beside = 0.5 if whole else 1e-7 * max(np.median(np.abs(low)), 1e-9) + 1e-7 * np.abs([low, high])  # no value that can be drawn
+    low, high = np.stack([low, high]) + np.array([[-1], [1]]) * beside
+    everywhere = np.full(n, np.inf)
+    before, after = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    parts = [_checked_mass(trial, records, *ends) for ends in ((-everywhere, before), (low, high), (after, everywhere))]
+    require(close(np.sum(parts, axis=0), np.ones(n)), trial, "the masses below, of and above an interval must add up to 1")
+
+
+def inverse_inverts(trial: Trial) -> None:
+    """Up to what inverse gives, an interval has at least the share of its mass, and short of it no more."""
+    prepared, n, records = _first_rows(trial)
+    if not callable(getattr(records, "inverse", None)):
+        raise Skipped("its distribution has no inverse, which is optional")
+    low, high = np.sort([trial.draws(seed, prepared, n) for seed in range(2)], axis=0)
+    low, high, share = low - 0.5, high + 0.5, np.random.default_rng(6).uniform(0.05, 0.95, n)
+    value, whole = records.inverse(low, high, share), _checked_mass(trial, records, low, high)
+    there = whole > 1e-9
+    fine = np.isfinite(value[there]).all() and ((low <= value) & (value <= high))[there].all()
+    require(bool(fine), trial, "inverse must give a value in every interval that has a mass")
+    slack = 1e-6 * np.maximum(np.abs(value), np.abs(high - low))
+    end = np.where(there, value, low)
+    up_to = _checked_mass(trial, records, low, end + slack)
+    short = _checked_mass(trial, records, low, np.maximum(end - slack, low)) * (end - slack > low)
+    fits = (up_to >= (share - 1e-5) * whole) & (short <= (share + 1e-5) * whole)
+    require(bool(fits[there].all()), trial, "mass up to what inverse gives must be the share that it was asked for")
+
+
+def _checked_mass(trial: Trial, records: Records, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """The mass of intervals, once it is seen to be a probability for each of the rows, (m,)."""
+    mass = np.asarray(records.mass(lower, upper))
     fine = mass.shape == lower.shape and bool(((mass >= 0) & (mass <= 1 + 1e-9)).all())
     require(fine, trial, f"mass must give {len(lower)} numbers in [0, 1], got shape {mass.shape}")
-    once = interval_masses(synthesizer, prepared, lower, upper)(trial.thetas[0])
-    require(close(np.asarray(once), mass), trial, "masses(prepared, lower, upper) must give, for every theta, what mass gives")
     return mass
 
 

@@ -86,10 +86,11 @@ def missing_level_kept(trial: Trial) -> str:
     if not columns:
         raise Skipped("the data have no column of text or categories")
     theta = trial.thetas[0]
-    terms = trial.terms(theta, trial.prepared)
+    terms = trial.terms(theta)
     for name in columns:
         rows = np.flatnonzero((trial.data[name] == trial.data[name].mode()[0]).to_numpy(dtype=bool, na_value=False))
-        same = close(trial.terms(theta, at(trial, trial.data.iloc[rows]), len(rows)), terms[rows])
+        part = trial.data.iloc[rows]
+        same = close(trial.terms(theta, at(trial, part), part), terms[rows])
         require(same, trial, f"at() of a frame that lacks levels of {name!r} must keep their columns")
     return f"{len(columns)} columns"
 
@@ -105,12 +106,12 @@ def unseen_level_refused(trial: Trial) -> str:
         changed = trial.data[name].astype(object).where(np.arange(trial.n) > 0, _PLANTED)
         other = trial.data.assign(**{name: pd.Categorical(changed) if str(trial.data[name].dtype) == "category" else changed})
         try:
-            terms = trial.terms(trial.thetas[0], at(trial, other))
+            terms = trial.terms(trial.thetas[0], at(trial, other), other)
         except InputError as error:
             require(_PLANTED not in str(error), trial, f"an error message shows a value of {name!r}")
             _require_discreet(trial, error)
             refused += 1
         else:
-            same = close(terms, trial.terms(trial.thetas[0], trial.prepared))
+            same = close(terms, trial.terms(trial.thetas[0]))
             require(same, trial, f"at() must refuse, with an InputError, a level of {name!r} that the confidential data lack")
     return f"{refused} columns refuse it"

@@ -1,16 +1,15 @@
 """From posterior draws to L synthetic datasets that look like the confidential one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
-from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
+from riskweighted.contract.synthesizer import ContractError
 
-__all__ = ["as_column", "check_codes", "draw_values", "levels_at", "random_draws", "spread_draws"]
+__all__ = ["as_column", "check_codes", "levels_at", "random_draws", "spread_draws"]
 
 
 def spread_draws(chains: int, draws: int, count: int) -> list[tuple[int, int]]:
@@ -39,16 +38,6 @@ def _in_turn(chains: int, count: int, places: Callable[[int], np.ndarray]) -> li
     rows = [[(chain, int(draw)) for draw in places(count // chains + (chain < count % chains))] for chain in range(chains)]
     longest = max(len(row) for row in rows)
     return [row[turn] for turn in range(longest) for row in rows if turn < len(row)]
-
-
-def draw_values(synthesizer: Synthesizer, theta: Draw, prepared: Any, rng: np.random.Generator, n: int) -> np.ndarray:
-    """One draw of the target for n records, (n,), once it is seen to be n numbers."""
-    values = np.asarray(synthesizer.draw(theta, prepared, rng))
-    if values.shape != (n,) or values.dtype.kind not in "fiub":
-        raise ContractError(
-            f"{type(synthesizer).__name__}: draw must give {n} numbers, one a record; got shape {values.shape}, dtype {values.dtype}"
-        )
-    return values
 
 
 def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] | None = None) -> pd.Series:

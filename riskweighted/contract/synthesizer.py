@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
+    from riskweighted.contract.distribution import Records
 
 __all__ = [
     "Blueprint",
@@ -25,7 +26,6 @@ __all__ = [
     "baseline_names",
     "chain_names",
     "data_dependent",
-    "interval_masses",
     "keeps_true_values",
     "load_synthesizer",
     "probability_mass",
@@ -140,7 +140,7 @@ class Prepared(Protocol):
     def at(self, frame: pd.DataFrame) -> Self:
         """The same for the m rows of another frame, by the confidential recipe: levels, centre, turn, location, scale, codes.
 
-        The response too where the frame has the column, else NaN (`Synthesizer.draw` and ``mass`` never use it).
+        The response too where the frame has the column, else NaN: no distribution depends on it.
         InputError where a predictor is absent, missing, infinite, or has a level that the confidential data lack.
         """
 
@@ -148,11 +148,8 @@ class Prepared(Protocol):
 class Synthesizer(Protocol):
     """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
 
-    These are declared where they hold: ``mass(theta, prepared, lower, upper)``, P(lower <= y_i <= upper | x_i, theta)
-    on the original scale, (n,) (for a whole-number target, and for codes, the bounds stand at halves), with ``masses(prepared, lower,
-    upper)``, the same as a function of theta, for a model that finds what the intervals decide only once, and ``inverse(theta, prepared,
-    lower, upper, share)``, the value in each interval up to which it has a share (n,) of its mass, (n,); ``categories(prepared)``,
-    for a categorical target: its levels as a tuple, whose codes 0, ..., K - 1 ``draw`` then gives and ``mass`` then takes;
+    These are declared where they hold: ``categories(prepared)``, for a categorical target: its levels as a tuple, whose codes
+    0, ..., K - 1 are then the numbers of its distribution;
     ``draws_points = True`` for a model that draws single values such as zero with positive probability; and ``keeps_true_values =
     True`` for a class whose output holds confidential values, so that it is never treated as synthetic; and ``support = (low, high)``,
     public bounds that draws keep to, so that rounding keeps to them too.
@@ -173,11 +170,8 @@ class Synthesizer(Protocol):
     def build(self, prepared: Any) -> Blueprint | None:
         """Priors and weighted likelihood; None where there is nothing to estimate."""
 
-    def log_likelihood(self, theta: Draw, prepared: Any) -> np.ndarray:
-        """log p(y_i | theta) of every record on the model's scale, (n,), in NumPy."""
-
-    def draw(self, theta: Draw, prepared: Any, rng: np.random.Generator) -> np.ndarray:
-        """New values of the target given one posterior draw, on the original scale, (n,)."""
+    def distribution(self, theta: Draw, prepared: Any) -> "Records":
+        """The distribution of every record's value given one posterior draw."""
 
 
 def keeps_true_values(synthesizer: Synthesizer) -> bool:
@@ -197,15 +191,6 @@ def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
     if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
         raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")
     return stated
-
-
-def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], Any]:
-    """From parameters to the synthesizer's ``mass`` of the same intervals (n,); by its ``masses`` where it has them."""
-    own: Any = synthesizer
-    if callable(getattr(synthesizer, "masses", None)):
-        masses: Callable[[Draw], Any] = own.masses(prepared, lower, upper)
-        return masses
-    return lambda theta: own.mass(theta, prepared, lower, upper)
 
 
 def probability_mass(synthesizer: Synthesizer) -> bool:

@@ -11,7 +11,8 @@ from scipy.stats import norm
 from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.contract.drawing import draw_values, spread_draws
+from riskweighted.contract.distribution import draw_values
+from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
 from riskweighted.evaluation.fit_pit import pit_rows
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riskweighted.contract.synthesizer import interval_masses
+from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.measures import checks
 from riskweighted.sampling.block_fit import BlockFit
 
@@ -43,7 +43,7 @@ def randomized_pit(
     array (n,) in [0, 1].
     """
     random = rng.random(len(values))
-    if not callable(getattr(fit.synthesizer, "mass", None)):
+    if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
         below, equal, count = ranks
         return np.asarray((below + random * (equal + 1)) / (count + 1))
     half = 0.0 if unit is None else unit / 2

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.contract.categories import categories_of, codes_in
-from riskweighted.contract.drawing import as_column, draw_values
+from riskweighted.contract.categories import categories_of, codes_in, target_numbers
+from riskweighted.contract.distribution import draw_values, log_densities
+from riskweighted.contract.drawing import as_column
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
@@ -113,13 +114,15 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
         other = synthesizer.prepare(confidential.assign(**{synthesizer.target: others}))
     except InputError:
         return  # such data do not suit it: nothing to compare
+    y = target_numbers(synthesizer, prepared, confidential)
+    of_values = [log_densities(synthesizer, one, y) for one in (prepared, other)]
     for theta in thetas:
-        terms = [np.asarray(synthesizer.log_likelihood(theta, one))[~moved] for one in (prepared, other)]
+        terms = [find(theta) for find in of_values]
         draws = [draw_values(synthesizer, theta, one, np.random.default_rng(0), n) for one in (prepared, other)]
         if not all(np.allclose(one, again, rtol=1e-9, atol=1e-9) for one, again in (terms, draws)):
             raise ContractError(
                 f"{type(synthesizer).__name__}: data_dependent says that nothing is taken from the data, yet with other values of some "
-                "records the log_likelihood or the draws of others change"
+                "records the log density or the draws of others change"
             )
 
 

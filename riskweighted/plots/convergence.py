@@ -135,7 +135,7 @@ def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bin
         return None
     block, values = fitted.block, np.empty((posterior.sizes["chain"], posterior.sizes["draw"]))
     for chain, draw in np.ndindex(values.shape):
-        values[chain, draw] = block.weights.to_numpy() @ block.synthesizer.log_likelihood(block.draw(chain, draw), block.prepared)
+        values[chain, draw] = block.weights.to_numpy() @ block.terms(block.draw(chain, draw))
     return rank_histogram(values, bins)
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer, interval_masses
+from riskweighted.contract.distribution import has_mass, interval_masses
+from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
 from riskweighted.intruder.world import World
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sampling.block_fit import BlockFit
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["REPEATS", "DrawnBalls", "Masses", "drawn_balls", "has_mass", "mass_inside", "masses_of_one"]
+__all__ = ["REPEATS", "DrawnBalls", "Masses", "drawn_balls", "gives_mass", "mass_inside", "masses_of_one"]
 
 REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 _ROUND_OFF = 1e-9
@@ -59,9 +60,9 @@ def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: b
     return DrawnBalls(lower, upper, precision, drawn_as, status)
 
 
-def has_mass(synthesizer: object) -> bool:
-    """Whether it gives probabilities of intervals."""
-    return callable(getattr(synthesizer, "mass", None))
+def gives_mass(fit: "BlockFit") -> bool:
+    """Whether the distribution of a fit's records gives probabilities of intervals."""
+    return has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared)
 
 
 def mass_inside(fit: "BlockFit", theta: Draw, prepared: Any, balls: DrawnBalls) -> np.ndarray:
@@ -93,7 +94,7 @@ def masses_of_one(fit: "Fit", world: World, precision: float | None) -> Masses:
     block, precision = fit.block, precision or fit.precision
     name = block.synthesizer.target
     balls = drawn_balls(world.scenario, name, fit.numbers(world.confidential), bool(world.numeric), precision)
-    if has_mass(block.synthesizer):
+    if gives_mass(block):
         masses = masses_inside(block, block.prepared, balls)
         return lambda theta, rng, frame: masses(theta[name])
     repeats = REPEATS if fit.estimates else 1

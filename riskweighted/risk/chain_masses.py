@@ -19,7 +19,7 @@ from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, has_mass, mass_inside
+from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, gives_mass, mass_inside
 from riskweighted.risk.inside import Counted, Inside
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
@@ -212,7 +212,7 @@ class _Walk:
     def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
         """P(the status | those before it), (m,)."""
         own, ends = self.fit.blocks[block.name], np.ones(len(rows))
-        if not has_mass(own.synthesizer):
+        if not gives_mass(own):
             draw = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
@@ -237,7 +237,7 @@ class _Walk:
     def _inside(self, block: Block, balls: DrawnBalls, rows: np.ndarray) -> Inside | Counted:
         """The model of the amounts or levels, cut to the balls of some records."""
         own, theta = self.fit.blocks[block.name], self.thetas[block.name]
-        if has_mass(own.synthesizer):
+        if gives_mass(own):
             return Inside(own, theta, self.fit.drawing.at(block, self.frame, self.encoded, rows), balls, self.rng)
         drawn = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(REPEATS))
         return Counted(own, drawn, balls)

@@ -20,7 +20,7 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.balls import Masses, has_mass, masses_of_one
+from riskweighted.risk.balls import Masses, gives_mass, masses_of_one
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sequence.fit import Fit
@@ -215,7 +215,7 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_s
 
 def gives_masses(fit: "Fit") -> bool:
     """Whether p_i is a probability given theta, rather than a share of draws."""
-    return not fit.prepared.of_one or has_mass(fit.synthesizer)
+    return not fit.prepared.of_one or gives_mass(fit.block)
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:

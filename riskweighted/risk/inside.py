@@ -48,11 +48,12 @@ class Inside:
         width = high - low
         wide = width > 0 if precision is None else width > 1.5 * precision
         if wide.any():
-            share, inverse = self.rng.random(len(low)), getattr(self.fit.synthesizer, "inverse", None)
+            share, records = self.rng.random(len(low)), self.fit.synthesizer.distribution(self.theta, self.prepared)
+            inverse = getattr(records, "inverse", None)
             if inverse is None:
                 low, high = self._halved(low, high, wide, share * self._below(high))
             else:
-                found = inverse(self.theta, self.prepared, low, high, share)
+                found = inverse(low, high, share)
                 low = high = np.where(wide & np.isfinite(found), found, (low + high) / 2)
         middle = (low + high) / 2
         return np.rint(middle) if self.fit.categories is not None else self.fit.rounded(middle, precision)

@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.distribution import fixed
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
@@ -204,20 +205,17 @@ def _log_prior(candidates: np.ndarray, prior: Callable[[np.ndarray], np.ndarray]
 
 def _on_confidential_scale(fit: "Fit", truth: np.ndarray, theta: "Draw") -> Callable[[np.ndarray, Sequence["Draw"]], Iterator[np.ndarray]]:
     """From other target values (n,) and draws to log p(value_i | theta) (n,) per draw, in units that those values do not move."""
-    block, synthesizer = fit.block, fit.block.synthesizer
-    name = type(synthesizer).__name__
+    block, name = fit.block, type(fit.block.synthesizer).__name__
     if not fit.estimates:
         raise InputError(f"{name} has no likelihood, so there is nothing to invert")
-    if not hasattr(block.prepared, "at"):
-        raise InputError(f"{name}.prepare gives a {type(block.prepared).__name__} without at(frame), which other values of the target need")
 
     def log_likelihood(values: np.ndarray, thetas: Sequence["Draw"]) -> Iterator[np.ndarray]:
-        prepared = block.prepared.at(fit.confidential.assign(**{synthesizer.target: values}))
-        return (synthesizer.log_likelihood(theta, prepared) for theta in thetas)
+        y = fixed(values)
+        return (np.asarray(block.distribution(theta).log_density(y)) for theta in thetas)
 
     altered = truth.copy()
     altered[0] = truth[np.argmax(np.abs(truth - truth[0]))]
-    before, after = synthesizer.log_likelihood(theta, block.prepared), next(log_likelihood(altered, [theta]))
+    before, after = block.terms(theta), next(log_likelihood(altered, [theta]))
     if not np.allclose(before[1:], after[1:], rtol=1e-9, atol=1e-9):
-        raise InputError(f"{name}: at(frame) scales the response by the frame's own values, so candidates cannot be compared")
+        raise InputError(f"{name}: a record's log_density depends on the values of others")
     return log_likelihood

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
+from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
 from riskweighted.design.design import response_values
@@ -31,6 +32,7 @@ from riskweighted.runs.models import build_synthesizer
 from riskweighted.runs.sections import SynthesizerSettings
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import AUTO, Study
+from riskweighted.sampling.agreement import start_of
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
 from riskweighted.sampling.settings import Sampling
@@ -186,8 +188,8 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
         for variant in variants:
             try:
                 model = prepare_model(build_synthesizer(name, formula, variant), confidential)
-                if not callable(getattr(model.synthesizer, "mass", None)):
-                    raise InputError("it has no mass(), so its likelihood cannot be compared with that of others")
+                if not has_mass(model.synthesizer, start_of(model.build()), model.prepared):
+                    raise InputError("its distribution has no mass, so its likelihood cannot be compared with that of others")
                 yield Candidate(name, variant, model)
             except InputError as error:
                 yield Candidate(name, variant, None, str(error))
@@ -227,14 +229,15 @@ def _log_probabilities(fitted: Fit) -> np.ndarray:
     Of a density, of a transformed one and of a probability of grid points alike, this is a probability on the original scale, so no
     Jacobian is needed. Records beyond the first 4,000 of a fixed random order are left out.
     """
-    block, synthesizer = fitted.block, cast(Any, fitted.synthesizer)
+    block = fitted.block
     values, sizes, unit = fitted.numbers(fitted.confidential), fitted.sizes, fitted.precision
     magnitude = np.median(np.abs(values[values != 0])) if values.any() else 1.0
     half = unit / 2 if unit is not None else _RELATIVE_WIDTH / 2 * np.maximum(np.abs(values), magnitude)
     rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])
     places = spread_draws(sizes["chain"], sizes["draw"], min(_DRAWS, sizes["chain"] * sizes["draw"]))
-    masses = [synthesizer.mass(block.draw(*place), block.prepared, values - half, values + half)[rows] for place in places]
-    logarithms: np.ndarray = np.log(np.maximum(np.array(masses).T, _LEAST_MASS))
+    masses = interval_masses(block.synthesizer, block.prepared, values - half, values + half)
+    found = np.array([masses(block.draw(*place))[rows] for place in places]).T
+    logarithms: np.ndarray = np.log(np.maximum(found, _LEAST_MASS))
     return logarithms
 
 

@@ -1,4 +1,4 @@
-"""Do a model's graph, which is sampled, and its ``log_likelihood``, which is reported, say the same? Does alpha act?
+"""Do a model's graph, which is sampled, and its distribution, which is reported, say the same? Does alpha act?
 
 A plug-in whose ``weigh`` ignores alpha samples an unprotected posterior and looks converged; only this comparison tells.
 """
@@ -8,6 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
@@ -16,9 +17,9 @@ from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from riskweighted.common.errors import listing
-from riskweighted.contract.drawing import draw_values
+from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.layout import layout_of
-from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values
 from riskweighted.guarantee.clip import DATA, Censoring
 from riskweighted.sampling.direct import heights_of
 
@@ -31,16 +32,19 @@ __all__ = [
     "Records",
     "WeightedSum",
     "check_agreement",
-    "check_at_draws",
+    "check_blind",
     "check_censored",
     "check_density",
+    "check_draws",
     "check_records",
+    "check_weighted",
     "compile_clipped_sum",
     "compile_log_prior",
     "compile_records",
     "compile_weighted_sum",
     "log_posterior_graph",
-    "record_terms",
+    "parameters_at",
+    "start_of",
     "unconstrained",
 ]
 
@@ -67,10 +71,12 @@ def _cast(x: "TensorVariable[Any, Any]", dtype: str) -> "TensorVariable[Any, Any
 # Stable (log1p, logsumexp) as the sampled model is, and run in plain Python: nothing to compile, a tenth of a second to make.
 PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"])).register((in2out(_in_whole_arrays), 100))
 _DIRECT_TOLERANCE = 1e-10  # of a log density by which proposals are weighted
+_BLIND = 1_000  # records
 _TOLERANCE = 1e-6  # of sum_i alpha_i |log p_i|: sufficient statistics and single precision pass, a lost constant does not
 
 WeightedSum = Callable[[Draw, np.ndarray], float]
 Records = Callable[[Draw], np.ndarray]
+Terms = Callable[[Draw], np.ndarray]
 
 
 def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int) -> WeightedSum:
@@ -201,26 +207,17 @@ def check_density(
         )
 
 
-def record_terms(synthesizer: Synthesizer, theta: Draw, prepared: Any, n: int) -> np.ndarray:
-    """log p(y_i | theta), (n,), once it is seen to be n numbers."""
-    terms = np.asarray(synthesizer.log_likelihood(theta, prepared))
-    name = type(synthesizer).__name__
-    if terms.shape != (n,) or terms.dtype.kind not in "fiu":
-        raise ContractError(f"{name}: log_likelihood must give {n} numbers, one a record; got shape {terms.shape}, dtype {terms.dtype}")
-    missing = int(np.isnan(terms).sum())
-    if missing:
-        raise ContractError(f"{name}: log_likelihood is not a number in {missing} of {n} records")
-    return terms
-
-
 def check_agreement(
-    synthesizer: Synthesizer, prepared: Any, weighted_sum: WeightedSum, thetas: Sequence[Draw], alphas: Mapping[str, np.ndarray]
+    name: str, terms: Terms, weighted_sum: WeightedSum, thetas: Sequence[Draw], alphas: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Refuse a synthesizer whose graph is not alpha @ log_likelihood.
+    """Refuse a synthesizer whose graph is not alpha @ log_density.
 
     Parameters
     ----------
-    synthesizer, prepared
+    name : str
+        Of the class.
+    terms : callable
+        Of `log_densities`.
     weighted_sum : callable
         Of `compile_weighted_sum`.
     thetas : posterior draws
@@ -234,90 +231,87 @@ def check_agreement(
     ------
     ContractError
     """
-    name = type(synthesizer).__name__
-    n, sums = len(next(iter(alphas.values()))), np.empty((len(thetas), len(alphas)))
+    sums = np.empty((len(thetas), len(alphas)))
     for row, theta in zip(sums, thetas, strict=True):
-        terms = record_terms(synthesizer, theta, prepared, n)
+        each = terms(theta)
         for place, (label, alpha) in enumerate(alphas.items()):
             found = row[place] = weighted_sum(theta, alpha)
-            parts = np.where(alpha > 0, alpha * np.where(alpha > 0, terms, 0.0), 0.0)
+            parts = np.where(alpha > 0, alpha * np.where(alpha > 0, each, 0.0), 0.0)
             if not np.isfinite(parts).all():
                 continue  # an impossible record: nothing to compare
             near = _TOLERANCE * (np.abs(parts).sum() + 1e-3)
             if not abs(found - parts.sum()) <= near:
-                raise ContractError(f"{name}: {_difference(label, found, parts.sum(), weighted_sum(theta, np.ones(n)), near)}")
+                raise ContractError(f"{name}: {_difference(label, found, parts.sum(), weighted_sum(theta, np.ones(len(alpha))), near)}")
     return sums
 
 
-def check_records(synthesizer: Synthesizer, prepared: Any, records: Records, thetas: Sequence[Draw], n: int) -> None:
-    """Refuse a synthesizer whose ``records`` in the graph are not its log_likelihood, record by record.
+def check_records(name: str, terms: Terms, records: Records, thetas: Sequence[Draw], n: int) -> None:
+    """Refuse a synthesizer whose ``records`` in the graph are not its log_density, record by record.
 
     Raises
     ------
     ContractError
     """
     for theta in thetas:
-        terms, found = record_terms(synthesizer, theta, prepared, n), records(theta)
-        name = type(synthesizer).__name__
+        each, found = terms(theta), records(theta)
         if found.shape != (n,):
             raise ContractError(f"{name}: records of build() must be {n} numbers, one a record; got shape {found.shape}")
-        finite = np.isfinite(terms)
-        off = int((np.abs(found - terms)[finite] > _TOLERANCE * (1 + np.abs(terms[finite]))).sum())
+        finite = np.isfinite(each)
+        off = int((np.abs(found - each)[finite] > _TOLERANCE * (1 + np.abs(each[finite]))).sum())
         if off:
-            raise ContractError(f"{name}: records of build() are not log_likelihood(theta, prepared): they differ in {off} of {n} records")
+            raise ContractError(f"{name}: records of build() are not the distribution's log_density: they differ in {off} of {n} records")
 
 
 def check_censored(
-    synthesizer: Synthesizer,
-    prepared: Any,
+    name: str,
+    terms: Terms,
     censoring: Censoring,
     alpha: np.ndarray,
     thetas: Sequence[Draw],
     records: Records,
     clipped: Callable[[Draw, Mapping[str, Any]], float],
 ) -> None:
-    """What a fit under a guarantee is asked besides: what was sampled is the sum of clipped contributions of log_likelihood.
+    """What a fit under a guarantee is asked besides: what was sampled is the sum of clipped contributions of log_density.
 
     Raises
     ------
     ContractError
     """
-    check_records(synthesizer, prepared, records, thetas, len(alpha))
+    check_records(name, terms, records, thetas, len(alpha))
     for theta in thetas:
-        parts = censoring.contributions(alpha, record_terms(synthesizer, theta, prepared, len(alpha)))
+        parts = censoring.contributions(alpha, terms(theta))
         if not abs(clipped(theta, censoring.values(alpha)) - parts.sum()) <= _TOLERANCE * (np.abs(parts).sum() + 1e-3):
-            raise ContractError(f"{type(synthesizer).__name__}: the censored sum that is sampled is not that of log_likelihood, clipped")
+            raise ContractError(f"{name}: the censored sum that is sampled is not that of log_density, clipped")
 
 
-def check_at_draws(
-    synthesizer: Synthesizer, prepared: Any, alpha: np.ndarray, thetas: Sequence[Draw], weighted_sum: WeightedSum | None
-) -> np.ndarray:
-    """What every fit is asked: graph and log_likelihood agree, alpha acts (tried at one draw), and n finite values are drawn.
-
-    Parameters
-    ----------
-    synthesizer, prepared
-    alpha : array (n,), that of the fit
-    thetas : a few posterior draws
-    weighted_sum : callable or None
-        None where nothing is estimated.
+def check_weighted(name: str, terms: Terms, alpha: np.ndarray, thetas: Sequence[Draw], weighted_sum: WeightedSum) -> np.ndarray:
+    """What every fit is asked of its likelihood: graph and log_density agree, and alpha acts (tried at one draw).
 
     Returns
     -------
-    What the graph gives at the draws for alpha; NaN where nothing is estimated.
+    What the graph gives at the draws for alpha (n,).
 
     Raises
     ------
     ContractError
     """
-    n, sums = len(alpha), np.full(len(thetas), np.nan)
-    if weighted_sum is not None:
-        other = np.random.default_rng(0).uniform(0.1, 1.0, n)
-        given = "alpha = 1" if (alpha == 1).all() else "the given alpha"
-        sums = check_agreement(synthesizer, prepared, weighted_sum, thetas, {given: alpha})[:, 0]
-        for theta in thetas:
-            if np.isfinite(check_agreement(synthesizer, prepared, weighted_sum, [theta], {"another alpha": other})).all():
-                break  # the graph takes long, and compares as well at one draw
+    other = np.random.default_rng(0).uniform(0.1, 1.0, len(alpha))
+    given = "alpha = 1" if (alpha == 1).all() else "the given alpha"
+    sums = check_agreement(name, terms, weighted_sum, thetas, {given: alpha})[:, 0]
+    for theta in thetas:
+        if np.isfinite(check_agreement(name, terms, weighted_sum, [theta], {"another alpha": other})).all():
+            break  # the graph takes long, and compares as well at one draw
+    return sums
+
+
+def check_draws(synthesizer: Synthesizer, prepared: Any, thetas: Sequence[Draw], confidential: pd.DataFrame) -> None:
+    """What every fit is asked of its draws: n finite values, which do not see the sensitive ones.
+
+    Raises
+    ------
+    ContractError
+    """
+    n = len(confidential)
     for theta in thetas:
         values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
         unusable = int((~np.isfinite(values)).sum())
@@ -326,12 +320,53 @@ def check_at_draws(
                 f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "
                 "check the model, the transform and the weights"
             )
-    return sums
+    check_blind(synthesizer, prepared, thetas[0], confidential)
+
+
+def check_blind(synthesizer: Synthesizer, prepared: Any, theta: Draw, confidential: pd.DataFrame) -> None:
+    """Refuse a synthesizer whose draws see the sensitive values: with these permuted, theta and seed must give the same draws.
+
+    Tried on the first 1,000 records. A class that declares that it keeps true values is let be.
+
+    Raises
+    ------
+    ContractError
+    """
+    if keeps_true_values(synthesizer):
+        return
+    frame = confidential.iloc[:_BLIND]
+    order = np.random.default_rng(0).permutation(len(frame))
+    permuted = frame.assign(**{synthesizer.target: frame[synthesizer.target].array[order]})
+    make = prepared.at if callable(getattr(prepared, "at", None)) else synthesizer.prepare
+    given, moved = (draw_values(synthesizer, theta, make(one), np.random.default_rng(0), len(frame)) for one in (frame, permuted))
+    if not np.allclose(given, moved, rtol=1e-9, atol=1e-9):
+        raise ContractError(
+            f"{type(synthesizer).__name__}: draw sees the sensitive values: with these permuted, the same theta and seed give other draws"
+        )
+
+
+def parameters_at(blueprint: Blueprint, points: Sequence[Sequence[np.ndarray]]) -> tuple[Draw, ...]:
+    """Free and deterministic parameters by name where the values that PyMC samples in their place are `points`."""
+    model = blueprint.model
+    named = [*model.free_RVs, *model.deterministics]
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(model.value_vars, model.replace_rvs_by_values(named), mode=PLAIN, on_unused_input="ignore")
+    return tuple(
+        {str(variable.name): np.asarray(value) for variable, value in zip(named, function(*point), strict=True)} for point in points
+    )
+
+
+def start_of(blueprint: Blueprint | None) -> Draw:
+    """Parameters by name where a sampler would start; none where nothing is estimated."""
+    if blueprint is None:
+        return {}
+    start = blueprint.model.initial_point()
+    return parameters_at(blueprint, [[start[str(value.name)] for value in blueprint.model.value_vars]])[0]
 
 
 def _difference(label: str, found: float, expected: float, unweighted: float, near: float) -> str:
     """What may be wrong, without a number: they are sums over confidential records."""
-    text = f"for {label} the weighted log-likelihood that build() gives the sampler is not alpha @ log_likelihood(theta, prepared)"
+    text = f"for {label} the weighted log-likelihood that build() gives the sampler is not alpha @ log_density(y) of its distribution"
     if not np.isfinite(found):
         return f"{text}: it is no finite number"
     if abs(found + expected) <= near:

@@ -16,6 +16,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
+from riskweighted.contract.distribution import Records, fixed
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.design.precision import find_precision, round_within
@@ -101,6 +102,19 @@ class BlockFit:
         return target_numbers(self.synthesizer, self.prepared, frame)
 
     @cached_property
+    def y(self) -> np.ndarray:
+        """The confidential target as such numbers, (n,), which nobody can change."""
+        return fixed(self.numbers(self.confidential))
+
+    def distribution(self, theta: Draw) -> Records:
+        """The distribution of every record's value given parameters."""
+        return self.synthesizer.distribution(theta, self.prepared)
+
+    def terms(self, theta: Draw) -> np.ndarray:
+        """log p(y_i | theta) of every record, (n,)."""
+        return np.asarray(self.distribution(theta).log_density(self.y), dtype=float)
+
+    @cached_property
     def precision(self) -> float | None:
         """How finely the sensitive column is recorded, see `find_precision`; under a guarantee what its dtype alone tells; 1 for codes."""
         if self.categories is not None:
@@ -115,7 +129,7 @@ class BlockFit:
         """max over the draws of abs(log p(y_i | theta_s)), times the survey weight where there is one, (n,)."""
         largest = np.zeros(len(self.confidential))
         for place in np.ndindex(self.posterior.sizes["chain"], self.posterior.sizes["draw"]):
-            largest = np.maximum(largest, np.abs(self.synthesizer.log_likelihood(self.draw(*place), self.prepared)))
+            largest = np.maximum(largest, np.abs(self.terms(self.draw(*place))))
         return largest if self.survey is None else largest * self.survey.to_numpy()
 
     @property
@@ -132,7 +146,7 @@ class BlockFit:
         """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
         weight if there is one; or that clipped."""
         alpha = self.weights.to_numpy()
-        terms = np.asarray(self.synthesizer.log_likelihood(theta, self.prepared), dtype=float)
+        terms = self.terms(theta)
         if self.censoring is not None:
             return self.censoring.contributions(alpha, terms)
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))

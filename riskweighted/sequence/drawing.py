@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.drawing import draw_values
+from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of

@@ -82,7 +82,7 @@ def fit(
         infinite or all zero, or if the data does not suit the synthesizer.
         Under a guarantee also if anything is taken from the data, all of which it names.
     ContractError
-        If the synthesizer's graph and log_likelihood disagree, alpha does not act, or it draws no n finite values.
+        If the synthesizer's graph and log_density disagree, alpha does not act, or it draws no n finite values, or sees the sensitive ones.
 
     Warns
     -----

@@ -68,10 +68,6 @@ def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
     change = check_weights(alpha, fit.alpha.index).to_numpy() - fit.alpha.to_numpy()
     if fit.survey is not None:
         change = change * fit.survey.to_numpy()
-    logs = np.array([change @ _terms(fit, place) for place in np.ndindex(chains, draws)])
+    logs = np.array([change @ fit.block.terms(fit.block.draw(*place)) for place in np.ndindex(chains, draws)])
     weights, pareto_k = importance_weights(-logs[None])
     return Neighbour(weights[0], float(pareto_k[0]), float(logs.std(ddof=1)))
-
-
-def _terms(fit: Fit, place: tuple[int, ...]) -> np.ndarray:
-    return np.asarray(fit.block.synthesizer.log_likelihood(fit.block.draw(*place), fit.block.prepared), dtype=float)

@@ -13,6 +13,7 @@ import pytensor.tensor as pt
 import pytest
 from brute import assert_clear
 from pytensor.compile.mode import Mode
+from records import Asked
 from scipy import stats
 
 import riskweighted as rw
@@ -72,12 +73,20 @@ class Exponential:
     def log_mean(self, theta, prepared):
         return theta["level"] + prepared.design.whitened @ theta["slope"]
 
-    def log_likelihood(self, theta, prepared):
-        return stats.expon.logpdf(prepared.y, scale=np.exp(self.log_mean(theta, prepared)))
+    def distribution(self, theta, prepared):
+        return Asked(self, theta, prepared)
+
+    def log_density(self, theta, prepared, y):
+        return stats.expon.logpdf(y, scale=np.exp(self.log_mean(theta, prepared)))
 
     def mass(self, theta, prepared, lower, upper):
         mean = np.exp(self.log_mean(theta, prepared))
         return stats.expon.cdf(upper, scale=mean) - stats.expon.cdf(lower, scale=mean)
+
+    def inverse(self, theta, prepared, lower, upper, share):
+        scale = np.exp(self.log_mean(theta, prepared))
+        below, above = stats.expon.cdf(lower, scale=scale), stats.expon.cdf(upper, scale=scale)
+        return stats.expon.ppf(below + share * (above - below), scale=scale)
 
     def draw(self, theta, prepared, rng):
         return rng.exponential(np.exp(self.log_mean(theta, prepared)))
@@ -104,8 +113,8 @@ class IgnoresAlpha(Exponential):
 
 
 class WrongSign(Exponential):
-    def log_likelihood(self, theta, prepared):
-        return -super().log_likelihood(theta, prepared)
+    def log_density(self, theta, prepared, y):
+        return -super().log_density(theta, prepared, y)
 
 
 class ShortDraw(Exponential):
@@ -131,8 +140,10 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
     assert skipped["why"].to_dict() == {
         "at(frame): a missing level keeps its column": "the data have no column of text or categories",
         "at(frame): an unseen level is refused": "the data have no column of text or categories",
-        "mass is the share of draws": "no mass(), which is optional",
-        "records are log_likelihood, one by one": "no records in the blueprint, which are optional; a guarantee needs them",
+        "inverse inverts mass": "its distribution has no mass, which is optional",
+        "mass is the share of draws": "its distribution has no mass, which is optional",
+        "mass of neighbouring intervals adds up": "its distribution has no mass, which is optional",
+        "records are log_density, one by one": "no records in the blueprint, which are optional; a guarantee needs them",
         "what is taken from the data is declared": "no data_dependent, which is optional; a guarantee needs it",
     }
 
@@ -271,8 +282,8 @@ class NamesOtherData(Exponential):
 
 
 class LosesAConstant(Exponential):
-    def log_likelihood(self, theta, prepared):
-        return super().log_likelihood(theta, prepared) - 0.5 * np.log(2 * np.pi)
+    def log_density(self, theta, prepared, y):
+        return super().log_density(theta, prepared, y) - 0.5 * np.log(2 * np.pi)
 
 
 class SquaresAlpha(Exponential):
@@ -335,8 +346,8 @@ class ScalesByItself(Exponential):
         y, design = super().prepare(data)
         return _Scaled(y / y.mean(), design)
 
-    def log_likelihood(self, theta, prepared):
-        return super().log_likelihood(theta, prepared)
+    def log_density(self, theta, prepared, y):
+        return super().log_density(theta, prepared, y / y.mean() if len(y) > 1 else y / 30)
 
 
 class _Lenient(NamedTuple):
@@ -377,8 +388,8 @@ class DependsOnOrder(Exponential):
             total = blueprint.weighted_log_likelihood + (blueprint.model["alpha"] * prepared.weight).sum()
         return blueprint._replace(weighted_log_likelihood=total)
 
-    def log_likelihood(self, theta, prepared):
-        return super().log_likelihood(theta, prepared) + prepared.weight
+    def log_density(self, theta, prepared, y):
+        return super().log_density(theta, prepared, y) + prepared.weight
 
 
 class DrawsFromTheResponse(Exponential):
@@ -434,13 +445,13 @@ class Declares(KeepsTheTruth):
 
 
 class ShortTerms(Exponential):
-    def log_likelihood(self, theta, prepared):
-        return super().log_likelihood(theta, prepared).sum()
+    def log_density(self, theta, prepared, y):
+        return super().log_density(theta, prepared, y).sum()
 
 
 class NoNumber(Exponential):
-    def log_likelihood(self, theta, prepared):
-        return np.where(np.arange(len(prepared.y)) == 3, np.nan, super().log_likelihood(theta, prepared))
+    def log_density(self, theta, prepared, y):
+        return np.where(np.arange(len(prepared.y)) == 3, np.nan, super().log_density(theta, prepared, y))
 
 
 class SummedRecords(Clippable):
@@ -467,6 +478,9 @@ class CentresInSilence(Clippable):
     def prepare(self, data):
         y, design = super().prepare(data)
         return _Units(y / y.mean(), design, y.mean())
+
+    def log_density(self, theta, prepared, y):
+        return super().log_density(theta, prepared, y / prepared.unit)
 
     def draw(self, theta, prepared, rng):
         return prepared.unit * super().draw(theta, prepared, rng)
@@ -562,11 +576,20 @@ def test_what_is_no_synthesizer_is_refused():
     class NoDraw(Exponential):
         draw = None
 
+    class NoDistribution(Exponential):
+        distribution = None
+
     class NoBlueprint(Exponential):
         def build(self, prepared):
             return super().build(prepared).model
 
-    for kind, named in ((NoTarget, "target"), (NoDraw, "draw()"), (NoBlueprint, "Blueprint"), (NamesOtherData, "'beta'")):
+    for kind, named in (
+        (NoTarget, "target"),
+        (NoDraw, "draw()"),
+        (NoDistribution, "distribution()"),
+        (NoBlueprint, "Blueprint"),
+        (NamesOtherData, "'beta'"),
+    ):
         with pytest.raises(rw.ContractError) as caught:
             rw.check_synthesizer(kind, waits())
         assert_clear(caught, kind.__name__, named)

@@ -75,7 +75,7 @@ def test_a_block_read_from_tables_is_that_of_a_frame():
         by_table = own.placed(prepared.tables_of(block, encoded, rows))
         np.testing.assert_allclose(np.asarray(by_table.rows)[by_table.which], by_frame.raw.columns, atol=1e-12)
         theta = {"coefficient": rng.normal(0, 0.3, len(synthesizer._prior(len(own.levels), own.rows.shape[1])[0]))}
-        drawn = [synthesizer.draw(theta, held, np.random.default_rng(4)) for held in (by_frame, by_table)]
+        drawn = [synthesizer.distribution(theta, held).draw(np.random.default_rng(4)) for held in (by_frame, by_table)]
         np.testing.assert_array_equal(*drawn)
 
 
@@ -108,8 +108,8 @@ def test_amounts_read_from_tables_are_those_of_a_frame(name):
     theta = {name: value[0] for name, value in layout.parameters(rng.normal(0, 0.1, (1, layout.size))).items()}
     ways = own.at(prepared.columns_of(block, data, encoded, rows)), own.placed(prepared.tables_of(block, encoded, rows))
     assert len(ways[1].raw.distinct.rows) < len(rows)
-    np.testing.assert_array_equal(*(synthesizer.draw(theta, held, np.random.default_rng(4)) for held in ways))
+    np.testing.assert_array_equal(*(synthesizer.distribution(theta, held).draw(np.random.default_rng(4)) for held in ways))
     ends = data["income"].to_numpy()[rows] - 500.0, data["income"].to_numpy()[rows] + 500.0
-    np.testing.assert_allclose(*(synthesizer.mass(theta, held, *ends) for held in ways), rtol=1e-10)
+    np.testing.assert_allclose(*(synthesizer.distribution(theta, held).mass(*ends) for held in ways), rtol=1e-10)
     share = rng.random(len(rows))
-    np.testing.assert_array_equal(*(synthesizer.inverse(theta, held, *ends, share) for held in ways))
+    np.testing.assert_array_equal(*(synthesizer.distribution(theta, held).inverse(*ends, share) for held in ways))

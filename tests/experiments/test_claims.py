@@ -156,20 +156,24 @@ def landed(n=400):
 def test_the_landed_mixture_draws_what_its_mass_says():
     model, prepared, theta = landed()
     lower, upper = np.full(400, 15.0), np.full(400, 25.0)
-    mass = model.mass(theta, prepared, lower, upper)
+    mass = model.distribution(theta, prepared).mass(lower, upper)
     rng = np.random.default_rng(1)
-    inside = np.mean([(lower <= drawn) & (drawn <= upper) for drawn in (model.draw(theta, prepared, rng) for _ in range(400))], axis=0)
+    inside = np.mean(
+        [(lower <= drawn) & (drawn <= upper) for drawn in (model.distribution(theta, prepared).draw(rng) for _ in range(400))], axis=0
+    )
     assert abs(inside.mean() - mass.mean()) < 0.005
     assert np.abs((inside - mass) / np.sqrt(mass * (1 - mass) / 400)).max() < 5
-    np.testing.assert_allclose(model.mass(theta, prepared, np.full(400, -5.0), np.full(400, np.inf)), 1.0)
+    np.testing.assert_allclose(model.distribution(theta, prepared).mass(np.full(400, -5.0), np.full(400, np.inf)), 1.0)
 
 
 def test_the_landed_mixture_has_the_density_of_its_mass():
     model, prepared, theta = landed()
     step = 1e-4
     lower, upper = (np.exp(prepared.location + prepared.scale * (prepared.z + sign * step / 2)) for sign in (-1, 1))
-    density = model.mass(theta, prepared, lower, upper) / step
-    np.testing.assert_allclose(np.log(density), model.log_likelihood(theta, prepared), atol=1e-4)
+    density = model.distribution(theta, prepared).mass(lower, upper) / step
+    np.testing.assert_allclose(
+        np.log(density), model.distribution(theta, prepared).log_density(np.exp(prepared.location + prepared.scale * prepared.z)), atol=1e-4
+    )
 
 
 def test_the_recorded_table_is_what_was_stated():

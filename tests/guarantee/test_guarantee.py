@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytensor
 import pytest
+import records
 import xarray as xr
 from brute import assert_clear
 from scipy import stats
@@ -200,7 +201,7 @@ def test_the_potential_is_the_clip_in_numpy(monkeypatch, synthesizer, reference,
     for name, value in censoring.values(alpha.to_numpy()).items():
         compiled[name].set_value(value)
     theta, found = at_a_point(compiled)
-    terms = synthesizer.log_likelihood(theta, model.prepared)
+    terms = records.terms(synthesizer, theta, model.prepared, frame())
     by_hand = 0.7 * (terms - (0 if reference is None else reference(synthesizer.response(model.prepared), frame())))
     upper = 0.0 if synthesizer.target in ("jobs", "size") and reference is None else bound
     clipped = np.clip(by_hand, -bound, upper)
@@ -232,7 +233,7 @@ def test_a_model_is_compiled_once_for_every_guarantee_and_not_at_all_without(com
 
 def test_convergence_and_influence_are_those_of_clipped_contributions(jobs):
     theta = jobs.block.draw(0, 0)
-    terms = jobs.synthesizer.log_likelihood(theta, jobs.block.prepared)
+    terms = jobs.block.terms(theta)
     np.testing.assert_allclose(jobs.contributions(theta), np.clip(terms, -1, 0))
     assert (rw.influence(jobs)["lipschitz"] <= jobs.statement.M).all()
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import assert_clear
+from records import terms
 from riskweighted_models.normal_parts import NormalParts, draw_truncated, log_normal_mass
 from scipy import stats
 
@@ -81,16 +82,20 @@ def test_no_draw_leaves_the_bounds_and_none_stands_on_them(name, transform):
     synthesizer = rw.load_synthesizer(name)("y ~ x", **settings | ({"components": 2} if name == "normal-mixture" else {}))
     data = frame()
     prepared = synthesizer.prepare(data)
-    drawn = np.concatenate([synthesizer.draw(THETA[name], prepared, np.random.default_rng(seed)) for seed in range(50)])
+    drawn = np.concatenate([synthesizer.distribution(THETA[name], prepared).draw(np.random.default_rng(seed)) for seed in range(50)])
     assert drawn.min() >= 0.01
     assert drawn.max() <= 100
     assert np.isin(drawn, [0.01, 100]).sum() == 0
     free = rw.load_synthesizer(name)("y ~ x", **settings | {"support": None} | ({"components": 2} if name == "normal-mixture" else {}))
     ends = np.quantile(drawn, [0.3, 0.9])
-    inside = free.mass(THETA[name], prepared, 0.01, 100.0)
-    np.testing.assert_allclose(synthesizer.mass(THETA[name], prepared, *ends), free.mass(THETA[name], prepared, *ends) / inside, rtol=1e-9)
-    np.testing.assert_array_equal(synthesizer.mass(THETA[name], prepared, 100.5, np.inf), 0.0)
-    np.testing.assert_array_equal(synthesizer.log_likelihood(THETA[name], prepared), free.log_likelihood(THETA[name], prepared))
+    inside = free.distribution(THETA[name], prepared).mass(0.01, 100.0)
+    np.testing.assert_allclose(
+        synthesizer.distribution(THETA[name], prepared).mass(*ends),
+        free.distribution(THETA[name], prepared).mass(*ends) / inside,
+        rtol=1e-9,
+    )
+    np.testing.assert_array_equal(synthesizer.distribution(THETA[name], prepared).mass(100.5, np.inf), 0.0)
+    np.testing.assert_array_equal(*(terms(model, THETA[name], prepared, data) for model in (synthesizer, free)))
 
 
 @pytest.mark.parametrize(

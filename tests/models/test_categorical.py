@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from brute import assert_clear
+from records import Asked, terms
 from riskweighted_models.logistic import Logistic
 from riskweighted_models.multinomial import Multinomial
 from riskweighted_models.ordinal import Ordinal
@@ -108,16 +109,16 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
         share = reached * np.column_stack([1 - going_on, np.ones(N)])
     target = frame[model.target].astype(object).tolist()
     own = np.array([levels.index(value) for value in target])
-    np.testing.assert_allclose(model.log_likelihood(theta, prepared), np.log(share[np.arange(N), own]), rtol=1e-9)
+    np.testing.assert_allclose(terms(model, theta, prepared, frame), np.log(share[np.arange(N), own]), rtol=1e-9)
     np.testing.assert_array_equal(model.response(prepared), own)
-    np.testing.assert_allclose(model.mass(theta, prepared, own - 0.5, own + 0.5), share[np.arange(N), own], rtol=1e-12)
-    np.testing.assert_allclose(model.mass(theta, prepared, 0.5, np.inf), share[:, 1:].sum(axis=1), rtol=1e-12)
-    draws = np.stack([model.draw(theta, prepared, np.random.default_rng(seed)) for seed in range(2000)])
+    np.testing.assert_allclose(model.distribution(theta, prepared).mass(own - 0.5, own + 0.5), share[np.arange(N), own], rtol=1e-12)
+    np.testing.assert_allclose(model.distribution(theta, prepared).mass(0.5, np.inf), share[:, 1:].sum(axis=1), rtol=1e-12)
+    draws = np.stack([model.distribution(theta, prepared).draw(np.random.default_rng(seed)) for seed in range(2000)])
     for code in range(len(levels)):
         off = ((draws == code).mean(axis=0) - share[:, code]).sum() / np.sqrt((share[:, code] * (1 - share[:, code])).sum() / 2000)
         assert abs(off) < 5
     with pytest.raises(InputError) as caught:
-        model.mass(theta, prepared, np.where(np.arange(N) == 3, np.nan, 1.0), 2.0)
+        model.distribution(theta, prepared).mass(np.where(np.arange(N) == 3, np.nan, 1.0), 2.0)
     assert_clear(caught, "bounds", "1 of 160")
 
 
@@ -256,7 +257,7 @@ def test_expected_risk_is_the_mass_of_the_own_level(fits):
     for draw in range(25):
         for chain in range(4):
             theta = fitted.block.draw(chain, 12 * draw)
-            masses += np.exp(fitted.synthesizer.log_likelihood(theta, fitted.block.prepared)) / 100
+            masses += np.exp(fitted.block.terms(theta)) / 100
     frames = fitted.synthesize(100, random_seed=3)
     risks = rw.identification_risk(fitted.confidential, frames, scenario)
     assert np.abs(found["own_mass"] - masses).max() < 0.03
@@ -343,7 +344,9 @@ def test_an_unseen_or_missing_level_of_another_frame_is_refused():
             prepared.at(changed)
         assert_clear(caught, "'word'", named)
     bare = prepared.at(frame.drop(columns="word"))
-    assert np.isnan(model.log_likelihood(coefficients(model, prepared, 1), bare)).all()
+    unknown = model.distribution(coefficients(model, prepared, 1), bare).log_density(np.full(N, np.nan))
+    assert np.isnan(unknown).all()
+    assert np.isneginf(model.distribution(coefficients(model, prepared, 1), bare).log_density(np.full(N, 0.5))).all()
 
 
 @pytest.mark.parametrize("levels", [(), ("a",), ("a", "a"), "ab", 3, ("a", None), ("a", 1.5), (0, False)])
@@ -364,8 +367,8 @@ def test_a_guarantee_needs_public_levels_and_clips_every_record():
     fitted = fit_at(model, frame, theta, count=2)
     fitted = fitted.changed(censoring=prepared.censor(guarantee, fitted.alpha, 2))
     assert fitted.statement.upper == 0.0  # a probability
-    terms = fitted.contributions(fitted.draw(0, 0))
-    np.testing.assert_allclose(terms, np.clip(model.log_likelihood(theta, prepared.prepared), fitted.statement.lower, 0.0))
+    found = fitted.contributions(fitted.draw(0, 0))
+    np.testing.assert_allclose(found, np.clip(terms(model, theta, prepared.prepared, frame), fitted.statement.lower, 0.0))
     assert len(fitted.synthesize(2, random_seed=1)) == 2  # no precision is asked for
 
 
@@ -377,7 +380,7 @@ def test_numbers_that_are_levels_are_matched_by_equality():
         rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", radius=0.1))
     assert_clear(caught, "'code'", "categorical")
     found = rw.expected_identification_risk(fitted, rw.Scenario(synthetic="code", categorical="code"), draws=20, random_seed=1)
-    own = np.exp(model.log_likelihood(fitted.block.draw(0, 0), fitted.block.prepared))
+    own = np.exp(fitted.block.terms(fitted.block.draw(0, 0)))
     np.testing.assert_allclose(found["own_mass"], own, rtol=1e-9)
 
 
@@ -385,8 +388,11 @@ def test_numbers_that_are_levels_are_matched_by_equality():
 class Shifted(Logistic):
     """Codes from one on."""
 
+    def distribution(self, theta, prepared):
+        return Asked(self, theta, prepared)
+
     def draw(self, theta, prepared, rng):
-        return super().draw(theta, prepared, rng) + 1
+        return super().distribution(theta, prepared).draw(rng) + 1
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from posteriors import log_posterior_of
+from records import terms
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.common_scale import scales
 from riskweighted_models.kernels.counts import count_sum, logistic_parts, rises
@@ -11,6 +12,7 @@ from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import nbinom
 
+from riskweighted.contract.distribution import interval_masses
 from riskweighted.sampling.agreement import _function
 from riskweighted.sampling.laplace import begun_at_modes, mode_of
 from riskweighted.sequence.fitting import compile_model
@@ -66,7 +68,7 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     heights = np.array([density(vector)[0] for vector in vectors])
     stated = np.array([posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
     assert np.ptp(heights - stated) <= 1e-10 * np.abs(stated).max()
-    likelihood = [alpha @ synthesizer.log_likelihood(theta, prepared) for theta in thetas]
+    likelihood = [alpha @ terms(synthesizer, theta, prepared, confidential) for theta in thetas]
     np.testing.assert_allclose(heights - [prior(vector)[0] for vector in vectors], likelihood, rtol=1e-10)
     for vector in vectors:
         slopes = [(density(vector + step)[0] - density(vector - step)[0]) / 2e-6 for step in 1e-6 * np.eye(layout.size)]
@@ -231,12 +233,12 @@ def test_masses_whose_ends_are_shared_are_those_of_every_record(confidential, fo
     count = confidential["count"].to_numpy(dtype=float)
     lower, upper = 0.8 * count - 0.5, 1.3 * count + 0.5
     lower[:9], upper[5:20], lower[30:40], upper[30:40] = -np.inf, np.inf, -7.0, -3.0
-    masses = synthesizer.masses(prepared, lower, upper)
+    masses = interval_masses(synthesizer, prepared, lower, upper)
     for vector in some_vectors(blueprint.layout, 3):
         theta = {name: values[0] for name, values in blueprint.layout.parameters(vector[None]).items()}
-        mean, phi = synthesizer._mean(theta, prepared.whitened)[prepared.cell[prepared.which]], 1 / theta["inverse_phi"]
+        mean, phi = synthesizer.distribution(theta, prepared).mean[prepared.cell[prepared.which]], 1 / theta["inverse_phi"]
         laws = nbinom(phi, phi / (mean + phi))
         first, last = np.ceil(lower)[:, None] - 1, np.floor(upper)[:, None]
         near = np.where(laws.cdf(first) < 0.5, laws.cdf(last) - laws.cdf(first), laws.sf(first) - laws.sf(last))
         assert masses(theta) == pytest.approx(np.maximum(near, 0) @ theta.get("weight", np.ones(1)), rel=1e-9, abs=1e-14)
-        assert (masses(theta) == synthesizer.mass(theta, prepared, lower, upper)).all()
+        assert (masses(theta) == synthesizer.distribution(theta, prepared).mass(lower, upper)).all()

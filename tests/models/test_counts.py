@@ -69,10 +69,12 @@ def test_log_likelihood_mass_and_draws_are_those_of_the_equations(model):
     y = frame[model.target].to_numpy()
     np.testing.assert_array_equal(model.response(prepared), y)
     own = (share * (values == y[:, None])).sum(axis=1)
-    np.testing.assert_allclose(model.log_likelihood(theta, prepared), np.log(own), rtol=1e-9)
-    np.testing.assert_allclose(model.mass(theta, prepared, y - 0.5, y + 0.5), own, rtol=1e-12)
-    np.testing.assert_allclose(model.mass(theta, prepared, 0.5, 12.0), share[:, (values > 0) & (values < 12)].sum(axis=1), rtol=1e-12)
-    draws = np.stack([model.draw(theta, prepared, np.random.default_rng(seed)) for seed in range(2000)])
+    np.testing.assert_allclose(model.distribution(theta, prepared).log_density(y), np.log(own), rtol=1e-9)
+    np.testing.assert_allclose(model.distribution(theta, prepared).mass(y - 0.5, y + 0.5), own, rtol=1e-12)
+    np.testing.assert_allclose(
+        model.distribution(theta, prepared).mass(0.5, 12.0), share[:, (values > 0) & (values < 12)].sum(axis=1), rtol=1e-12
+    )
+    draws = np.stack([model.distribution(theta, prepared).draw(np.random.default_rng(seed)) for seed in range(2000)])
     assert set(np.unique(draws)) <= set(values)
     for place, value in enumerate(values):
         off = ((draws == value).mean(axis=0) - share[:, place]).sum() / np.sqrt((share[:, place] * (1 - share[:, place])).sum() / 2000)

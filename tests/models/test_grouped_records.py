@@ -59,11 +59,14 @@ def test_draws_and_masses_of_levels_are_those_of_all_records(name, formula):
     below = np.cumsum(shares, axis=1)[:, :-1]
     codes = (np.random.default_rng(14).random(N)[:, None] > below).sum(axis=1)
     numbers = np.arange(levels) if name == "multinomial" else np.array(prepared.levels)
-    np.testing.assert_array_equal(synthesizer.draw(theta, prepared, np.random.default_rng(14)), numbers[codes])
+    np.testing.assert_array_equal(synthesizer.distribution(theta, prepared).draw(np.random.default_rng(14)), numbers[codes])
     low, high = rng.integers(0, levels, (2, N)) - 0.5
     inside = (low[:, None] <= numbers) & (numbers <= high[:, None])
-    np.testing.assert_allclose(synthesizer.mass(theta, prepared, low, high), (shares * inside).sum(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(synthesizer.log_likelihood(theta, prepared), np.log(shares[np.arange(N), prepared.code]), rtol=1e-12)
+    np.testing.assert_allclose(synthesizer.distribution(theta, prepared).mass(low, high), (shares * inside).sum(axis=1), rtol=1e-12)
+    y = numbers[prepared.code].astype(float)
+    np.testing.assert_allclose(
+        synthesizer.distribution(theta, prepared).log_density(y), np.log(shares[np.arange(N), prepared.code]), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,14 +81,14 @@ def test_the_inverse_of_the_mass_is_where_it_reaches_its_share(name, formula):
     theta = {"coefficient": rng.normal(0, 0.5, len(synthesizer._prior(levels, prepared.rows.shape[1])[0]))}
     lower, upper = np.sort(rng.integers(-1, levels + 1, (2, N)), axis=0) - np.array([[0.5], [0.4]])
     share = rng.random(N)
-    found = synthesizer.inverse(theta, prepared, lower, upper, share)
-    whole = synthesizer.mass(theta, prepared, lower, upper)
+    found = synthesizer.distribution(theta, prepared).inverse(lower, upper, share)
+    whole = synthesizer.distribution(theta, prepared).mass(lower, upper)
     empty = ~((lower[:, None] <= numbers) & (numbers <= upper[:, None])).any(axis=1)
     np.testing.assert_array_equal(np.isnan(found), empty)
     assert empty.any()
     assert not empty.all()
-    reached = synthesizer.mass(theta, prepared, lower, np.where(empty, upper, found))
-    before = synthesizer.mass(theta, prepared, lower, np.where(empty, upper, found - 0.5))
+    reached = synthesizer.distribution(theta, prepared).mass(lower, np.where(empty, upper, found))
+    before = synthesizer.distribution(theta, prepared).mass(lower, np.where(empty, upper, found - 0.5))
     assert (reached >= share * whole - 1e-12)[~empty].all()
     assert (before < share * whole + 1e-12)[~empty].all()
 
@@ -109,11 +112,12 @@ def test_probabilities_of_ratios_from_products_are_those_of_sums_of_logarithms(n
     levels, rows = len(prepared.levels), prepared.rows
     coefficient = far * rng.normal(0, 0.5, len(synthesizer._prior(levels, rows.shape[1])[0]))
     expected = synthesizer._log_probabilities(coefficient, rows, levels)
-    np.testing.assert_allclose(synthesizer._probabilities(coefficient, rows, levels), np.exp(expected), rtol=1e-9, atol=1e-300)
-    found = synthesizer.log_likelihood({"coefficient": coefficient}, prepared)
+    np.testing.assert_allclose(synthesizer.probabilities(coefficient, rows, levels), np.exp(expected), rtol=1e-9, atol=1e-300)
+    y = synthesizer.response(prepared)
+    found = synthesizer.distribution({"coefficient": coefficient}, prepared).log_density(y)
     np.testing.assert_allclose(found, expected[prepared.code, prepared.which], rtol=1e-10, atol=1e-12)
     assert (synthesizer._moderate(coefficient, rows, levels) is None) == (far == 2000)
     empty = rw.load_synthesizer(name)(f"{target} ~ 1", **settings)
     held, theta = empty.prepare(data), {"coefficient": coefficient[: levels - 1]}
     shares = np.exp(empty._log_probabilities(theta["coefficient"], held.rows, levels))
-    np.testing.assert_allclose(empty._probabilities(theta["coefficient"], held.rows, levels), shares, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(empty.probabilities(theta["coefficient"], held.rows, levels), shares, rtol=1e-9, atol=1e-300)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from posteriors import log_posterior_of
+from records import terms
 from riskweighted_models.linear_regression import LinearRegression
 
 from riskweighted.sequence.fitting import compile_model
@@ -36,7 +37,7 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     stated = np.array([posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
     off = np.array([density(vector)[0] for vector in vectors]) - stated
     assert (np.abs(off - off[3]) <= 1e-10 * np.abs(stated)).all()
-    likelihood = [alpha @ synthesizer.log_likelihood(theta, prepared) for theta in thetas]
+    likelihood = [alpha @ terms(synthesizer, theta, prepared, confidential) for theta in thetas]
     np.testing.assert_allclose([density(vector)[0] - prior(vector)[0] for vector in vectors], likelihood, rtol=1e-10)
     for vector in vectors[1:]:
         slopes = [(density(vector + step)[0] - density(vector - step)[0]) / 2e-6 for step in 1e-6 * np.eye(layout.size)]

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from posteriors import log_posterior_of
+from records import terms
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.kernels.mixtures import mixture_sum
 from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, log_above
@@ -60,7 +61,7 @@ def test_the_density_is_that_of_the_model_and_its_gradient_is_right(confidential
     stated = np.array([posterior(theta, alpha) for theta in thetas]) + layout.log_jacobian(vectors)
     assert np.ptp(heights - stated) <= 1e-10 * np.abs(stated).max()
     prior = np.array([blueprint.density(np.zeros(N))(vector)[0] for vector in vectors])
-    likelihood = [alpha @ synthesizer.log_likelihood(theta, prepared) for theta in thetas]
+    likelihood = [alpha @ terms(synthesizer, theta, prepared, confidential) for theta in thetas]
     np.testing.assert_allclose(heights - prior, likelihood, rtol=1e-10)
     slopes = [(density(vectors[0] + step)[0] - density(vectors[0] - step)[0]) / 2e-6 for step in 1e-6 * np.eye(layout.size)]
     np.testing.assert_allclose(density(vectors[0])[1], slopes, rtol=1e-6, atol=1e-4)
@@ -195,8 +196,9 @@ def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far
     for vector in vectors:
         assert exact(vector)[0] == other(vector)[0] != rounded(vector)[0]
         theta = {name: values[0] for name, values in blueprints[0].layout.parameters(vector[None]).items()}
-        moved = prepared._replace(z=np.rint(prepared.z / 0.1) * 0.1)
-        difference = fits[0].synthesizer.log_likelihood(theta, moved).sum() - fits[0].synthesizer.log_likelihood(theta, prepared).sum()
+        records = fits[0].distribution(theta)
+        moved = np.exp(prepared.location + prepared.scale * np.rint(prepared.z / 0.1) * 0.1)
+        difference = records.log_density(moved).sum() - records.log_density(fits[0].y).sum()
         assert rounded(vector)[0] - exact(vector)[0] == pytest.approx(difference, abs=1e-8)
     with pytest.raises(InputError, match="exact must be true or false, got 1"):
         NormalMixture("rent ~ 1", exact=1)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from posteriors import log_posterior_of
+from records import terms
 from scipy.stats import binom
 
 import riskweighted as rw
@@ -86,8 +87,8 @@ def test_the_kernel_is_the_model_to_ten_digits(prepared, positive, spread):
     weighted_sum = compile_weighted_sum(transformation(), blueprint, len(positive))
     for _ in range(3):
         theta = _split(rng.normal(0, spread, size), shapes)
-        terms = transformation().log_likelihood(theta, prepared)
-        assert weighted_sum(theta, alpha) == pytest.approx(alpha @ terms, rel=1e-10)
+        each = terms(transformation(), theta, prepared, positive)
+        assert weighted_sum(theta, alpha) == pytest.approx(alpha @ each, rel=1e-10)
 
 
 def test_the_gradient_is_that_of_the_density(prepared, positive):
@@ -161,9 +162,9 @@ def test_ball_probabilities_are_shares_of_draws(fitted, data):
     theta, model = fitted.block.draw(0, 50), fitted.synthesizer
     truth = data["income"].to_numpy()
     lower, upper = truth - 0.2 * np.abs(truth), truth + 0.2 * np.abs(truth)
-    mass = model.mass(theta, fitted.block.prepared, lower, upper)
+    mass = model.distribution(theta, fitted.block.prepared).mass(lower, upper)
     rng = np.random.default_rng(6)
-    hits = sum((lower <= (y := model.draw(theta, fitted.block.prepared, rng))) & (y <= upper) for _ in range(1000))
+    hits = sum((lower <= (y := model.distribution(theta, fitted.block.prepared).draw(rng))) & (y <= upper) for _ in range(1000))
     chance = np.minimum(binom.cdf(hits, 1000, mass), binom.sf(hits - 1, 1000, mass))
     assert chance.min() * len(mass) > 1e-3
     often = mass * (1 - mass) > 5e-3
@@ -288,7 +289,8 @@ def test_given_heaping_is_what_is_drawn(positive, data):
     assert (drawn % 1000 == 0).mean() == pytest.approx(0.3, abs=0.03)
     assert (drawn % 100 == 0).mean() == pytest.approx(0.8, abs=0.03)
     theta, prepared, values = fitted.block.draw(0, 0), fitted.block.prepared, positive["income"].to_numpy()
-    np.testing.assert_allclose(np.log(model.mass(theta, prepared, values, values)), model.log_likelihood(theta, prepared), rtol=1e-9)
+    records = model.distribution(theta, prepared)
+    np.testing.assert_allclose(np.log(records.mass(values, values)), records.log_density(values), rtol=1e-9)
     parts = two_part(value_settings={"heaping": [[1, 0.2], [100, 0.8]]}).prepare(data).parts
     assert {part.prepared.grid.heaps.tolist() == [1, 100] for part in parts.values()} == {True}
 
@@ -362,7 +364,7 @@ def test_draws_come_in_the_dtype_of_the_column(positive, dtype):
 def test_parameters_of_another_grid_are_refused(fitted, data):
     other = two_part(support=(-2e6, 2e6)).prepare(data)
     with pytest.raises(InputError, match="another grid"):
-        fitted.synthesizer.draw(fitted.block.draw(0, 0), other, np.random.default_rng(1))
+        fitted.synthesizer.distribution(fitted.block.draw(0, 0), other).draw(np.random.default_rng(1))
 
 
 def test_plug_in_draws_share_one_theta(fitted):

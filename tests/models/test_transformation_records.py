@@ -7,7 +7,8 @@ from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
 
 import riskweighted as rw
-from riskweighted.contract.synthesizer import interval_masses
+from riskweighted.contract.distribution import interval_masses
+from riskweighted.sampling.agreement import start_of
 
 N = 3000
 
@@ -82,67 +83,68 @@ def case(request):
     model = rw.load_synthesizer("transformation")("income ~ x + C(g)", support=(None, 1e6))
     prepared = model.prepare(frame_of(request.param))
     assert prepared.grid.whole == (request.param < 12)
-    return model, prepared, theta_of(prepared)
+    return model, prepared, theta_of(prepared), frame_of(request.param)
 
 
 def test_masses_are_those_of_all_records_by_all_bins(case):
-    model, prepared, theta = case
+    model, prepared, theta, _frame = case
     rng, values = np.random.default_rng(4), frame_of(2)["income"].to_numpy()
     lower, upper = values * rng.uniform(0.5, 1, N), values * rng.uniform(1, 1.5, N)
     lower[:9], upper[9:20], lower[20:30], upper[30:35], lower[35:40] = -np.inf, np.inf, 2e6, 0.4, -7.5
     expected = slow_mass(theta, prepared, lower, upper)
-    np.testing.assert_allclose(model.mass(theta, prepared, lower, upper), expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(model.distribution(theta, prepared).mass(lower, upper), expected, rtol=1e-12, atol=1e-15)
     masses, other = interval_masses(model, prepared, lower, upper), theta_of(prepared, 3)
-    np.testing.assert_array_equal(masses(theta), model.mass(theta, prepared, lower, upper))
-    np.testing.assert_array_equal(masses(other), model.mass(other, prepared, lower, upper))
-    np.testing.assert_array_equal(model.mass(theta, prepared, np.full(N, -5.0), np.full(N, -2.0)), 0)
+    np.testing.assert_array_equal(masses(theta), model.distribution(theta, prepared).mass(lower, upper))
+    np.testing.assert_array_equal(masses(other), model.distribution(other, prepared).mass(lower, upper))
+    np.testing.assert_array_equal(model.distribution(theta, prepared).mass(np.full(N, -5.0), np.full(N, -2.0)), 0)
 
 
 def test_draws_are_those_of_the_same_random_numbers(case):
-    model, prepared, theta = case
+    model, prepared, theta, _frame = case
     expected = slow_draw(theta, prepared, np.random.default_rng(5))
-    np.testing.assert_array_equal(model.draw(theta, prepared, np.random.default_rng(5)), expected)
+    np.testing.assert_array_equal(model.distribution(theta, prepared).draw(np.random.default_rng(5)), expected)
     wanted = np.random.default_rng(6).random(N) < 0.1
-    some = model.draw(theta, prepared, np.random.default_rng(5), wanted=wanted)
+    some = model.distribution(theta, prepared, wanted).draw(np.random.default_rng(5))
     np.testing.assert_array_equal(some[wanted], expected[wanted])
 
 
 def test_likelihoods_are_those_of_all_records_by_all_bins(case):
-    model, prepared, theta = case
+    model, prepared, theta, frame = case
     weight = point_weight(theta, prepared.grid, prepared.heap_of)
     expected = np.log(probabilities(theta, prepared)[np.arange(N), prepared.bins]) + np.log(weight[prepared.bins, prepared.heap])
-    found = model.log_likelihood(theta, prepared)
+    y = prepared.design.response(frame)
+    found = model.distribution(theta, prepared).log_density(y)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     wanted = np.random.default_rng(6).random(N) < 0.1
-    np.testing.assert_allclose(model.log_likelihood(theta, prepared, wanted)[wanted], found[wanted], rtol=1e-13)
+    np.testing.assert_allclose(model.distribution(theta, prepared, wanted).log_density(y)[wanted], found[wanted], rtol=1e-13)
 
 
 def check_inverse(model, prepared, theta, lower, upper, step):
     """It is the first value at which the mass from the lower end reaches its share; `step`: of values, 0 where they are on no grid."""
     share = np.random.default_rng(7).random(N)
     share[:2] = 0.0, 1 - 1e-16
-    found, whole = model.inverse(theta, prepared, lower, upper, share), model.mass(theta, prepared, lower, upper)
+    found, whole = model.distribution(theta, prepared).inverse(lower, upper, share), model.distribution(theta, prepared).mass(lower, upper)
     there = whole > 0
     np.testing.assert_array_equal(np.isnan(found), ~there)
     assert 0 < there.sum() < N
     found, slack = np.where(there, found, lower), np.where(step > 0, 1e-12, 1e-9)
     near = 1e-9 * (1 + np.abs(found))
     assert ((lower <= found + near) & (found - near <= upper))[there].all()
-    reached, before = (model.mass(theta, prepared, lower, found + off) for off in (near, -near - 0.5 * step))
+    reached, before = (model.distribution(theta, prepared).mass(lower, found + off) for off in (near, -near - 0.5 * step))
     assert (reached >= share * whole - slack)[there].all()
     assert (before <= share * whole + slack)[there].all()
 
 
 def test_the_inverse_of_a_mass_is_where_it_reaches_its_share(case):
-    model, prepared, theta = case
+    model, prepared, theta, _frame = case
     rng, values = np.random.default_rng(4), frame_of(2)["income"].to_numpy()
     lower, upper = (np.round(values * rng.uniform(*ends, N), 1) - 0.005 for ends in ((0.5, 1), (1, 1.5)))
     lower[:9], upper[9:20], lower[20:30], upper[30:35], upper[35:60] = -np.inf, np.inf, 2e6, 0.4, lower[35:60] + 0.3
     lower[30:35] = -7.5
     check_inverse(model, prepared, theta, lower, upper, prepared.grid.unit if prepared.grid.whole else 0.0)
     some, share = rng.random(N) < 0.1, rng.random(N)
-    found = model.inverse(theta, prepared, lower, upper, share, wanted=some)
-    np.testing.assert_allclose(found[some], model.inverse(theta, prepared, lower, upper, share)[some], rtol=1e-12)
+    found = model.distribution(theta, prepared, some).inverse(lower, upper, share)
+    np.testing.assert_allclose(found[some], model.distribution(theta, prepared).inverse(lower, upper, share)[some], rtol=1e-12)
 
 
 def signed(digits):
@@ -173,15 +175,21 @@ def test_the_inverse_draws_a_code_as_often_as_it_has_mass():
     model, prepared, theta = two_parts(0, codes=(500.0,))
     lower, upper = np.full(N, -3000.0), np.full(N, 40000.0)
     found = np.array(
-        [model.inverse(theta, prepared, lower, upper, share) for share in (np.arange(200)[:, None] + np.linspace(0, 1, N)) / 201]
+        [
+            model.distribution(theta, prepared).inverse(lower, upper, share)
+            for share in (np.arange(200)[:, None] + np.linspace(0, 1, N)) / 201
+        ]
     )
-    expected = model.mass(theta, prepared, np.full(N, 500.0), np.full(N, 500.0)) / model.mass(theta, prepared, lower, upper)
+    expected = model.distribution(theta, prepared).mass(np.full(N, 500.0), np.full(N, 500.0)) / model.distribution(theta, prepared).mass(
+        lower, upper
+    )
     np.testing.assert_allclose((found == 500).mean(axis=0), expected, atol=0.011)
-    negative = model.mass(theta, prepared, lower, np.full(N, -1.0)) / model.mass(theta, prepared, lower, upper)
+    negative = model.distribution(theta, prepared).mass(lower, np.full(N, -1.0)) / model.distribution(theta, prepared).mass(lower, upper)
     np.testing.assert_allclose((found < 0).mean(axis=0), negative, atol=0.011)
 
 
 def test_two_parts_without_an_inverse_of_their_amounts_have_none():
-    mixture = rw.load_synthesizer("two-part")("income ~ x", value="normal-mixture", support=(-1e6, 1e6))
-    assert mixture.inverse is None
-    assert rw.load_synthesizer("two-part")("income ~ x").inverse is not None
+    for settings, there in (({"value": "normal-mixture"}, False), ({}, True)):
+        model = rw.load_synthesizer("two-part")("income ~ x", support=(-1e6, 1e6), **settings)
+        prepared = model.prepare(signed(0))
+        assert callable(getattr(model.distribution(start_of(model.build(prepared)), prepared), "inverse", None)) == there

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
+from records import Asked
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
@@ -295,7 +296,12 @@ def test_convergence_card_of_draws_without_chains_shows_k_hat():
 
 def test_convergence_card_of_a_fit_computes_the_log_pseudo_likelihood():
     class Synthesizer:
-        def log_likelihood(self, theta, prepared):
+        target = "y"
+
+        def distribution(self, theta, prepared):
+            return Asked(self, theta, prepared)
+
+        def log_density(self, theta, prepared, y):
             return np.array([theta["mean"], 100.0])
 
     draws, _ = posterior()

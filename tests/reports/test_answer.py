@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from finished_run import finished_run
+from records import Asked
 
 import riskweighted as rw
 from riskweighted.evaluation.fit_check import MISFITS
@@ -110,6 +111,9 @@ class Explodes:
 
     def prepare(self, data):
         return data["income"].to_numpy()
+
+    def distribution(self, theta, prepared):
+        return Asked(self, theta, prepared)
 
     def draw(self, theta, prepared, rng):
         values = rng.permutation(prepared) * np.exp(0.01 * rng.normal(size=len(prepared)))

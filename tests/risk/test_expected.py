@@ -27,7 +27,7 @@ def confidential():
 
 def terms_at(fit, *place):
     """log p(y_i | theta) at one draw, (n,)."""
-    return fit.synthesizer.log_likelihood(fit.block.draw(*place), fit.block.prepared)
+    return fit.block.terms(fit.block.draw(*place))
 
 
 def exact(fit, draws):

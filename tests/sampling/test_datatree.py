@@ -21,7 +21,7 @@ def fit():
 def test_the_groups_hold_the_posterior_its_density_and_the_diagnostics(fit):
     tree = fit.to_datatree()
     assert tree["posterior"].to_dataset().equals(fit.posterior)
-    terms = fit.alpha.to_numpy() * fit.block.synthesizer.log_likelihood(fit.block.draw(1, 7), fit.block.prepared)
+    terms = fit.alpha.to_numpy() * fit.block.terms(fit.block.draw(1, 7))
     assert float(tree["sample_stats"]["lp"].sel(chain=1, draw=7)) == pytest.approx(terms.sum())
     assert tree["diagnostics"]["r_hat"].values.tolist() == fit.diagnostics["r_hat"].tolist()
     assert tree["diagnostics"]["quantity"].values.tolist() == list(fit.diagnostics.index)

@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from brute import assert_clear
+from records import Asked
 from riskweighted_models.logistic import Logistic
 from scipy import special, stats
 
@@ -164,8 +165,11 @@ class Skewed:
 
         return Blueprint(model, total, lambda alpha: {"alpha": alpha}, ("vector",), len(y), direct=densities)
 
-    def log_likelihood(self, theta, prepared):
-        return -0.5 * (prepared - theta["vector"][0]) ** 2
+    def distribution(self, theta, prepared):
+        return Asked(self, theta, prepared)
+
+    def log_density(self, theta, prepared, y):
+        return -0.5 * (y - theta["vector"][0]) ** 2
 
     def draw(self, theta, prepared, rng):
         return theta["vector"][0] + rng.normal(size=len(prepared))

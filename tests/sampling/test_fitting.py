@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from brute import SECRET, assert_clear
+from records import Asked
 from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy import stats
 from small_graph import PoissonGraph
@@ -297,6 +298,9 @@ class Recorder:
     seen: list
     formula: str = "employees ~ 1"
     target: str = "employees"
+
+    def distribution(self, theta, prepared):
+        return Asked(self, theta, prepared)
 
     def draw(self, theta, prepared, rng):
         self.seen.append({name: np.asarray(theta[name]) for name in ("which", "intercept")} | {"which": float(theta["which"])})

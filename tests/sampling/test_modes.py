@@ -80,7 +80,10 @@ def test_the_mode_of_a_compiled_density_is_that_of_plug_in_draws(confidential):
     alpha = np.ones(N)
     found, stated = one(modes.parameters, modes.find(alpha)), plug_in(modes.fit)
     assert set(found) == set(stated)
-    masses = [modes.fit.synthesizer.mass(theta, modes.fit.prepared, np.full(N, 100.0), np.full(N, 150.0)) for theta in (found, stated)]
+    masses = [
+        modes.fit.synthesizer.distribution(theta, modes.fit.prepared).mass(np.full(N, 100.0), np.full(N, 150.0))
+        for theta in (found, stated)
+    ]
     np.testing.assert_allclose(*masses, atol=2e-3)
 
 

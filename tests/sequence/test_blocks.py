@@ -198,7 +198,7 @@ def test_contributions_are_the_sums_over_blocks(fitted, data):
     parts = [fitted.contributions(thetas, variable) for variable in VARIABLES]
     np.testing.assert_allclose(total, np.sum(parts, axis=0))
     smoke = fitted.blocks["smoke"]
-    np.testing.assert_allclose(parts[1], smoke.synthesizer.log_likelihood(thetas["smoke"], smoke.prepared))
+    np.testing.assert_allclose(parts[1], smoke.terms(thetas["smoke"]))
     assert (parts[2][(data["smoke"] == "NO").to_numpy()] == 0).all()  # a structural value has no probability
 
 

@@ -50,7 +50,7 @@ def test_the_product_enters_and_alpha_stays_what_it_is(fitted, alpha):
     pd.testing.assert_series_equal(fitted.weights, alpha * survey, check_names=False)
     assert fitted.weights.max() > 1.5
     theta = fitted.block.draw(0, 0)
-    terms = MODEL.log_likelihood(theta["y"], fitted.block.prepared)
+    terms = fitted.block.terms(theta["y"])
     np.testing.assert_allclose(fitted.contributions(theta), alpha * survey * terms)
     np.testing.assert_allclose(rw.influence(fitted, draws=5)["lipschitz"] <= survey * np.abs(fitted.largest_terms / survey), True)
 
@@ -107,7 +107,7 @@ def test_modes_and_neighbours_are_those_of_the_product(fitted, alpha):
         np.testing.assert_allclose(mode[name], other[name], rtol=1e-4, atol=1e-5)
     assert reweighted_draws(fitted, alpha).spread == 0
     nearby = (0.999 * alpha).to_numpy()
-    terms = np.array([MODEL.log_likelihood(fitted.block.draw(*place), fitted.block.prepared) for place in np.ndindex(2, 300)])
+    terms = np.array([fitted.block.terms(fitted.block.draw(*place)) for place in np.ndindex(2, 300)])
     expected = (terms @ (-0.001 * product)).std(ddof=1)
     assert reweighted_draws(fitted, nearby).spread == pytest.approx(expected)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import records
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -33,7 +34,7 @@ class Grid:
         for row, (log_mean, log_inverse) in enumerate(zip(*self.places, strict=True)):
             theta = {"intercept": np.array([log_mean]), "inverse_phi": np.exp([log_inverse])}
             with np.errstate(all="ignore"):
-                terms = COUNTS.log_likelihood(theta, model.prepared)
+                terms = records.terms(COUNTS, theta, model.prepared, frame)
             self.table[row] = each * terms if censoring is None else censoring.contributions(each, terms)
         self.prior = self._prior()
 
@@ -118,7 +119,7 @@ def distance(grid, draws, seed):
     model, found = prepare_model(COUNTS, DATA), []
     for place in rng.choice(len(chance), draws, p=chance / chance.sum()):
         theta = {"intercept": grid.places[0][[place]], "inverse_phi": np.exp(grid.places[1][[place]])}
-        found.append(rw.ecdf_distance(outcome, COUNTS.draw(theta, model.prepared, rng).astype(float))[0])
+        found.append(rw.ecdf_distance(outcome, COUNTS.distribution(theta, model.prepared).draw(rng).astype(float))[0])
     return np.mean(found), np.std(found) / np.sqrt(draws)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from records import Asked
 from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy import special, stats
 
@@ -14,9 +15,6 @@ import riskweighted as rw
 @dataclass(frozen=True)
 class PoissonGraph(NegativeBinomial):
     """Counts of one mean, exp(intercept); as of the negative binomial, equal counts are one row."""
-
-    mass = None
-    masses = None
 
     def build(self, prepared):
         def weigh(alpha):
@@ -30,8 +28,11 @@ class PoissonGraph(NegativeBinomial):
             total = (alpha * (prepared.counts * intercept - pt.exp(intercept) - special.gammaln(prepared.counts + 1))).sum()
         return rw.Blueprint(model, total, weigh, ("predictive_mean", "predictive_sd"), len(prepared.counts))
 
-    def log_likelihood(self, theta, prepared):
-        return stats.poisson.logpmf(prepared.counts, np.exp(theta["intercept"]))[prepared.which]
+    def distribution(self, theta, prepared):
+        return Asked(self, theta, prepared)
+
+    def log_density(self, theta, prepared, y):
+        return stats.poisson.logpmf(y, np.exp(theta["intercept"]))
 
     def draw(self, theta, prepared, rng):
         return rng.poisson(np.exp(theta["intercept"]), len(prepared.which)).astype(float)

@@ -44,7 +44,7 @@ def test_weights_made_of_the_risk(confidential):
 
 
 def test_weights_made_of_the_unweighted_fit(confidential, fit):
-    terms = np.array([fit.block.synthesizer.log_likelihood(fit.block.draw(c, d), fit.block.prepared) for c in range(2) for d in range(40)])
+    terms = np.array([fit.block.terms(fit.block.draw(c, d)) for c in range(2) for d in range(40)])
     largest = np.abs(terms).max(axis=0)
     scaled = (largest - largest.min()) / np.ptp(largest)
     np.testing.assert_allclose(weights("lipschitz", confidential, fit), 1 - scaled)

@@ -79,7 +79,7 @@ class LandedPrepared(NamedTuple):
 
 @dataclass(frozen=True)
 class LandedMixture:
-    """The likelihood of the normal mixture of commit 0e32401, given its draws; `mass` is what today's measures need beside it."""
+    """The likelihood of the normal mixture of commit 0e32401, given its draws; its masses are what today's measures need beside it."""
 
     target: str = "inc"
 
@@ -91,24 +91,37 @@ class LandedMixture:
         """Not here: the draws are made."""
         return None
 
-    def log_likelihood(self, theta: Draw, prepared: LandedPrepared) -> np.ndarray:
-        """log p(z_i | theta) in standard units, (n,)."""
-        each = norm.logpdf(prepared.z[:, None], _means(theta, prepared), theta["sigma"]) + np.log(theta["weight"])
-        return np.asarray(logsumexp(each, axis=1))
+    def distribution(self, theta: Draw, prepared: LandedPrepared) -> "LandedRecords":
+        """A mixture for each record."""
+        return LandedRecords(_means(theta, prepared), theta["sigma"], theta["weight"], prepared)
 
-    def mass(self, theta: Draw, prepared: LandedPrepared, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper), (n,)."""
+
+class LandedRecords(NamedTuple):
+    """Incomes whose logarithm is a mixture of normal distributions: ``mean`` (n, K), ``sd`` and ``weight`` (K,)."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    weight: np.ndarray
+    prepared: LandedPrepared
+
+    def _standard(self, y: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            low, high = ((np.log(np.maximum(end, 0.0)) - prepared.location) / prepared.scale for end in (lower, upper))
-        mean = _means(theta, prepared)
-        inside = norm.cdf(high[:, None], mean, theta["sigma"]) - norm.cdf(low[:, None], mean, theta["sigma"])
-        return np.asarray(inside @ theta["weight"])
+            return np.asarray((np.log(np.maximum(y, 0.0)) - self.prepared.location) / self.prepared.scale)
 
-    def draw(self, theta: Draw, prepared: LandedPrepared, rng: np.random.Generator) -> np.ndarray:
-        """New incomes, (n,)."""
-        component = rng.choice(len(theta["weight"]), len(prepared.z), p=theta["weight"] / theta["weight"].sum())
-        mean = _means(theta, prepared)[np.arange(len(component)), component]
-        return np.asarray(np.exp(prepared.location + prepared.scale * rng.normal(mean, theta["sigma"][component])))
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(z_i | theta) in standard units."""
+        return np.asarray(logsumexp(norm.logpdf(self._standard(y)[:, None], self.mean, self.sd) + np.log(self.weight), axis=1))
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper)."""
+        low, high = (norm.cdf(self._standard(end)[:, None], self.mean, self.sd) for end in (lower, upper))
+        return np.asarray((high - low) @ self.weight)
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New incomes."""
+        component = rng.choice(len(self.weight), len(self.mean), p=self.weight / self.weight.sum())
+        z = rng.normal(self.mean[np.arange(len(component)), component], self.sd[component])
+        return np.asarray(np.exp(self.prepared.location + self.prepared.scale * z))
 
 
 def _means(theta: Draw, prepared: LandedPrepared) -> np.ndarray:

@@ -1,0 +1,245 @@
+"""Records that are of one of several kinds, with a model of the values of each sign: what `TwoPart` prepares, and their distribution."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.contract.distribution import Records, fixed, once
+from riskweighted.contract.synthesizer import Draw, Synthesizer
+from riskweighted.design.design import Design
+from riskweighted.design.formulas import response_name
+from riskweighted.design.tables import Tables
+from riskweighted_models.bounds import Bounds, check_within, interval_ends
+from riskweighted_models.raw_columns import RawColumns
+from riskweighted_models.status import StatusCells, probabilities
+from riskweighted_models.transformation import Transformation
+
+__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "TwoPartRecords", "TwoParts", "filled", "status_of"]
+
+NEGATIVE, ZERO, POSITIVE = "negative", "zero", "positive"
+_SIDES = {NEGATIVE: -1, POSITIVE: 1}  # of the values that are single ones
+
+
+class Part(NamedTuple):
+    """The model of the values of one sign.
+
+    ``synthesizer``, ``prepared``: of the absolute values; every record has one, but only those of ``member`` (n,) count.
+    """
+
+    synthesizer: Synthesizer
+    prepared: Any
+    member: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TwoParts:
+    """Statuses of n records and the models of their values. Confidential.
+
+    Attributes
+    ----------
+    design : Design
+    raw : RawColumns
+        ``columns`` (n, p).
+    statuses : tuple
+        Every status, in the order of the continuation ratios: codes (numbers), "zero", "negative", "positive".
+    status : array (n,)
+        Of each record, -1 where it has no value.
+    sloped : tuple of int
+        See `StatusCells`.
+    parts : mapping of "positive" and "negative" to Part
+    bounds : Bounds
+    """
+
+    design: Design
+    raw: RawColumns
+    statuses: tuple[float | str, ...]
+    status: np.ndarray
+    sloped: tuple[int, ...]
+    parts: Mapping[str, Part]
+    bounds: Bounds
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.status)
+
+    def at(self, frame: pd.DataFrame) -> "TwoParts":
+        """Other rows on the confidential design; without the response they have no status."""
+        design = self.design.at(frame)
+        name = response_name(self.design.formula)
+        values = design.response(frame)
+        check_within(values[~np.isnan(values)], self.bounds, name)
+        status = status_of(values, self.statuses)
+        parts = {}
+        for sign, part in self.parts.items():
+            member = status == (self.statuses.index(sign))
+            rows = frame.assign(**{name: filled(np.abs(values), member)}) if member.any() else frame.drop(columns=[name], errors="ignore")
+            parts[sign] = Part(part.synthesizer, part.prepared.at(rows), member)
+        return replace(self, design=design, raw=self.raw.at(design), status=status, parts=parts)
+
+    @property
+    def placed(self) -> Callable[[Tables], "TwoParts"] | None:
+        """Records of which only the predictors are known, by their model matrix; None where a model of values cannot be told so."""
+        return self._placed if all(callable(getattr(part.prepared, "placed", None)) for part in self.parts.values()) else None
+
+    def _placed(self, columns: Tables) -> "TwoParts":
+        design, n, parts = self.design.placed(columns), len(columns), {}
+        for sign, part in self.parts.items():
+            own = columns if getattr(part.synthesizer, "formula", None) == self.design.formula else Tables((), n)
+            parts[sign] = Part(part.synthesizer, part.prepared.placed(own), np.zeros(n, dtype=bool))
+        return replace(self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts)
+
+    @cached_property
+    def cells(self) -> StatusCells:
+        """What the likelihood of the statuses depends on."""
+        return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
+
+
+def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Values (n,) of the members; elsewhere theirs in turn, so that every record has one."""
+    filled = values.copy()
+    filled[~member] = np.resize(values[member], int((~member).sum()))
+    return filled
+
+
+def status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:
+    """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them, such values count as zero."""
+    found = np.full(len(values), -1)
+    signs = {ZERO: values == 0, NEGATIVE: values < 0, POSITIVE: values > 0}
+    if NEGATIVE not in statuses:
+        signs[ZERO] = values <= 0
+    for place, status in enumerate(statuses):
+        if isinstance(status, str):
+            found[signs[status] & (found < 0)] = place
+        else:
+            found[values == status] = place
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class TwoPartRecords:
+    """The kind of a value, then the value: see `Records`."""
+
+    theta: Draw
+    prepared: TwoParts
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(status_i | x_i) + log p(value_i | status_i, x_i)."""
+        status, amounts = _told_apart(self.prepared, y)
+        found = self._shares[self.prepared.cells.which, status]
+        with np.errstate(divide="ignore"):
+            each = np.where(status < 0, np.nan, np.log(found))
+        for sign, (member, values) in amounts.items():
+            each[member] += self._values(sign, member).log_density(values)[member]
+        return np.asarray(each)
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower <= y_i <= upper | x_i, theta)."""
+        total = np.zeros(self.prepared.n)
+        for of_status, inside in zip(self._shares.T, self._inside(lower, upper), strict=True):
+            total += of_status[self.prepared.cells.which] * inside
+        return total
+
+    @property
+    def inverse(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
+        """From intervals and a share (n,) of each one's mass to the value up to which it has that, (n,).
+
+        NaN where an interval has no mass. A code counts among the zeros, beside which negative values lie on one side and positive ones on
+        the other. None where the model of the values has none.
+        """
+        return self._inverse if all(callable(getattr(self._values(sign), "inverse", None)) for sign in self.prepared.parts) else None
+
+    def _inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        prepared = self.prepared
+        low, high = interval_ends(lower, prepared.n), interval_ends(upper, prepared.n)
+        order = sorted(range(len(prepared.statuses)), key=lambda place: _SIDES.get(str(prepared.statuses[place]), 0))
+        inside = self._inside(low, high)
+        masses = np.array([self._shares[:, place][prepared.cells.which] * inside[place] for place in order])
+        below = np.cumsum(masses, axis=0)
+        aim, found = share * below[-1], np.full(prepared.n, np.nan)
+        chosen = np.minimum((below < aim).sum(axis=0), len(order) - 1)
+        for number, place in enumerate(order):
+            status, here = prepared.statuses[place], (chosen == number) & (masses[number] > 0)
+            if status in prepared.parts:
+                within = 1 - np.divide(below[number] - aim, masses[number], out=np.zeros(prepared.n), where=here)
+                values = self._values(str(status), here)
+                if status == NEGATIVE:
+                    found = np.where(here, -values.inverse(-high, -low, 1 - within), found)
+                else:
+                    found = np.where(here, values.inverse(low, high, within), found)
+            else:
+                found[here] = _point_of(status)
+        return found
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New values."""
+        prepared, cells = self.prepared, self.prepared.cells
+        below, drawn = np.cumsum(self._shares, axis=1).T, np.zeros(prepared.n, dtype=np.int64)
+        place = rng.random(prepared.n) * below[-1][cells.which]
+        for of_status in below[:-1]:
+            drawn += of_status[cells.which] < place
+        values = np.zeros(prepared.n)
+        for number, status in enumerate(prepared.statuses):
+            here = drawn == number
+            if status in prepared.parts:
+                amounts = self._values(str(status), here).draw(rng)
+                values = np.where(here, amounts if status == POSITIVE else -amounts, values)
+            elif not isinstance(status, str):
+                values[here] = status
+        return values
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """P(status | design), (m, S)."""
+        return probabilities(self.theta, self.prepared.cells)
+
+    def _inside(self, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
+        """The masses of intervals (n,) among the values of each status."""
+        cut = _cut_to_status(self.prepared, lower, upper)
+        return [ends[0] if len(ends) == 1 else self._values(str(status)).mass(*ends) for status, ends in cut]
+
+    def _values(self, sign: str, wanted: np.ndarray | None = None) -> Records:
+        """The distribution of the absolute values of one sign; of the wanted ones (booleans (n,)) alone, where a model can be told so."""
+        part, theta = self.prepared.parts[sign], _part_of(self.theta, sign)
+        if wanted is not None and isinstance(part.synthesizer, Transformation):
+            return part.synthesizer.distribution(theta, part.prepared, wanted)
+        return part.synthesizer.distribution(theta, part.prepared)
+
+
+@once
+def _told_apart(prepared: TwoParts, y: np.ndarray) -> tuple[np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """The status of values (n,), and of each sign whose values they are (booleans (n,)) and the absolute values, every record with one."""
+    status, amounts = status_of(y, prepared.statuses), {}
+    for sign in prepared.parts:
+        member = status == prepared.statuses.index(sign)
+        if member.any():
+            amounts[sign] = member, fixed(filled(np.abs(y), member))
+    return status, amounts
+
+
+@once
+def _cut_to_status(prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> list[tuple[float | str, tuple[np.ndarray, ...]]]:
+    """Of each status whether its single value lies in intervals (n,), or the ends of these among its absolute values."""
+    low, high = (np.array(interval_ends(bound, prepared.n)) for bound in (lower, upper))
+    sides = {POSITIVE: (low, high), NEGATIVE: (-high, -low)}
+    cut: list[tuple[float | str, tuple[np.ndarray, ...]]] = []
+    for status in prepared.statuses:
+        if status in prepared.parts:
+            cut.append((status, tuple(fixed(end) for end in sides[str(status)])))
+        else:
+            cut.append((status, ((low <= _point_of(status)) & (_point_of(status) <= high),)))
+    return cut
+
+
+def _point_of(status: float | str) -> float:
+    """The value of a status that is a single one."""
+    return 0.0 if isinstance(status, str) else status
+
+
+def _part_of(theta: Draw, sign: str) -> dict[str, np.ndarray]:
+    """The parameters of a part under their own names."""
+    return {name.rpartition("::")[2]: value for name, value in theta.items() if name.startswith(f"{sign}::")}

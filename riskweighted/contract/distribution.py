@@ -1,0 +1,114 @@
+"""The distribution of each record's value given parameters: what everything that looks at a model asks (METHODS section 2)."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
+
+__all__ = ["Masses", "Records", "draw_values", "fixed", "has_mass", "interval_masses", "log_densities", "once"]
+
+Masses = Callable[[Draw], np.ndarray]
+_Found = TypeVar("_Found")
+
+
+class Records(Protocol):
+    """The values of n records as random variables, independent given parameters; what `Synthesizer.distribution` returns.
+
+    Numbers are those of the target: its values, or the codes of its levels. A model that cannot do something has no such method.
+    """
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(y_i | x_i, theta) on the model's scale, constants included, (n,); NaN where y_i is."""
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower_i <= Y_i <= upper_i | x_i, theta), (n,); ends may be infinite, and stand at halves for whole numbers and codes."""
+
+    def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The value within each interval up to which it has this share (n,) of its mass, (n,); NaN where it has none."""
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New values, (n,), from `rng` alone."""
+
+
+def once(find: Callable[..., _Found]) -> Callable[..., _Found]:
+    """The function of (prepared, array, ...) that finds what fixed arrays decide only once, for as long as the first of them is held.
+
+    A distribution is made anew for every theta, and asked of the same values and intervals each time: `fixed` arrays, which nobody can
+    change, are known again. Of other arrays nothing is kept.
+    """
+    known: dict[tuple[int, ...], tuple[tuple[Any, ...], _Found]] = {}
+
+    def find_once(prepared: Any, *arrays: np.ndarray) -> _Found:
+        key = (id(prepared), *map(id, arrays))
+        if key in known:
+            return known[key][1]
+        found = find(prepared, *arrays)
+        if all(isinstance(array, np.ndarray) and not array.flags.writeable for array in arrays):
+            weakref.finalize(arrays[0], known.pop, key, None)
+            known[key] = ((prepared, *arrays[1:]), found)  # held, so that no other object gets their number
+        return found
+
+    return find_once
+
+
+def fixed(values: np.ndarray) -> np.ndarray:
+    """The values as an array that nobody can change: a copy, unless it is one already."""
+    if isinstance(values, np.ndarray) and not values.flags.writeable:
+        return values
+    kept = np.array(values)
+    kept.flags.writeable = False
+    return kept
+
+
+def has_mass(synthesizer: Synthesizer, theta: Draw, prepared: Any) -> bool:
+    """Whether its distribution gives probabilities of intervals."""
+    return callable(getattr(synthesizer.distribution(theta, prepared), "mass", None))
+
+
+def _asked(synthesizer: Synthesizer, theta: Draw, prepared: Any, name: str) -> Callable[..., Any]:
+    """A method of its distribution, refused where there is none."""
+    method = getattr(synthesizer.distribution(theta, prepared), name, None)
+    if not callable(method):
+        raise ContractError(f"{type(synthesizer).__name__}: its distribution has no {name}(), which this needs")
+    found: Callable[..., Any] = method
+    return found
+
+
+def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> Masses:
+    """From parameters to the mass of the same intervals, (n,); what the intervals decide is found once."""
+    low, high = fixed(lower), fixed(upper)
+    return lambda theta: synthesizer.distribution(theta, prepared).mass(low, high)
+
+
+def log_densities(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Callable[[Draw], np.ndarray]:
+    """From parameters to log p(y_i | theta) of the same values y (n,), once they are seen to be n numbers, (n,).
+
+    Raises
+    ------
+    ContractError
+    """
+    y, name, n = fixed(y), type(synthesizer).__name__, len(y)
+
+    def terms(theta: Draw) -> np.ndarray:
+        found = np.asarray(_asked(synthesizer, theta, prepared, "log_density")(y))
+        if found.shape != (n,) or found.dtype.kind not in "fiu":
+            raise ContractError(f"{name}: log_density must give {n} numbers, one a record; got shape {found.shape}, dtype {found.dtype}")
+        missing = int(np.isnan(found).sum())
+        if missing:
+            raise ContractError(f"{name}: log_density is not a number in {missing} of {n} records")
+        return found
+
+    return terms
+
+
+def draw_values(synthesizer: Synthesizer, theta: Draw, prepared: Any, rng: np.random.Generator, n: int) -> np.ndarray:
+    """One draw of the target for n records, (n,), once it is seen to be n numbers."""
+    values = np.asarray(_asked(synthesizer, theta, prepared, "draw")(rng))
+    if values.shape != (n,) or values.dtype.kind not in "fiub":
+        raise ContractError(
+            f"{type(synthesizer).__name__}: draw must give {n} numbers, one a record; got shape {values.shape}, dtype {values.dtype}"
+        )
+    return values
