@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from handmade import given_fit
+from records import kind_of
 from scipy import stats
 
 import riskweighted as rw
@@ -88,7 +89,7 @@ def test_the_same_seed_gives_the_same_and_blocks_leave_one_out(confidential):
 def test_a_synthesizer_without_mass_is_averaged_over_draws(confidential, monkeypatch):
     fit = given_fit(confidential)
     exactly = rw.expected_identification_risk(fit, SCENARIO, draws=100, random_seed=1)
-    monkeypatch.delattr(type(fit.synthesizer), "mass")
+    monkeypatch.delattr(kind_of(fit.block), "mass")
     counted = rw.expected_identification_risk(fit, SCENARIO, draws=100, random_seed=1)
     assert abs(exactly["own_mass"] - counted["own_mass"]).max() < 0.06
     assert counted["risk"].mean() == pytest.approx(exactly["risk"].mean(), abs=0.004)
@@ -178,8 +179,7 @@ def test_a_coarser_precision_is_that_of_the_risk_too(confidential):
 )
 def test_a_mass_that_is_no_probability_is_refused(confidential, monkeypatch, given, told):
     fit = given_fit(confidential)
-    monkeypatch.setattr(type(fit.synthesizer), "mass", given)
-    monkeypatch.setattr(type(fit.synthesizer), "masses", None)
+    monkeypatch.setattr(kind_of(fit.block), "mass", given)
     with pytest.raises(ContractError, match=told):
         rw.expected_identification_risk(fit, SCENARIO, draws=20)
     with pytest.raises(ContractError, match=told):
@@ -200,7 +200,7 @@ def test_a_special_code_is_near_itself_alone(confidential, code, monkeypatch):
     risks = identification_risks(make_world(coded, scenario).pair(fit.synthesize(400, random_seed=5)))
     error = np.sqrt(table["se"] ** 2 + risks.var(axis=0) / 400)
     assert np.abs((table["risk"] - risks.mean(axis=0)) / np.maximum(error, 1e-4)).max() < 5
-    monkeypatch.delattr(type(fit.synthesizer), "mass")
+    monkeypatch.delattr(kind_of(fit.block), "mass")
     counted = rw.expected_identification_risk(fit, scenario, draws=100, random_seed=1)
     assert abs(table["own_mass"] - counted["own_mass"]).max() < 0.06
 

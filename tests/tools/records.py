@@ -4,7 +4,7 @@ from functools import partial
 
 from riskweighted.contract.categories import target_numbers
 
-__all__ = ["Asked", "terms"]
+__all__ = ["Asked", "kind_of", "terms"]
 
 _METHODS = ("log_density", "mass", "inverse", "draw")
 
@@ -25,3 +25,8 @@ class Asked:
 def terms(synthesizer, theta, prepared, frame):
     """log p(y_i | theta) of the records of a frame, (n,)."""
     return synthesizer.distribution(theta, prepared).log_density(target_numbers(synthesizer, prepared, frame))
+
+
+def kind_of(block):
+    """The class of the distribution of a block's records."""
+    return type(block.distribution(block.draw(0, 0)))
