@@ -1,6 +1,8 @@
 """Is a model good enough for its data? `check_fit`: posterior predictive checks judged by effect sizes (METHODS section 5.10)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,16 +16,18 @@ from riskweighted.common.frames import require_columns
 from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
+from riskweighted.design.precision import Precision, precision_of
 from riskweighted.evaluation.fit_pit import pit_rows
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
-from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL
+from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL, UNJUDGED
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures import checks
 from riskweighted.measures.registry import measures
-from riskweighted.sequence.declared import refuse_chain
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sequence.blocks import Block
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "check_fit", "fit_verdict"]
+__all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "UNJUDGED", "check_fit", "draws_for", "fit_verdict"]
 
 COLUMNS = (
     "check",
@@ -47,6 +51,7 @@ _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
 _COPY = 0.99  # rank correlation from which a column is a copy of the target (METHODS section 13)
 _LARGEST = 1e150  # beyond which drawn values are cut for the statistics, so that squares stay finite
 _MOST_LEVELS = 20  # of a predictor whose levels are groups
+_DRAWS, _LEAST_DRAWS = 100, 30  # predictive datasets, of all variables and of each
 
 
 class _Row(NamedTuple):
@@ -57,6 +62,8 @@ class _Row(NamedTuple):
     standard_error: float
     effect: float
     records: int
+    variable: str
+    judged: bool
 
 
 def check_fit(
@@ -65,8 +72,8 @@ def check_fit(
     scenario: Scenario | None = None,
     by: Sequence[str] | str | None = None,
     others: Sequence[str] | None = None,
-    draws: int = 100,
-    precision: float | None = None,
+    draws: int | None = None,
+    precision: Precision = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Compare a fit with its data: statistics of predictive datasets beside the confidential ones, each with a verdict.
@@ -74,18 +81,20 @@ def check_fit(
     Parameters
     ----------
     fit : Fit
-        Unweighted (alpha 1 everywhere, no survey weights), it is judged. Of a weighted one the distance from the data is its cost, or
-        what survey weights are for, so the verdict is "cost".
+        Of any number of variables: the values of each are checked given the confidential values of those before it. Unweighted (alpha 1
+        everywhere, no survey weights), it is judged. Of a weighted variable the distance from the data is its cost, or what survey
+        weights are for, so the verdict is "cost".
     scenario : Scenario, optional
         Means are compared by its known patterns, of 50 records or more; of a categorical target the shares of its levels.
     by : column names, optional
         ... or by the combinations of these columns. Without either, by the levels of each predictor of at most 20 values.
     others : sequence of str, optional
         Numeric variables whose correlation with the target is compared; default: all of the frame but the target's own copies (a rank
-        correlation of 0.99 or more), which no release holds. A categorical target has no correlations.
-    draws : int
-        Predictive datasets, from draws spread evenly over the posterior.
-    precision : float, optional
+        correlation of 0.99 or more), which no release holds. Of a sequence, variables that are drawn later are no others: they follow
+        the target. A categorical target has no correlations.
+    draws : int, optional
+        Predictive datasets, from draws spread evenly over the posterior; default 100, shared by several variables, and 30 at least.
+    precision : float or mapping of variable to float, optional
         Drawn numbers are multiples of it; default as in `Fit.synthesize`.
     random_seed : int, optional
 
@@ -94,8 +103,8 @@ def check_fit(
     DataFrame, one row per statistic, the first one for the model: ``check`` (key of the registry of measures), ``parameter``,
     ``confidential``, ``synthetic`` (median over the predictive datasets), ``standard_error`` (half of their central 68 %), ``z``,
     ``effect``, ``threshold``, ``verdict`` ("fits", "misfits", "cost"), ``records`` (how many confidential ones the row tells of: of a share
-    those that have it or those that lack it, whichever are fewer), ``definition``. Confidential; the largest value of the data is shown
-    as a ratio only.
+    those that have it or those that lack it, whichever are fewer), ``definition``; of a chain ``variable``, "" in the row for the model.
+    Confidential; the largest value of the data is shown as a ratio only.
 
     Raises
     ------
@@ -106,30 +115,38 @@ def check_fit(
     -----
     A row misfits where its effect exceeds the threshold AND chance does not explain the difference: with R rows, ``abs(z)`` exceeds the
     normal quantile of ``1 - 0.01 / (2 R)``. With many records every z is large, so the effect decides; with few no effect is small, so z
-    does. The row of the largest value is judged by its effect alone. The model fits if every row does; the effect of its row is the
-    largest ratio of effect and threshold among the rows that misfit, or among all if none does.
+    does. The row of the largest value is judged by its effect alone. The model fits if every row does, and is "not judged" where there
+    is none; the effect of its row is the largest ratio of effect and threshold among the rows that misfit, or among all if none does.
     """
-    refuse_chain(fit.synthesizer, "check_fit")
     if fit.keeps_true_values:
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
     check_seed(random_seed)
-    target, data = fit.variables[0], fit.confidential
-    missing = int(data[target].isna().sum())
-    if missing:
-        raise InputError(f"{target!r} is missing in {missing} of {len(data)} records, which a fit of one variable does not draw")
-    if data[target].nunique() < 2:
-        raise InputError(f"{target!r} is constant: there is nothing to compare")
-    own, groups, values = precision or fit.precision, _groups(fit, scenario, by), fit.numbers(data)
-    if fit.categories is not None:
-        own, compared = fit.precision, level_comparisons(values, fit.categories, groups)
-    else:
-        compared = comparisons(values, own, groups, _others(fit, others))
-    rows = _judged_rows(fit, compared, own, check_count(draws, "draws"), random_seed)
-    return _table(rows, unweighted=bool((fit.weights == 1).all()))
+    fit.check_precision(precision)
+    if scenario is not None and by is not None:
+        raise InputError("give scenario or by, not both: each says by which columns means are compared")
+    grouped = tuple(scenario.known) if scenario is not None else None if by is None else check_names(by, "by")
+    named = None if others is None else check_names(others, "others")
+    require_columns(fit.confidential, [*(grouped or ()), *(named or ())], "confidential data")
+    count = draws_for(len(fit.variables)) if draws is None else check_count(draws, "draws")
+    blocks = [link.values for link in fit.prepared.links if link.values is not None]
+    seeds = [random_seed]
+    if len(blocks) != 1:
+        seeds = [int(seed) for seed in np.random.SeedSequence(random_seed).generate_state(max(len(blocks), 1), np.uint32)]
+    rows = list[_Row]()
+    for block, seed in zip(blocks, seeds, strict=False):
+        subject = _Subject(fit, block, grouped, named)
+        rows += _judged_rows(subject, precision_of(precision, block.variable), count, seed)
+    table = _table(rows, judged=bool((np.asarray(fit.weights) == 1).all()), records=len(fit.confidential))
+    return table.drop(columns="variable") if fit.prepared.of_one else table
+
+
+def draws_for(variables: int) -> int:
+    """How many predictive datasets of each of so many variables `check_fit` makes where none are asked for."""
+    return max(_DRAWS // variables, _LEAST_DRAWS)
 
 
 def fit_verdict(table: pd.DataFrame) -> str:
-    """The verdict for the model of a table of `check_fit`: "fits", "misfits", or "cost" of a weighted fit."""
+    """The verdict for the model of a table of `check_fit`: "fits", "misfits", "cost" of a weighted fit, "not judged" without a check."""
     require_columns(table, ["check", "verdict"], "the table of check_fit")
     found = table.loc[table["check"] == MODEL, "verdict"]
     if len(found) != 1:
@@ -137,41 +154,105 @@ def fit_verdict(table: pd.DataFrame) -> str:
     return str(found.iloc[0])
 
 
-def _judged_rows(fit: Fit, compared: list[Comparison], precision: float | None, count: int, random_seed: int | None) -> list[_Row]:
-    """Every row, from predictive datasets that are made and measured one after the other."""
-    column = fit.confidential[fit.variables[0]]
-    values, block, sizes = fit.numbers(fit.confidential), fit.block, fit.sizes
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """A block of values that is compared with its data, on the records that reach it."""
+
+    fit: Fit
+    block: Block
+    grouped: tuple[str, ...] | None  # by combinations of these columns; None: by each predictor that has few values
+    named: tuple[str, ...] | None  # with whose numbers correlations are compared; None: with all
+
+    @property
+    def own(self) -> BlockFit:
+        return self.fit.blocks[self.block.name]
+
+    @cached_property
+    def data(self) -> pd.DataFrame:
+        """The records of the file."""
+        return self.fit.confidential if self.block.whole else self.fit.confidential[self.block.member]
+
+    @property
+    def drawn_later(self) -> tuple[str, ...]:
+        """The variable, and those that follow it."""
+        variables = self.fit.variables
+        return variables[variables.index(self.block.variable) :]
+
+    def compared(self, values: np.ndarray, precision: float | None) -> list[Comparison]:
+        """What is compared of values (m,)."""
+        column = self.own.confidential[self.own.synthesizer.target]
+        missing = int(column.isna().sum())
+        if missing:
+            raise InputError(
+                f"{self.block.variable!r} is missing in {missing} of {len(column)} records, which a fit of one variable does not draw"
+            )
+        if column.nunique() < 2:
+            raise InputError(f"{self.block.variable!r} is constant: there is nothing to compare")
+        groups = self._groups()
+        if self.own.categories is not None:
+            return level_comparisons(values, self.own.categories, groups)
+        return comparisons(values, precision, groups, self._others(column))
+
+    def _groups(self) -> list[Grouping]:
+        """Known patterns, combinations of given columns, or the levels of each predictor that has few."""
+        if self.grouped is not None:
+            names = [name for name in self.grouped if name not in self.drawn_later]
+            return list(groupings(self.data, [names] if names else []))
+        few = [name for name in self._predictors() if self.data[name].nunique() <= _MOST_LEVELS]
+        return list(groupings(self.data, [[name] for name in few]))
+
+    def _predictors(self) -> list[str]:
+        """The columns that predict, or all others of the frame where the synthesizer has no formula."""
+        formula: Any = getattr(self.own.synthesizer, "formula", None)
+        named = split_formula(formula).names if isinstance(formula, str) else tuple(map(str, self.data.columns))
+        return [name for name in (self.block.sources or named) if name in self.data.columns and name not in self.drawn_later]
+
+    def _others(self, column: pd.Series) -> dict[str, np.ndarray]:
+        """The other numeric variables without gaps, as floats."""
+        numeric = [str(name) for name in self.data.columns if pd.api.types.is_numeric_dtype(self.data[name].dtype)]
+        asked = [name for name in (numeric if self.named is None else self.named) if name not in self.drawn_later]
+        found = {name: pd.to_numeric(self.data[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for name in asked}
+        complete = {name: values for name, values in found.items() if np.isfinite(values).all()}
+        return complete if self.named is not None else {name: values for name, values in complete.items() if not _copies(values, column)}
+
+
+def _judged_rows(subject: _Subject, precision: float | None, count: int, random_seed: int | None) -> list[_Row]:
+    """Every row of a block, from predictive datasets that are made and measured one after the other."""
+    fit = subject.own
+    column, values = fit.confidential[fit.synthesizer.target], fit.numbers(fit.confidential)
+    own = fit.precision if fit.categories is not None else precision or fit.precision
+    compared, sizes = subject.compared(values, own), fit.sizes
     available = sizes["chain"] * sizes["draw"]
     places = spread_draws(sizes["chain"], sizes["draw"], min(count, available)) if fit.estimates else [(0, 0)] * count
     whole = pd.api.types.is_integer_dtype(column.dtype)
-    unit = precision or (1.0 if whole else None)
+    unit = own or (1.0 if whole else None)
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     for place, seed in zip(places, seeds, strict=False):
-        drawn = draw_values(block.synthesizer, block.draw(*place), block.prepared, np.random.default_rng(seed), len(values)).astype(float)
-        drawn = np.clip(drawn if unit is None else block.rounded(drawn, unit), -_LARGEST, _LARGEST)
+        drawn = draw_values(fit.synthesizer, fit.draw(*place), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
+        drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
         measured.append([one.statistic(drawn) for one in compared])
     rows = [row for k, one in enumerate(compared) for row in _compared(one, values, np.array([every[k] for every in measured]))]
-    ranks = (below, equal, len(places))
-    pit = pit_rows(block, places, values, unit, ranks, np.random.default_rng(seeds[-1]))
-    return rows + [_Row(*row, len(values)) for row in pit]
+    pit = pit_rows(fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1]))
+    judged, variable = bool((fit.weights == 1).all()), subject.block.variable
+    return [_Row._make((*row, variable, judged)) for row in [*rows, *((*row, len(values)) for row in pit)]]
 
 
-def _compared(one: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[_Row]:
+def _compared(one: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[tuple[Any, ...]]:
     """The rows of a comparison; `drawn` (datasets, k)."""
     own = one.statistic(values)
     low, middle, high = np.quantile(drawn, norm.cdf([-1, 0, 1]), axis=0)
     effects = one.effect(own, middle)
     rows = zip(one.parameters, own, middle, (high - low) / 2, effects, one.records, strict=True)
     for parameter, confidential, synthetic, error, effect, records in rows:
-        yield _Row(one.check, parameter, float(confidential), float(synthetic), float(error), float(effect), records)
+        yield one.check, parameter, float(confidential), float(synthetic), float(error), float(effect), records
 
 
-def _table(rows: list[_Row], *, unweighted: bool) -> pd.DataFrame:
-    """Rows with z, threshold and verdict, the model's own first."""
-    limit, ratios, lines = float(norm.isf(_CHANCE / (2 * len(rows)))), [], []
+def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
+    """Rows with z, threshold and verdict, the model's own first; `judged`: whether every variable of the fit is."""
+    limit, ratios, lines = float(norm.isf(_CHANCE / (2 * max(len(rows), 1)))), [], []
     for row in rows:
         difference = row.synthetic - row.confidential
         z = difference / row.standard_error if row.standard_error > 0 else np.copysign(np.inf, difference) if difference else 0.0
@@ -179,42 +260,13 @@ def _table(rows: list[_Row], *, unweighted: bool) -> pd.DataFrame:
         threshold = _EXTREME_THRESHOLD if extreme else THRESHOLDS[row.check]
         misfits = row.effect > threshold and (row.check in _BY_EFFECT_ALONE or abs(z) > limit)
         ratios.append((misfits, row.effect / threshold))
-        verdict = COST if not unweighted else MISFITS if misfits else FITS
-        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, measures()[row.check].definition))
-    misfit, worst = max(ratios)
-    verdict = COST if not unweighted else MISFITS if misfit else FITS
-    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, max(row.records for row in rows), checks.MODEL.definition)
-    return pd.DataFrame([model, *lines], columns=list(COLUMNS))
-
-
-def _predictors(fit: Fit) -> list[str]:
-    """The columns of the formula, or all others of the frame where the synthesizer has none."""
-    formula: Any = getattr(fit.synthesizer, "formula", None)
-    names = split_formula(formula).names if isinstance(formula, str) else tuple(map(str, fit.confidential.columns))
-    return [name for name in names if name != fit.variables[0]]
-
-
-def _groups(fit: Fit, scenario: Scenario | None, by: Sequence[str] | str | None) -> list[Grouping]:
-    """Known patterns, combinations of given columns, or the levels of each predictor that has few."""
-    if scenario is not None and by is not None:
-        raise InputError("give scenario or by, not both: each says by which columns means are compared")
-    if scenario is not None or by is not None:
-        names = tuple(scenario.known) if scenario is not None else check_names(by, "by")
-        require_columns(fit.confidential, names, "confidential data")
-        return list(groupings(fit.confidential, [names] if names else []))
-    few = [name for name in _predictors(fit) if fit.confidential[name].nunique() <= _MOST_LEVELS]
-    return list(groupings(fit.confidential, [[name] for name in few]))
-
-
-def _others(fit: Fit, names: Sequence[str] | None) -> dict[str, np.ndarray]:
-    """The other numeric variables without gaps, as floats."""
-    data, target = fit.confidential, fit.variables[0]
-    if names is not None:
-        require_columns(data, check_names(names, "others"), "confidential data")
-    asked = [str(name) for name in data.columns if pd.api.types.is_numeric_dtype(data[name].dtype)] if names is None else list(names)
-    numeric = {name: pd.to_numeric(data[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for name in asked if name != target}
-    complete = {name: values for name, values in numeric.items() if np.isfinite(values).all()}
-    return complete if names is not None else {name: values for name, values in complete.items() if not _copies(values, data[target])}
+        verdict = COST if not row.judged else MISFITS if misfits else FITS
+        lines.append((*row[:5], z, row.effect, threshold, verdict, row.records, measures()[row.check].definition, row.variable))
+    misfit, worst = max(ratios, default=(False, np.nan))
+    verdict = COST if not judged else UNJUDGED if not rows else MISFITS if misfit else FITS
+    most = max((row.records for row in rows), default=records)
+    model = (MODEL, "", np.nan, np.nan, np.nan, np.nan, worst, 1.0, verdict, most, checks.MODEL.definition, "")
+    return pd.DataFrame([model, *lines], columns=[*COLUMNS, "variable"])
 
 
 def _copies(values: np.ndarray, target: pd.Series) -> bool:

@@ -2,7 +2,8 @@
 
 from riskweighted.measures import checks
 
-__all__ = ["COST", "FITS", "MISFITS", "MODEL"]
+__all__ = ["COST", "FITS", "JUDGED", "MISFITS", "MODEL", "UNJUDGED"]
 
-FITS, MISFITS, COST = "fits", "misfits", "cost"
+FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
+JUDGED = (FITS, MISFITS)
 MODEL = checks.MODEL.key  # the row of the whole model

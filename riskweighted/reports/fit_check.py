@@ -6,7 +6,8 @@ import pandas as pd
 from riskweighted.common.digits import shared_digits
 from riskweighted.common.numbers import SHARE, exactly, in_column
 from riskweighted.common.text import plain
-from riskweighted.evaluation.fit_check import COST, FITS, MISFITS, MODEL, fit_verdict
+from riskweighted.evaluation.fit_check import FITS, MISFITS, MODEL, fit_verdict
+from riskweighted.evaluation.judgement import COST, JUDGED
 from riskweighted.evaluation.tables import Statistic
 from riskweighted.measures.checks import LEVEL, LEVEL_OF_GROUP, MEAN, QUANTILE, SPIKE
 from riskweighted.measures.measure import Disclosure
@@ -24,10 +25,10 @@ _NAMED_BY_DATA = (SPIKE, LEVEL, LEVEL_OF_GROUP, MEAN)  # by a value, a level or 
 def fit_check_section(source: Source) -> Section:
     """A verdict a fit, quantiles of every numeric variable, and one table of all checks, a column a fit."""
     verdicts = {str(label): fit_verdict(rows) for label, rows in source.checks.groupby("label", sort=False)}
-    judged = {label: verdict for label, verdict in verdicts.items() if verdict != COST}
+    judged = {label: verdict for label, verdict in verdicts.items() if verdict in JUDGED}
     lines = [f"{label}: the model {'fits' if verdict == FITS else 'MISFITS'}." for label, verdict in judged.items()]
     lines += ["No fit of the study is unweighted (alpha 1, no survey weights), so the model is not judged."] if not judged else []
-    if set(verdicts) - set(judged):
+    if COST in verdicts.values():
         lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
     lines += _bounds(source)
     numeric = [(place, name) for place, name in enumerate(source.variables, 1) if source.is_numeric(name)]

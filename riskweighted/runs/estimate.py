@@ -21,10 +21,9 @@ from riskweighted.common.room import memory_peak
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
 from riskweighted.data.csv_text import CsvTable
-from riskweighted.evaluation.chain_check import check_chain_fit
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
-from riskweighted.evaluation.fit_check import check_fit
+from riskweighted.evaluation.fit_check import check_fit, draws_for
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.study import Study
@@ -42,7 +41,7 @@ from riskweighted.sequence.tasks import alphas_of
 __all__ = ["Estimate", "estimate_run"]
 
 _ROWS = 10_000  # on which steps are tried
-_DRAWS, _WALK, _CHECKED, _CHECKED_OF_CHAIN = 20, 100, 100, 30  # tried; and what a run makes, of expected risk and of `check_fit`
+_DRAWS, _WALK = 20, 100  # tried; and what a run makes of expected risk
 _LEAST = 0.05  # seconds that are timed
 # Counts of gradients, measured at 10^3 to 10^6 records
 _ROUND = 7  # an iteration of chains in round coordinates
@@ -230,12 +229,12 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
         frames, drawing = _once(lambda: list(fit.synthetic(2, random_seed=0, precision=precision)))
         tried = replace(settings, risk_draws=_DRAWS if fit.estimates else None)
         _, walking = _once(lambda: find_mechanism("", fit, world, tried, 0, precision))
-        _, checking = _once(lambda: _compared(fit, world))
+        _, checking = _once(lambda: check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0))
         draws = settings.risk_draws or _WALK
         seconds = {
             "drawing": labels * count * drawing / 2,
             "expected risk": labels * walking * (draws / _DRAWS if fit.estimates else 1),
-            "comparing with the data": labels * checking * (_CHECKED_OF_CHAIN if not fit.prepared.of_one else _CHECKED) / _DRAWS,
+            "comparing with the data": labels * checking * draws_for(len(fit.variables)) / _DRAWS,
         }
     measure = partial(evaluate_world, settings=settings, analysis=None, unaltered=study.unaltered(world.confidential), random_seed=0)
     _, of_one = _once(lambda: measure(world, {"": frames[:1]}))
@@ -245,12 +244,6 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
     seconds["writing"] = labels * count * writing
     numbers = _WRITTEN * (1 + 3 * labels * len(study.variables)) * len(world.confidential)
     return {step: share * one for step, one in seconds.items()}, share * (labels * count * written + numbers)
-
-
-def _compared(fit: Fit, world: World) -> pd.DataFrame:
-    if not fit.prepared.of_one:
-        return check_chain_fit(fit, draws=_DRAWS, random_seed=0)
-    return check_fit(fit, scenario=world.scenario, draws=_DRAWS, random_seed=0)
 
 
 def _text(frames: list[pd.DataFrame], study: Study) -> int:

@@ -17,10 +17,10 @@ from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
-from riskweighted.evaluation.chain_check import check_chain_fit
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
-from riskweighted.evaluation.fit_check import COST, FITS, check_fit, fit_verdict
+from riskweighted.evaluation.fit_check import check_fit, fit_verdict
+from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
@@ -63,7 +63,7 @@ class Run:
 
     @property
     def fits(self) -> bool | None:
-        verdicts = {fit_verdict(rows) for _, rows in self.fit_check.groupby("label", sort=False)} - {COST}
+        verdicts = {fit_verdict(rows) for _, rows in self.fit_check.groupby("label", sort=False)} & set(JUDGED)
         return None if not verdicts else verdicts == {FITS}
 
 
@@ -191,16 +191,13 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
 def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
     """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
     data, study, tables = checked.world.confidential, checked.study, {}
-    names = [*study.unaltered(data), *study.synthesizer.columns]
+    names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
     others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
     for done, (label, fitted) in enumerate(models.items()):
         seed = streams.seed_for("check", label)
-        if not fitted.prepared.of_one:
-            tables[label] = check_chain_fit(fitted, random_seed=seed)
-        else:
-            precision = study.release.precision_of(study.target)
-            tables[label] = check_fit(fitted, scenario=checked.world.scenario, others=others, precision=precision, random_seed=seed)
+        precision: Any = study.release.precision
+        tables[label] = check_fit(fitted, scenario=checked.world.scenario, others=others, precision=precision, random_seed=seed)
         advance(done + 1, len(models))
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 
@@ -209,7 +206,7 @@ def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFram
     """The main table, led by the model's verdict, how much likelihood each scheme keeps and whether its chains agree."""
     table = result.summary()
     verdicts = {label: fit_verdict(rows) for label, rows in fit_check.groupby("label", sort=False)}
-    judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict != COST}
+    judged = {label: "yes" if verdict == FITS else "NO" for label, verdict in verdicts.items() if verdict in JUDGED}
     worst = {label: fitted.diagnostics["r_hat"].max() for label, fitted in fits.items() if len(fitted.diagnostics)}
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
     kept = pd.Series({label: fitted.alpha.to_numpy().mean() for label, fitted in fits.items() if len(fitted.diagnostics)})

@@ -13,15 +13,26 @@ import xarray as xr
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Synthesizer
 
-__all__ = ["data_hash", "read_sealed", "sealed", "weights_hash"]
+__all__ = ["BLANK", "check_checksum", "data_hash", "read_sealed", "sealed", "weights_hash", "with_checksum"]
 
-_BLANK = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
+BLANK = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
 
 
 def sealed(stored: xr.Dataset) -> bytes:
     """NetCDF with the attribute ``checksum``, the SHA-256 of the file in which 64 zeros stand for it."""
-    content = bytes(stored.assign_attrs(checksum=_BLANK.decode()).to_netcdf(engine="scipy"))
-    return content.replace(_BLANK, _checksum(content))
+    return with_checksum(bytes(stored.assign_attrs(checksum=BLANK.decode()).to_netcdf(engine="scipy")))
+
+
+def with_checksum(content: bytes) -> bytes:
+    """What holds `BLANK`, with the checksum of all of it in that place."""
+    return content.replace(BLANK, _checksum(content))
+
+
+def check_checksum(content: bytes, name: object) -> None:
+    """Refuse what `with_checksum` did not make, or any bit of which has changed since; its own checksum is the last one in it."""
+    found = re.findall(rb"sha256:[0-9a-f]{64}", content)
+    if not found or _checksum(content.replace(found[-1], BLANK)) != found[-1]:
+        raise InputError(f"{str(name)!r} is no saved fit, or is damaged: its checksum differs")
 
 
 def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
@@ -36,9 +47,7 @@ def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None
-    found = re.search(rb"sha256:[0-9a-f]{64}", content)
-    if found is None or _checksum(content.replace(found[0], _BLANK)) != found[0]:
-        raise InputError(f"{str(path)!r} is no saved fit, or is damaged: its checksum differs")
+    check_checksum(content, path)
     with xr.open_dataset(io.BytesIO(content), engine="scipy") as stored:
         loaded = stored.load()
     del loaded.attrs["checksum"]

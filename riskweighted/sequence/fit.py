@@ -24,6 +24,7 @@ from riskweighted.design.precision import Precision, precision_of
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
+from riskweighted.sampling.saving import BLANK, with_checksum
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.drawing import Drawing, Thetas
@@ -363,12 +364,13 @@ class Fit:
         write_file(Path(path), self.to_bytes(), private=True)
 
     def to_bytes(self) -> bytes:
-        """The fits of all blocks as an archive of what `BlockFit.to_bytes` makes of each, in the order of the sequence."""
+        """The fits of all blocks as an archive of what `BlockFit.to_bytes` makes of each, in order; its comment is a checksum."""
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as archive:
             for place, fit in enumerate(self.blocks.values()):
                 archive.writestr(zipfile.ZipInfo(block_file(place)), fit.to_bytes())
-        return content.getvalue()
+            archive.comment = BLANK
+        return with_checksum(content.getvalue())
 
 
 def block_file(place: int) -> str:

@@ -1,5 +1,6 @@
 """Fits read back: one form for one variable and for several, an archive of the blocks' posteriors."""
 
+import io
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas, native_of
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
+from riskweighted.sampling.saving import check_checksum
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit, block_file
@@ -75,26 +77,22 @@ def read_fit(
     checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
     tasks = block_tasks(prepared, checked, random_seed, guarantee, L)
     wanted = [block_file(place) for place in range(len(tasks))]
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.namelist() != wanted:
-                raise InputError(f"{str(path)!r} is the fit of another model: it has {len(archive.namelist())} blocks, not {len(wanted)}")
-            contents = [zipfile.Path(archive, name) for name in wanted]
-            fits = {task.name: task.block.model.load(one, *task[1:4]) for one, task in zip(contents, tasks, strict=True)}
-    except InputError:
-        raise
-    except zipfile.BadZipFile as error:
-        raise InputError(f"{str(path)!r} is {_what_else(path, error)}") from None
-    except Exception as error:  # whatever an archive gives whose bytes have changed
-        raise InputError(f"{str(path)!r} is no saved fit, or is damaged ({type(error).__name__})") from None
+    content = _content(path)
+    if content[:3] == b"CDF":
+        raise InputError(f"{str(path)!r} is a fit in the form that fits of one variable had before 2026-11: fit again")
+    check_checksum(content, path)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if archive.namelist() != wanted:
+            raise InputError(f"{str(path)!r} is the fit of another model: it has {len(archive.namelist())} blocks, not {len(wanted)}")
+        archive.filename = str(path)  # for messages
+        parts = [zipfile.Path(archive, name) for name in wanted]
+        fits = {task.name: task.block.model.load(part, *task[1:4]) for part, task in zip(parts, tasks, strict=True)}
     seed = next(iter(fits.values())).random_seed if prepared.of_one else random_seed
     return Fit(prepared, checked, fits, seed)
 
 
-def _what_else(path: str | Path | BinaryIO, error: Exception) -> str:
-    """What a file is that is no archive."""
-    with open(path, "rb") if isinstance(path, str | Path) else path as file:
-        former = file.read(3) == b"CDF"
-    if former:
-        return "a fit in the form that fits of one variable had before 2026-11, which is not read any more: fit again"
-    return f"no saved fit, or is damaged ({type(error).__name__})"
+def _content(path: str | Path | BinaryIO) -> bytes:
+    try:
+        return Path(path).read_bytes() if isinstance(path, str | Path) else path.read()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} is no saved fit ({type(error).__name__})") from None

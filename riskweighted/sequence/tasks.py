@@ -44,7 +44,7 @@ def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.D
         given = dict(zip(variables, alpha.T, strict=True))
     else:
         given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
-    return pd.DataFrame({name: check_weights(own, index, what="alpha") for name, own in given.items()}, index)
+    return pd.DataFrame({name: check_weights(own, index) for name, own in given.items()}, index)
 
 
 def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
@@ -59,7 +59,7 @@ def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
     own = own if block.whole else own[block.member]
     if not (block.model.weights(own) > 0).any():
         raise InputError(
-            f"all {len(own)} weights of the records that {block.name!r} is fitted to are zero: the pseudo posterior would be the prior; "
+            f"all {len(own)} weights are zero of the records that {block.name!r} is fitted to: the pseudo posterior would be the prior; "
             "valid is at least one positive weight"
         )
     return own
@@ -124,7 +124,7 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
                 task.alpha, random_seed=task.seed, sampling=sampling, progress=report, censoring=task.censoring, attempt=drawn
             )
         for one in caught:
-            warnings.warn(f"{task.called}{one.message}", one.category, stacklevel=3)
+            warnings.warn(f"{task.called}{one.message}", one.category, stacklevel=4)
         yield task.name, found
 
 

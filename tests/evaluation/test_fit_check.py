@@ -12,7 +12,7 @@ from scipy.stats import kstest, norm
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
+from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS, UNJUDGED
 from riskweighted.measures.measure import Disclosure
 from riskweighted.measures.registry import measures
 from riskweighted.sampling.block_fit import BlockFit
@@ -245,3 +245,76 @@ def test_there_is_no_model_to_judge_in_a_baseline_and_no_verdict_in_another_tabl
         rw.check_fit(fitted(data.assign(income=3.0)))
     with pytest.raises(InputError, match="one row 'check-model', got 0"):
         rw.fit_verdict(rw.check_fit(fitted(data)).iloc[1:])
+
+
+# Several variables
+
+
+def two_amounts(n=800, seed=4):
+    """``a`` follows ``x``, and ``b`` follows ``a``; survey weights ``w``."""
+    rng = np.random.default_rng(seed)
+    x = rng.choice(["k", "l", "m"], n)
+    a = np.round(np.exp(3 + 0.5 * (x == "l") + 0.3 * rng.normal(size=n)), 2)
+    return pd.DataFrame({"x": x, "a": a, "b": np.round(0.5 * a + rng.normal(10, 2, n), 2), "w": rng.uniform(0.5, 2, n)})
+
+
+def chain_fit(data, survey=None, alpha=None):
+    settings = {name: {"model": "linear-regression"} for name in ("a", "b")}
+    chain = rw.load_synthesizer("sequential")(["a", "b"], predictors=["x"], settings=settings)
+    return rw.fit(chain, data, alpha, survey=survey, random_seed=1, draws=600, tune=300, chains=2)
+
+
+def heaped(data):
+    """A third of the values of ``b`` on one number, which no line draws."""
+    return data.assign(b=data["b"].where(np.arange(len(data)) % 3 > 0, 60.0))
+
+
+def test_every_variable_of_a_chain_has_the_checks_of_one_variable():
+    data = two_amounts()
+    table = rw.check_fit(chain_fit(data), scenario=rw.Scenario(known=["x"], synthetic=["a", "b"]), random_seed=1)
+    assert tuple(table) == (*COLUMNS, "variable")
+    assert (table["check"].iloc[0], table["variable"].iloc[0]) == (MODEL, "")
+    kinds = {name: set(rows["check"]) for name, rows in table.iloc[1:].groupby("variable")}
+    assert kinds["a"] >= {"check-mean", "check-quantile", "check-correlation", "check-pit-distance", "check-largest"}
+    assert kinds["b"] == kinds["a"]
+    related = table[table["check"] == "check-correlation"]
+    assert set(zip(related["variable"], related["parameter"], strict=True)) == {("a", "w"), ("b", "a"), ("b", "w")}  # b follows a
+    assert set(table["verdict"]) <= {FITS, MISFITS}
+    again = rw.check_fit(chain_fit(data), by="x", others=["a", "b", "w"], random_seed=1)
+    pd.testing.assert_frame_equal(again, table)
+
+
+def test_a_misfit_of_one_variable_of_a_chain_is_found_under_its_name():
+    table = rw.check_fit(chain_fit(heaped(two_amounts())), random_seed=1)
+    assert rw.fit_verdict(table) == MISFITS
+    spike = table[(table["check"] == "check-spike") & (table["parameter"] == "60")].iloc[0]
+    assert (spike["variable"], spike["verdict"]) == ("b", MISFITS)
+    assert table["effect"].iloc[0] >= spike["effect"] / spike["threshold"] > 1
+
+
+@pytest.mark.parametrize("given", [{"survey": "w"}, {"alpha": 0.5}, {"survey": "w", "alpha": 0.5}])
+def test_no_weighted_chain_is_said_to_fit(given):
+    """Survey weights weigh too, though alpha is 1: the misfit is there, and it is not judged."""
+    data = heaped(two_amounts())
+    alpha = given.get("alpha")
+    fit = chain_fit(data, given.get("survey"), None if alpha is None else np.full(len(data), alpha))
+    table = rw.check_fit(fit, draws=30, random_seed=1)
+    assert rw.fit_verdict(table) == COST
+    assert set(table["verdict"]) == {COST}
+    assert table["effect"].iloc[0] > 1
+
+
+def test_a_variable_that_is_weighted_is_not_judged_beside_one_that_is_not():
+    data = two_amounts()
+    table = rw.check_fit(chain_fit(data, alpha=pd.DataFrame({"a": 0.5, "b": 1.0}, data.index)), random_seed=1)
+    verdicts = {name: set(rows["verdict"]) for name, rows in table.groupby("variable")}
+    assert verdicts["a"] == verdicts[""] == {COST}
+    assert verdicts["b"] <= {FITS, MISFITS}
+
+
+def test_without_any_check_nothing_is_said_to_fit():
+    data = pd.DataFrame({"x": np.arange(400.0), "flag": np.where(np.arange(400) % 3 == 0, np.nan, 7.0)})
+    fit = rw.fit(rw.load_synthesizer("sequential")(["flag"], predictors=["x"]), data, random_seed=1, draws=100, tune=100, chains=2)
+    table = rw.check_fit(fit, random_seed=1)
+    assert len(table) == 1
+    assert rw.fit_verdict(table) == UNJUDGED

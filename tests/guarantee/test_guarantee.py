@@ -234,7 +234,7 @@ def test_a_model_is_compiled_once_for_every_guarantee_and_not_at_all_without(com
 def test_convergence_and_influence_are_those_of_clipped_contributions(jobs):
     theta = jobs.block.draw(0, 0)
     terms = jobs.block.terms(theta)
-    np.testing.assert_allclose(jobs.contributions(theta), np.clip(terms, -1, 0))
+    np.testing.assert_allclose(jobs.block.contributions(theta), np.clip(terms, -1, 0))
     assert (rw.influence(jobs)["lipschitz"] <= jobs.statement.M).all()
 
 

@@ -250,7 +250,7 @@ def test_records_that_break_a_rule_are_counted_or_left_out(data):
         (np.ones((N, 2)), r"alpha has shape \(600, 2\); valid are"),
         (np.full((N, 5), 1.5), "must lie in"),
         (pd.DataFrame({"smoke": np.ones(N)}), "they must be the synthesized variables"),
-        (np.zeros(N), "all 600 weights of the records that 'marital is missing' is fitted to are zero"),
+        (np.zeros(N), "all 600 weights are zero of the records that 'marital is missing' is fitted to"),
     ],
 )
 def test_alpha_of_another_shape_is_refused(data, alpha, message):
