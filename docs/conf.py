@@ -2,8 +2,10 @@
 between two pages is the same here and there, wherever they lie.
 """
 
+import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -17,6 +19,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/*.md",
+    "docs/names/*.md",  # a page for each public name, made below
     "models/README.md",
     "experiments/README.md",
     "experiments/*/RESULTS.md",
@@ -46,12 +49,51 @@ html_copy_source = False
 html_show_sphinx = False
 
 
-METHODS = "docs/METHODS"
+API, METHODS = "docs/api", "docs/METHODS"
+NAMES = re.compile(r"```\{names\}\n(.*?)```", re.DOTALL)
+PAGE = """# {name}
+
+```{{eval-rst}}
+.. auto{kind}:: riskweighted.{name}
+```
+
+Examples take `np`, `pd` and `rw` for granted; [the API](../api.md) says what they are about.
+"""
 SECTION = re.compile(r"(METHODS sections? (\d+(?:\.\d+)?))")
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", write_names)
+    app.connect("source-read", list_names)
     app.connect("doctree-resolved", link_sections)
+
+
+def write_names(app: Sphinx) -> None:
+    """Write the page of each public name, where it differs from what is there, and remove those of former names."""
+    folder = Path(app.srcdir) / "docs" / "names"
+    folder.mkdir(exist_ok=True)
+    names = set(riskweighted.__all__) - {"__version__"}
+    for path in folder.glob("*.md"):
+        if path.stem not in names:
+            path.unlink()
+    for name in names:
+        kind = "class" if inspect.isclass(getattr(riskweighted, name)) else "function"
+        page, path = PAGE.format(name=name, kind=kind), folder / f"{name}.md"
+        if not path.is_file() or path.read_text(encoding="utf-8") != page:
+            path.write_text(page, encoding="utf-8")
+
+
+def list_names(app: Sphinx, page: str, source: list[str]) -> None:
+    """Turn each block of names into a table: the name, which leads to its page, and the first sentence of its docstring."""
+    if page == API:
+        source[0] = NAMES.sub(lambda block: as_table(block[1].split()), source[0])
+
+
+def as_table(names: list[str]) -> str:
+    first = {name: (inspect.getdoc(getattr(riskweighted, name)) or "").split("\n")[0].replace("|", "\\|") for name in names}
+    rows = [f"| [`{name}`](names/{name}.md) | {sentence} |" for name, sentence in first.items()]
+    pages = ["```{toctree}", ":hidden:", *(f"names/{name}" for name in names), "```"]
+    return "\n".join(["| name | what it is or does |", "|---|---|", *rows, "", *pages])
 
 
 def link_sections(app: Sphinx, tree: nodes.document, page: str) -> None:

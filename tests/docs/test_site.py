@@ -78,9 +78,11 @@ def test_nothing_is_loaded_from_outside(site, pages):
         assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:\w+:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
-def test_every_public_name_is_in_the_reference_and_no_other(pages):
-    names = {name.removeprefix("riskweighted.") for name in pages["docs/api.html"].names if name.count(".") == 1}
-    assert names == set(riskweighted.__all__) - {"__version__"}
+def test_every_public_name_has_a_page_to_which_the_reference_leads_and_no_other(pages):
+    public = {f"docs/names/{name}.html": f"riskweighted.{name}" for name in riskweighted.__all__ if name != "__version__"}
+    assert {path for path in pages if path.startswith("docs/names/")} == set(public)
+    assert all(name in pages[path].names for path, name in public.items())
+    assert {f"docs/{link}" for link in pages["docs/api.html"].links if link.startswith("names/")} == set(public)
 
 
 def test_every_page_is_in_the_navigation(site, pages):
