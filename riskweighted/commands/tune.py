@@ -32,10 +32,21 @@ any epsilon of a guarantee.
 
 def tune(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Data, scenario, synthesizer and sampling.")],
-    target: Annotated[str, typer.Option("--target", help="isolated-risk, top-1-percent-risk, lipschitz, range or information.")],
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            help="isolated-risk, top-1-percent-risk, lipschitz, range, information, or a measure's key; isolated-risk(income).",
+        ),
+    ],
     at_most: Annotated[float, typer.Option("--at-most", help="What the target shall not exceed.")],
     family: Annotated[str | None, typer.Option("--family", help="Along this family only: mix, power, delete, uniform, ...")] = None,
-    loss: Annotated[str, typer.Option("--loss", help="U_m, or overlap of the coefficient's interval that the evaluation names.")] = "U_m",
+    loss: Annotated[
+        str,
+        typer.Option(
+            "--loss", help="U_m, overlap of the coefficient's interval that the evaluation names, or the key of a measure of utility."
+        ),
+    ] = "U_m",
     out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figure and study file; must not exist.")] = None,
     seed: Seed = None,
     cores: Cores = None,

@@ -122,6 +122,14 @@ def evaluate(
     -----
     RiskWeightedWarning
         If a measure that another package registers fails; it is left out.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario
+    >>> shuffled = data.assign(income=data["income"].sample(frac=1, random_state=1).to_numpy())
+    >>> found = rw.evaluate(data, {"shuffled": [shuffled]}, scenario, random_seed=1)
+    >>> found.summary().loc["shuffled", "U_m of income"]
+    np.float64(0.0)
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     settings = EvaluationSettings() if settings is None else settings

@@ -104,7 +104,7 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a measure is computed from.
+    """What a measure is computed from: the datasets of one label beside the confidential data.
 
     Attributes
     ----------
@@ -131,6 +131,11 @@ class Context:
         Of fully synthetic data, n_syn / n.
     sampled : bool
         Whether the datasets are another sample of the population, and not synthetic.
+
+    Examples
+    --------
+    >>> def rows(context: rw.Context) -> float:  # the computation of a measure
+    ...     return float(np.mean([len(frame) for frame in context.synthetic]))
     """
 
     label: str

@@ -29,7 +29,13 @@ LEAST_TAIL = 10  # records on the smaller side of a share or a quantile, so that
 
 
 class Disclosure(StrEnum):
-    """How a value may be shown outside the agency (`riskweighted.reports.disclosure` does it)."""
+    """How a value may be shown outside the agency (`riskweighted.reports.disclosure` does it).
+
+    Examples
+    --------
+    >>> print(rw.Disclosure.TWO_DECIMALS)
+    2 decimals
+    """
 
     LEFT_OUT = "not at all: it is the value of one record"
     COUNT = "a count of records: rounded to multiples of the minimum count, small ones said to be small"
@@ -44,7 +50,7 @@ class Disclosure(StrEnum):
 
 
 class Value(NamedTuple):
-    """One value that a computation gives.
+    """One value that a measure's computation gives, with what tells it from others of its measure.
 
     Attributes
     ----------
@@ -62,6 +68,12 @@ class Value(NamedTuple):
         Fills the definition.
     definition : str, optional
         Instead of the measure's.
+
+    Examples
+    --------
+    >>> count = rw.Measure("rows", "rows", "number of rows", source="ours", direction="neither", kind="count")
+    >>> rw.Value(count, 12.0, variable="income").variable
+    'income'
     """
 
     measure: Measure
@@ -132,7 +144,9 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """One measure. A package adds its own under the entry point group ``riskweighted.measures``.
+    """One measure: its names, how it may be shown, and its computation; packages add theirs (docs/own-measure.md).
+
+    They register it under the entry point group ``riskweighted.measures``.
 
     Attributes
     ----------
@@ -187,6 +201,12 @@ class Measure:
         How it is a target of `tune`; or why it is none.
     loss : Loss, optional
         How it is a loss of `tune`.
+
+    Examples
+    --------
+    >>> told = {"source": "our handbook", "direction": "riskier", "kind": "share"}
+    >>> rw.Measure("alone", "alone", "share of the records that are alone in their pattern", **told).takes(None, None)
+    True
     """
 
     key: str

@@ -43,6 +43,11 @@ class EvaluationSettings:
         Posterior draws over which expected risk and influence are measured, at most as many as a fit has. Default: 100, or all there are.
     cluster : str, optional
         A column whose equal values make a cluster of records, such as a household, whose influence is measured too.
+
+    Examples
+    --------
+    >>> rw.EvaluationSettings(quantiles=[0.1, 0.9], regressions=["log(income) ~ age"]).level
+    0.95
     """
 
     quantiles: Sequence[float] = field(default=(0.5, 0.9), metadata=_REPORTED)

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.frames import check_weights
 from riskweighted.sampling.loo import K_LIMIT, importance_weights
-from riskweighted.sequence.declared import refuse_chain
+from riskweighted.sequence.blocks import Block
 from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.tasks import Alpha, alphas_of
 
 __all__ = ["Neighbour", "reweighted_draws"]
 
@@ -43,14 +43,14 @@ class Neighbour:
         return bool(self.pareto_k < self.limit)
 
 
-def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
-    """Importance weights log w_s = sum_i (alpha'_i - alpha_i) log p(y_i | theta_s), Pareto smoothed.
+def reweighted_draws(fit: Fit, alpha: Alpha) -> Neighbour:
+    """Return importance weights, log w_s = sum_i (alpha'_i - alpha_i) log p(y_i | theta_s) over all variables, Pareto smoothed.
 
     Parameters
     ----------
     fit : Fit
         With weights alpha; at least 100 draws.
-    alpha : Series (n,) or array (n,)
+    alpha : Series (n,), array (n,), or DataFrame (n, V) of several variables
         The neighbouring weights alpha'.
 
     Raises
@@ -59,15 +59,20 @@ def reweighted_draws(fit: Fit, alpha: pd.Series | np.ndarray) -> Neighbour:
         If the fit estimates nothing, has fewer than 100 draws, or the weights are not valid. Weights that are too far are no error:
         ``accepted`` says so, and the fit under them has to be sampled.
     """
-    refuse_chain(fit.synthesizer, "reweighted_draws")
     if not fit.estimates:
         raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it")
     chains, draws = fit.sizes["chain"], fit.sizes["draw"]
     if chains * draws < 100:
         raise InputError(f"importance weights need at least 100 draws, and the fit has {chains * draws}")
-    change = check_weights(alpha, fit.alpha.index).to_numpy() - fit.alpha.to_numpy()
-    if fit.survey is not None:
-        change = change * fit.survey.to_numpy()
-    logs = np.array([change @ fit.block.terms(fit.block.draw(*place)) for place in np.ndindex(chains, draws)])
+    change = alphas_of(fit.variables, alpha, fit.confidential.index) - fit.alphas
+    logs = sum((_log_weights(fit, block, change) for block in fit.prepared.blocks if fit.blocks[block.name].estimates), np.zeros(1))
     weights, pareto_k = importance_weights(-logs[None])
     return Neighbour(weights[0], float(pareto_k[0]), float(logs.std(ddof=1)))
+
+
+def _log_weights(fit: Fit, block: Block, change: pd.DataFrame) -> np.ndarray:
+    """What a block adds to the logarithms, (S,)."""
+    own, survey = fit.blocks[block.name], fit.blocks[block.name].survey
+    moved = change[block.variable].to_numpy()[block.member] * (1.0 if survey is None else survey.to_numpy())
+    places = np.ndindex(fit.sizes["chain"], fit.sizes["draw"])
+    return np.array([moved @ own.terms(own.draw(*place)) for place in places])

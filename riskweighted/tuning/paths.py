@@ -38,7 +38,7 @@ def path_of(family: str, fit: Fit) -> Path:
     (setting,) = FAMILIES[family].settings
     points = _POINTS[family]
     if family == "lipschitz-target":
-        largest = float(fit.largest_terms.max())
+        largest = max(float(block.largest_terms.max()) for block in fit.blocks.values() if block.estimates)
         points = tuple(rounded(share * largest) for share in points)
     return Path(family, setting, points)
 

@@ -20,7 +20,7 @@ from riskweighted.tuning.paths import Path, rounded
 
 __all__ = ["Point", "Scan", "Scorer", "Weigh", "scan_path"]
 
-Weigh = Callable[[str, Fit], pd.Series]
+Weigh = Callable[[str, Fit], pd.DataFrame]
 
 _RISK_DRAWS = 10  # of y* at a mode: the Monte Carlo error of the isolated risk is about 1e-4
 _LAPLACE_DRAWS = 200  # of parameters around a mode, for influence
@@ -53,27 +53,27 @@ class Scorer:
     seed: int = field(repr=False)
     found: dict[bytes, Point] = field(default_factory=dict, repr=False)
 
-    def alpha(self, scheme: str) -> pd.Series:
-        """The weights of a scheme, (n,); at the weak end of a family all of them are 1, which is no cause for a warning."""
+    def alphas(self, scheme: str) -> pd.DataFrame:
+        """The weights of a scheme, (n, V); at the weak end of a family all of them are 1, which is no cause for a warning."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FlatWeightsWarning)
             return self.weigh(scheme, self.modes.fit)
 
     def score(self, scheme: str, setting: float, near: Vectors | None = None) -> Point:
         """Target and loss of a scheme, the mode searched from one that is `near`; the same weights are scored once."""
-        alpha = self.alpha(scheme).to_numpy()
-        if not (alpha > 0).any():
+        alphas = self.alphas(scheme)
+        if not (alphas.to_numpy() > 0).any(axis=0).all():
             raise InputError(f"scheme {scheme!r} gives every record weight zero")
-        key = alpha.tobytes()
+        key = alphas.to_numpy().tobytes()
         if key not in self.found:
-            self.found[key] = self._scored(setting, alpha, near)
+            self.found[key] = self._scored(setting, alphas, near)
         return self.found[key]._replace(setting=setting)
 
-    def _scored(self, setting: float, alpha: np.ndarray, near: Vectors | None) -> Point:
+    def _scored(self, setting: float, alphas: pd.DataFrame, near: Vectors | None) -> Point:
         with threadpool_limits(1):
-            mode = self.modes.find(alpha, near)
-            fixed = self.modes.plug_in(alpha, mode, _RISK_DRAWS)
-            around = self.modes.laplace(alpha, mode, _LAPLACE_DRAWS, self._rng()) if self.target.influence else fixed
+            mode = self.modes.find(alphas, near)
+            fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
+            around = self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if self.target.influence else fixed
             target = self.target.measure(around, self.subject, _RISK_DRAWS, self.seed)
             rng, theta = self._rng(), fixed.draw(0, 0)
             return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode)

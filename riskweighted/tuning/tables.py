@@ -133,7 +133,7 @@ def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, l
         f"{best.scheme}: of the settings that bring the {label} to at most {exactly(settings.at_most)} the one of least {loss.label} at "
         f"the mode ({least}){', where ' if told else ''}{', '.join(told)}.",
         "" if own.monotone else f"Along {own.family} the target {own.result.partition('; ')[2]} was taken.",
-        f"Estimate on its fit: {measured}.",
+        f"Measured on its fit: {measured}.",
         "" if meets(best.target, settings.at_most) else f"That exceeds {exactly(settings.at_most)} by more than its error.",
     ]
     return " ".join(sentence for sentence in sentences if sentence)

@@ -40,6 +40,7 @@ PAGES = [
 ELSEWHERE = {
     "docs/several-variables.md": "tests/runs/test_several_page.py",
     "docs/own-synthesizer.md": "tests/conformance/test_own_synthesizer.py",
+    "docs/own-measure.md": "tests/evaluation/test_added_measures.py",
 }
 COMMANDS = typer.main.get_command(app)
 SHORTER = {"demo": ["--dry-run"], "sweep": ["--workers", "1"]}  # added to these commands

@@ -12,9 +12,9 @@ from riskweighted.measures.measure import Estimate
 from riskweighted.tuning.losses import loss_of
 from riskweighted.tuning.paths import Path
 from riskweighted.tuning.scan import Point, Scan
+from riskweighted.tuning.search import _Search
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Sampled
-from riskweighted.tuning.tune import _Search
 from riskweighted.utility.regression import checked_regression
 
 

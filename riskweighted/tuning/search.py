@@ -1,0 +1,306 @@
+"""The search of `tune`: settings are compared at the mode of the pseudo posterior, which takes a fraction of a second.
+
+What they come to is sampled, measured, and corrected once by how far the mode was off.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.intruder.world import World
+from riskweighted.measures.context import Subject
+from riskweighted.measures.measure import Estimate
+from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.modes import modes_of
+from riskweighted.tuning.datasets import DATASETS
+from riskweighted.tuning.losses import Loss, loss_of
+from riskweighted.tuning.paths import Path, path_of
+from riskweighted.tuning.scan import Point, Scan, Scorer, Weigh, scan_path
+from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.tables import Sampled, explained, families_table, frontier_table, meets, unreachable
+from riskweighted.tuning.targets import check_measurable
+from riskweighted.utility.regression import Regression
+from riskweighted.weights.names import UNWEIGHTED
+
+__all__ = ["Tuning", "tune_model"]
+
+_RISK_DRAWS = 200  # on which the expected risk of a fit is measured
+_AIM = 0.975  # of the target, for the first fit: the mode is off by a few hundredths, and a fit shall end below rather than above
+_CLOSE = 0.95  # of the target: a fit between this and the target is not corrected
+_DEARER = 1.5  # times its loss at the mode: a fit that costs more is compared with the next family
+_HAIR = 0.01  # of the target, by which a corrected fit ends below it
+_REFERENCES = ("marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """A tuning holds a setting of the weights that was chosen, and how. Confidential: it carries data.
+
+    Attributes
+    ----------
+    target : str
+    at_most : float
+    family : str
+    settings : mapping
+        Of the family; empty where the unweighted synthesizer meets the target as it is.
+    scheme : str
+        Both as study files name them: "mix(t=0.62)".
+    alpha : Series (n,), or DataFrame (n, V) of several variables
+    fit : Fit
+        Sampled with these weights.
+    unweighted : Fit
+        The unweighted one, from which the search began.
+    reached, error : float
+        The target as measured on the fit, and its Monte Carlo standard error.
+    loss, loss_error : float
+        The loss of datasets drawn from the fit, and its Monte Carlo standard error.
+    fits : int
+        Weighted fits that were sampled: 0, 1 or 2.
+    frontier : DataFrame
+        One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
+        ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with) and
+        ``chosen``. Targets of kind "plug-in" are scaled to agree with the unweighted fit.
+    families : DataFrame
+        One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
+        target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
+    why : str
+        What was chosen and why, in words.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthesizer
+    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> tuning.frontier.columns.tolist()[:5]
+    ['scheme', 'family', 'setting', 'target', 'target_error']
+    """
+
+    target: str
+    at_most: float
+    family: str
+    settings: Mapping[str, float]
+    scheme: str
+    alpha: pd.Series | pd.DataFrame = field(repr=False)
+    fit: Fit = field(repr=False)
+    unweighted: Fit = field(repr=False)
+    reached: float
+    error: float
+    loss: float
+    loss_error: float
+    fits: int
+    frontier: pd.DataFrame = field(repr=False)
+    families: pd.DataFrame = field(repr=False)
+    why: str
+
+    @property
+    def met(self) -> bool:
+        """Whether the fit meets the target, but for its Monte Carlo error."""
+        return meets(Estimate(self.reached, self.error), self.at_most)
+
+
+def tune_model(
+    model: PreparedSequence,
+    world: World,
+    weigh: Weigh,
+    settings: TuningSettings,
+    sampling: Sampling,
+    streams: Streams,
+    *,
+    analysis: Regression | None = None,
+    unweighted: Fit | None = None,
+    reporter: Reporter | None = None,
+) -> Tuning:
+    """`tune` of checked data: risk under the scenario of `world`, weights from `weigh`, of a scheme as text and the unweighted fit.
+
+    Fits are sampled with the seeds ``streams.seed_for("fit", scheme)``, as a run samples them.
+    """
+    reporter = reporter or Quiet()
+    check_measurable(settings.target, settings.loss, world)
+    loss, of = loss_of(settings.loss, world, analysis), settings.asked.variable
+    _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
+    if unweighted is not None:
+        _check_unweighted(unweighted, model)
+    if unweighted is None:
+        unweighted = _sample(model, None, UNWEIGHTED, sampling, streams, reporter)
+    search = _Search(
+        model,
+        Subject(world if of is None else world.only(of), EvaluationSettings()),
+        weigh,
+        settings,
+        sampling,
+        streams,
+        unweighted,
+        loss,
+        reporter,
+    )
+    return search.run()
+
+
+def _check_draws(asked: int | None, of: Sampling | Fit) -> None:
+    sizes = of.sizes if isinstance(of, Fit) else {"chain": of.chains, "draw": of.draws}
+    if asked is not None and asked > sizes["chain"] * sizes["draw"]:
+        raise InputError(f"risk_draws must be at most the {sizes['chain'] * sizes['draw']} draws that a fit has, got {asked}")
+
+
+def _check_unweighted(fit: Fit, model: PreparedSequence) -> None:
+    """Refuse a fit that is not the unweighted one of this model."""
+    if fit.synthesizer != model.declared or not fit.confidential.equals(model.confidential):
+        raise InputError("fit is of another synthesizer or of other data: give the unweighted fit of these, or leave it out")
+    if not (fit.alphas == 1).all(axis=None):
+        raise InputError("fit is a weighted one: give the unweighted fit, or leave it out")
+    if not _same(fit.survey, model.survey):
+        raise InputError("fit has other survey weights than survey: give the same to both, or leave fit out")
+
+
+def _same(survey: pd.Series | None, other: pd.Series | None) -> bool:
+    return survey is other if survey is None or other is None else survey.equals(other)
+
+
+def _sample(
+    model: PreparedSequence, alpha: pd.DataFrame | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter
+) -> Fit:
+    with reporter.step(f"fitting {scheme}") as advance:
+        return fit_sequence(model, alpha, sampling, streams.seed_for("fit", scheme), advance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Everything that a search needs; see `tune_model`."""
+
+    model: PreparedSequence
+    subject: Subject
+    weigh: Weigh
+    settings: TuningSettings
+    sampling: Sampling
+    streams: Streams
+    unweighted: Fit
+    loss: Loss
+    reporter: Reporter
+
+    def run(self) -> Tuning:
+        """Scan, choose, sample, correct."""
+        target = self.settings.asked.aim
+        scorer = Scorer(modes_of(self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"))
+        with self.reporter.step("measuring the unweighted fit"):
+            start = self._measured(UNWEIGHTED, np.nan, self.unweighted)
+            mode = scorer.score(UNWEIGHTED, np.nan)
+        scale = start.target.value / mode.target.value if mode.target.value else 1.0  # of the plug-in target, from the fit that is there
+        scans = self._scan([path_of(family, self.unweighted) for family in self.settings.tried], scorer, mode)
+        references = self._references(scorer, mode)
+        if start.target.value <= self.settings.at_most:
+            return self._tuning(None, start, [start], scans, {}, scale, references)
+        with self.reporter.step("finding where each family meets the target"):
+            met = {scan.path.family: scan.meet(self.settings.at_most * _AIM / scale) for scan in scans}
+        found = {family: point for family, point in met.items() if point is not None}
+        if not found:
+            raise InputError(unreachable(self.settings, scans, scale))
+        sampled = self._sampled({scan.path.family: scan for scan in scans}, found)
+        path, best = min(sampled, key=lambda one: self._worth(one[1]))
+        return self._tuning(path, best, [start, *(one for _, one in sampled)], scans, found, scale, references)
+
+    def _worth(self, fitted: Sampled) -> tuple[bool, float]:
+        """A fit that meets the target before one that does not; then the least loss, or the least excess."""
+        excess = fitted.target.value - self.settings.at_most
+        met = meets(fitted.target, self.settings.at_most)
+        return not met, fitted.loss.value if met else excess
+
+    def _seed(self, purpose: str) -> int:
+        return self.streams.seed_for("tune", purpose)
+
+    def _measured(self, scheme: str, setting: float, fit: Fit) -> Sampled:
+        """Target and loss of a fit."""
+        available = fit.sizes["chain"] * fit.sizes["draw"]
+        draws = self.settings.risk_draws or min(_RISK_DRAWS, available)
+        target = self.settings.asked.aim.measure(fit, self.subject, draws, self._seed("measure"))
+        frames = fit.synthesize(min(DATASETS, available), random_seed=self._seed("synthesize"))
+        return Sampled(scheme, setting, fit, target, self.loss.measure(frames))
+
+    def _scan(self, paths: list[Path], scorer: Scorer, start: Point) -> list[Scan]:
+        """Every path at its points."""
+        total, done, scans = sum(len(path.points) for path in paths), 0, []
+        with self.reporter.step(f"scanning {', '.join(path.family for path in paths)}") as advance:
+
+            def count() -> None:
+                nonlocal done
+                done += 1
+                advance(done, total)
+
+            for path in paths:
+                scans.append(scan_path(path, scorer, start.mode, count))
+        return scans
+
+    def _references(self, scorer: Scorer, start: Point) -> dict[str, Point]:
+        """Schemes to compare with."""
+        found = {}
+        with self.reporter.step("scoring references"):
+            for scheme in _REFERENCES:
+                with suppress(InputError):  # such as weights that are all 0: nothing to compare with
+                    found[scheme] = scorer.score(scheme, np.nan, start.mode)
+        return found
+
+    def _sampled(self, scans: Mapping[str, Scan], found: Mapping[str, Point]) -> list[tuple[Path, Sampled]]:
+        """The fit of the family of least loss at the mode; and a second one where it costs far more than its mode said and another family
+        may cost less, or at the corrected setting where its target is off."""
+        by_loss = sorted(found, key=lambda family: found[family].loss.value)
+        scan, point, at_most = scans[by_loss[0]], found[by_loss[0]], self.settings.at_most
+        first = self._fitted(scan.path, point.setting)
+        fitted = [(scan.path, first)]
+        if first.loss.value > _DEARER * point.loss.value and len(by_loss) > 1 and found[by_loss[1]].loss.value < first.loss.value:
+            other = scans[by_loss[1]].path
+            return [*fitted, (other, self._fitted(other, found[by_loss[1]].setting))]
+        if meets(first.target, at_most) and first.target.value >= _CLOSE * at_most:
+            return fitted
+        aim = at_most - max(_HAIR * at_most, np.nan_to_num(first.target.error))
+        corrected = scan.meet(aim * point.target.value / first.target.value)
+        if corrected is None or corrected.setting == point.setting:
+            return fitted
+        return [*fitted, (scan.path, self._fitted(scan.path, corrected.setting))]
+
+    def _fitted(self, path: Path, setting: float) -> Sampled:
+        scheme = path.text(setting)
+        alpha = self.weigh(scheme, self.unweighted)
+        fit = _sample(self.model, alpha, scheme, self.sampling, self.streams, self.reporter)
+        with self.reporter.step(f"measuring {scheme}"):
+            return self._measured(scheme, setting, fit)
+
+    def _tuning(
+        self,
+        path: Path | None,
+        best: Sampled,
+        sampled: list[Sampled],
+        scans: list[Scan],
+        found: Mapping[str, Point],
+        scale: float,
+        references: Mapping[str, Point],
+    ) -> Tuning:
+        """The result of a search; `path` None where nothing needs to be weighted."""
+        families = families_table(scans, found, scale, self.settings, None if path is None else best)
+        frontier = frontier_table(scans, found, scale, references, sampled, best, self.settings.at_most)
+        frontier.attrs = {"target": self.settings.asked.label, "loss": self.loss.label, "at_most": self.settings.at_most}
+        return Tuning(
+            target=self.settings.target,
+            at_most=self.settings.at_most,
+            family=UNWEIGHTED if path is None else path.family,
+            settings={} if path is None else {path.setting: best.setting},
+            scheme=best.scheme,
+            alpha=best.fit.alpha,
+            fit=best.fit,
+            unweighted=self.unweighted,
+            reached=best.target.value,
+            error=best.target.error,
+            loss=best.loss.value,
+            loss_error=best.loss.error,
+            fits=len(sampled) - 1,
+            frontier=frontier,
+            families=families,
+            why=explained(self.settings, best, families, self.loss),
+        )

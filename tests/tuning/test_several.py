@@ -1,0 +1,88 @@
+"""Weights of several variables tuned to a target of the whole file, or of one variable, and draws of a chain under neighbouring weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.world import make_world
+from riskweighted.tuning.importance import reweighted_draws
+from riskweighted.tuning.targets import check_measurable, find_target
+
+pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # short chains
+SHORT = {"draws": 120, "tune": 200, "chains": 2}
+SCENARIO = rw.Scenario(known=["area"], synthetic=["income", "smoke"], radius={"income": 0.2})
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng, n = np.random.default_rng(1), 300
+    area = rng.choice(["a", "b"], n)
+    income = np.exp(8 + 0.5 * (area == "b") + 0.7 * rng.normal(size=n)).round()
+    return pd.DataFrame({"area": area, "income": income, "smoke": rng.random(n) < 0.3 + 0.2 * (area == "b")})
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return rw.load_synthesizer("sequential")(["income", "smoke"], predictors=["area"])
+
+
+@pytest.fixture(scope="module")
+def unweighted(chain, data):
+    return rw.fit(chain, data, random_seed=1, **SHORT)
+
+
+def isolated_risk(fit, data, scenario):
+    """Mean expected risk of the isolated records, on all draws that tuning looks at."""
+    own = rw.identification_risk(data, scenario=scenario).to_numpy()
+    isolated = own >= np.partition(own, -15)[-15]
+    return rw.expected_identification_risk(fit, scenario, draws=200, random_seed=5)["risk"].to_numpy()[isolated].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "variables", "at_most"), [("isolated-risk", ["income", "smoke"], 0.012), ("isolated-risk(income)", ["income"], 0.018)]
+)
+def test_a_target_of_the_file_or_of_a_variable_is_met(chain, data, unweighted, target, variables, at_most):
+    tuned = rw.tune(chain, data, SCENARIO, target=target, at_most=at_most, family="mix", fit=unweighted, random_seed=2, **SHORT)
+    scenario = rw.Scenario(known=["area"], synthetic=variables, radius={"income": 0.2})
+    assert isolated_risk(unweighted, data, scenario) > at_most
+    assert tuned.met
+    assert tuned.reached == pytest.approx(isolated_risk(tuned.fit, data, scenario), rel=0.05)
+    assert list(tuned.alpha) == ["income", "smoke"]
+    expected = rw.match_weights(data, SCENARIO, tuned.scheme)
+    pd.testing.assert_frame_equal(tuned.alpha, expected, check_names=False)
+    assert tuned.fits in (1, 2)
+    assert ("income alone" in tuned.why) == (len(variables) == 1)
+
+
+def test_what_a_target_may_name(data):
+    world = make_world(data, SCENARIO)
+    assert find_target("influence-lipschitz(smoke)").aim is find_target("lipschitz").aim
+    assert find_target("own-mean-risk(income)").variable == "income"
+    check_measurable("isolated-risk(smoke)", "two-way-mean", world)
+    check_measurable("top-1-percent-risk(income)", "U_m", world)
+    for target, named in (
+        ("isolated-risk(area)", "is of 'area', which is not synthesized; valid are 'income', 'smoke'"),
+        ("top-1-percent-risk", r"is of one variable: name it, as in 'top-1-percent-risk\(income\)'"),
+        ("top-1-percent-risk(smoke)", "of numbers, and 'smoke' has none"),
+    ):
+        with pytest.raises(InputError, match=named):
+            check_measurable(target, "U_m", world)
+    for target in ("quantile", "mean", "one-way-table", "expected-records-over"):
+        with pytest.raises(InputError, match=f"'{target}' is no target"):
+            find_target(target)
+
+
+@pytest.mark.slow
+def test_draws_of_a_chain_under_neighbouring_weights(unweighted):
+    near = unweighted.alphas.assign(smoke=0.95)
+    found = reweighted_draws(unweighted, near)
+    block = next(block for block in unweighted.prepared.blocks if block.variable == "smoke")
+    own = unweighted.blocks[block.name]
+    terms = [own.terms(own.draw(*place)).sum() for place in np.ndindex(2, 120)]
+    assert found.accepted
+    assert found.weights.sum() == pytest.approx(1)
+    assert found.spread == pytest.approx(0.05 * np.std(terms, ddof=1))
+    assert reweighted_draws(unweighted, unweighted.alphas).spread == 0
