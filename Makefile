@@ -1,4 +1,4 @@
-# Everything a fresh machine needs with python3, pip and make: `make demo`, `make test`, `make test-lowest`.
+# Everything a fresh machine needs with python3, pip and make: `make demo`, `make quick`, `make test`, `make test-all`, `make test-lowest`.
 PYTHON ?= python3
 VENV ?= .venv
 LOWEST_VENV ?= .venv-lowest
@@ -10,13 +10,22 @@ LOWEST := constraints/lowest.txt
 # Files of tests side by side, one on each core; a file's tests share what they compile.
 SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist loadfile
 
-.PHONY: demo test test-lowest lint docs lock clean
+.PHONY: demo quick test test-long test-all test-lowest lint docs lock clean
 
 demo: $(VENV)/.installed
 	$(BIN)/riskweighted demo --out $(OUT) --force
 
+# A minute of every room, in one process; then all but what is long; then what is long (CONTRIBUTING.md says what goes where).
+quick: $(VENV)/.installed
+	$(BIN)/python -m pytest -q -m "quick and not long"
+
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -q -m "not long"
+
+test-long: $(VENV)/.installed
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -q -m long
+
+test-all: test test-long
 
 # The fast part of the suite with the lowest versions that pyproject.toml allows; a newer neighbour's warnings are none of ours.
 # Left out besides: what needs a browser, the build of the site, and many-times-repeated cases that do not depend on versions.

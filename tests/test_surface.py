@@ -68,7 +68,7 @@ def test_an_issue_template_is_a_form(name):
 
 
 def test_the_guard_finds_nothing_in_what_is_committed(tracked):
-    done = subprocess.run([sys.executable, ".ci/guard"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, ".ci/guard"], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -89,7 +89,7 @@ def test_the_guard_refuses(name, content, what, tmp_path):
     file = tmp_path / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
-    done = subprocess.run([sys.executable, ROOT / ".ci/guard", name], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, ROOT / ".ci/guard", name], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert what in done.stdout
 
@@ -98,7 +98,7 @@ def test_the_sdist_holds_what_git_holds(tracked, tmp_path):
     if importlib.util.find_spec("hatchling") is None:
         pytest.skip("hatchling is not installed (pip install 'riskweighted[test]')")
     build = f"import hatchling.build; print(hatchling.build.build_sdist({str(tmp_path)!r}))"
-    name = subprocess.run([sys.executable, "-c", build], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120).stdout.split()[
+    name = subprocess.run([sys.executable, "-c", build], cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout.split()[
         -1
     ]
     with tarfile.open(tmp_path / name) as archive:

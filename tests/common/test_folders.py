@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -247,7 +246,7 @@ with opened(Path(sys.argv[1]), "a run") as working:
     if sys.argv[2] == "keep":
         keep(working.folder / "k", b"content", "k")
     print("at work", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -278,7 +277,7 @@ def test_a_second_command_says_that_one_is_at_work(tmp_path, what):
 def test_the_lock_goes_with_its_process(tmp_path, how, keeps):
     process = start(tmp_path / "out", keeps)
     process.send_signal(how)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     assert not (tmp_path / "out").exists()
     with opened(tmp_path / "out", "a run") as working:
         assert recall(working.folder / "k", "k") == (b"content" if keeps == "keep" else None)
@@ -294,18 +293,18 @@ def test_two_threads_of_one_process_exclude_each_other_too(tmp_path):
 
 
 RACES = """
-import sys, time
+import sys
 from pathlib import Path
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
-while time.time() < float(sys.argv[2]):
-    pass
+print("ready", flush=True)
+sys.stdin.read()  # until the start
 won = 0
 for number in range(60):
     try:
         with opened(Path(sys.argv[1]) / str(number), "a run") as working:
             for name in "abc":
-                (working.result / name).write_text(sys.argv[3])
+                (working.result / name).write_text(sys.argv[2])
         won += 1
     except InputError as error:
         assert "at work" in str(error) or "exists" in str(error), error
@@ -314,12 +313,15 @@ print(won)
 
 
 def test_of_racing_commands_one_wins_each_folder_and_none_is_mixed(tmp_path):
-    begin = str(time.time() + 2)
-    racing = [
-        subprocess.Popen([sys.executable, "-c", RACES, str(tmp_path), begin, str(who)], stdout=subprocess.PIPE, text=True)
-        for who in range(3)
-    ]
-    won = [int(process.communicate(timeout=120)[0]) for process in racing]
+    command, pipe = [sys.executable, "-c", RACES, str(tmp_path)], subprocess.PIPE
+    racing = [subprocess.Popen([*command, str(who)], stdin=pipe, stdout=pipe, text=True) for who in range(3)]
+    assert [process.stdout.readline() for process in racing] == 3 * ["ready\n"]
+    for process in racing:
+        process.stdin.close()
+    won = [int(process.stdout.read()) for process in racing]
+    for process in racing:
+        process.wait(120)
+        process.stdout.close()
     assert [process.returncode for process in racing] == [0, 0, 0]
     assert sum(won) == len(list(tmp_path.iterdir())) == 60
     for folder in tmp_path.iterdir():

@@ -612,10 +612,10 @@ def test_what_the_progress_report_raises_stops_the_chains(compiled, error, capfd
     def report(done, total):
         raise error
 
-    begin = time.monotonic()
+    begin = time.process_time()  # of all threads, and of nothing that works beside
     with pytest.raises(error):
         compiled.sample(random_seed=4, sampling=Sampling(draws=1_000_000, chains=2, cores=2), progress=report)
-    assert time.monotonic() - begin < 20
+    assert time.process_time() - begin < 20
     assert "Error in progress callback" not in capfd.readouterr().err
 
 

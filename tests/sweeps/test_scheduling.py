@@ -59,10 +59,10 @@ def content(folder):
 
 
 class AtFirstCells:
-    """A reporter that acts once, as soon as some cells are done but not all."""
+    """A reporter that acts once, as soon as some cells are done (more than `after`) but not all."""
 
-    def __init__(self, act):
-        self.act, self.acted_at = act, None
+    def __init__(self, act, after=0):
+        self.act, self.after, self.acted_at = act, after, None
 
     @contextmanager
     def step(self, description):
@@ -70,7 +70,7 @@ class AtFirstCells:
 
     def advance(self, done, total):
         assert total == CELLS
-        if self.acted_at is None and 0 < done < total:
+        if self.acted_at is None and self.after < done < total:
             self.acted_at = done
             self.act()
 
@@ -105,20 +105,20 @@ def test_a_killed_process_is_reported_in_a_line():
 
 
 STARTED = """
-import sys
+import multiprocessing, os, sys
 from riskweighted.sweeps.grid import Sweep
 from riskweighted.sweeps.sweep import sweep
-from test_scheduling import GRID, REPETITIONS, SETTINGS
+from test_scheduling import GRID, REPETITIONS, SETTINGS, AtFirstCells
 from riskweighted.runs.study import make_study
 from pathlib import Path
+
+def strike():
+    Path("workers").write_text(" ".join(str(child.pid) for child in multiprocessing.active_children()))
+    os.kill(os.getpid(), int(sys.argv[1]))
+
 if __name__ == "__main__":
-    sweep(Sweep(make_study(SETTINGS, Path.cwd()), GRID, REPETITIONS), "killed", workers=2)
+    sweep(Sweep(make_study(SETTINGS, Path.cwd()), GRID, REPETITIONS), "killed", workers=2, reporter=AtFirstCells(strike, after=8))
 """
-
-
-def children_of(parent):
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], capture_output=True, text=True).stdout.split()
-    return [int(process) for process in found]
 
 
 def alive(process):
@@ -143,16 +143,12 @@ def test_a_killed_sweep_goes_on_with_the_same_bytes_and_leaves_no_process(folder
     script, cells = folder / "start.py", folder / "killed.partial" / "cells"
     script.write_text(STARTED)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    started = subprocess.Popen([sys.executable, str(script)], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        wait_until(lambda: started.poll() is not None or len(list(cells.glob("*.json"))) > 8, 120)
-        workers = children_of(started.pid)
-        assert len(workers) >= 2
-        started.send_signal(how)
-        shown = started.communicate(timeout=60)[1]
-    finally:
-        started.kill()
-    wait_until(lambda: not any(map(alive, workers)), 20)
+    command = [sys.executable, str(script), str(int(how))]
+    done = subprocess.run(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, timeout=500)
+    shown, workers = done.stderr, [int(process) for process in (folder / "workers").read_text().split()]
+    assert done.returncode == -how, shown
+    assert len(workers) == 2
+    wait_until(lambda: not any(map(alive, workers)), 100)
     assert not (folder / "killed").exists()
     assert SECRET not in shown
     assert 8 < len(list(cells.glob("*.json"))) < CELLS
@@ -214,7 +210,7 @@ def test_a_scheduler_that_does_not_answer_is_said_in_time(monkeypatch):
             began = time.monotonic()
             with pytest.raises(InputError, match=r"the scheduler at .* does not answer") as caught, cluster_pool(None, address, [], {}):
                 pass
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 20  # distributed's own limit is 30; a busy machine takes a few
             assert address in str(caught.value)
 
 

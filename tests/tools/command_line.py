@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 LOG_LINE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [^\n]+\n"
-_LIMIT = 300  # seconds
+_LIMIT = 900  # seconds, of a machine that works on other things besides
 
 
 class Command:

@@ -33,7 +33,7 @@ def session(folder, *, holds="True", must_run=None):
     if must_run is not None:
         settings[MUST_RUN] = must_run
     command = [sys.executable, "-m", "pytest", "-q", "-p", "skips", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]
-    return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300)
 
 
 def test_skips_are_counted_by_reason_and_allowed(tmp_path):
