@@ -154,12 +154,28 @@ def graph_of(name, settings):
     return _graphs[key]
 
 
-def test_every_synthesizer_of_this_package_has_an_example():
-    """Of this package: a plug-in installed beside it is tested where it lives."""
-    ours = distribution("riskweighted").entry_points.select(group="riskweighted.synthesizers").names
-    assert sorted(set(ours) - OF_LEVELS) == sorted(EXAMPLES)
-    assert set(ours) <= set(riskweighted.synthesizer_names())
+OURS = set(distribution("riskweighted").entry_points.select(group="riskweighted.synthesizers").names)  # a plug-in is tested where it lives
+
+
+def test_what_is_tried_here_is_registered():
+    assert OF_LEVELS | set(EXAMPLES) <= OURS <= set(riskweighted.synthesizer_names())
     assert set(REFERENCES) == set(EXAMPLES) - {"top-coding"} - ON_A_GRID
+
+
+@pytest.mark.parametrize("name", sorted(OURS - OF_LEVELS - set(EXAMPLES)) or ["linear-regression"])
+def test_a_model_without_an_example_keeps_the_contract_as_it_comes(name):
+    """Every model that is registered without a line in `EXAMPLES`, with its own settings, on the first column that it takes."""
+    frame = simulated()
+    for target in ("income", "rent", "count", "urban"):
+        try:
+            make(name, {"formula": f"{target} ~ x + C(region)"}).prepare(frame)
+        except InputError:
+            continue
+        break
+    else:
+        pytest.fail(f"{name} takes no column of the simulated data as it comes: give it an example")
+    table = riskweighted.check_synthesizer(lambda: make(name, {"formula": f"{target} ~ x + C(region)"}), frame)
+    assert "failed" not in set(table["result"]), table
 
 
 # Draws and mass are truncated to public bounds; far from the data, so that the models' own tails are what is cut.
