@@ -85,12 +85,14 @@ def checked(tmp_path_factory):
 
 
 @needs_mypy
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_project_passes_mypy_strict(checked):
     assert not checked[0], "\n".join(checked[0])
 
 
 @needs_mypy
+@pytest.mark.long
 @pytest.mark.slow
 def test_documented_calls_are_typed_and_accepted(checked):
     revealed = [line for line in checked[1] if "Revealed type" in line]
@@ -100,6 +102,7 @@ def test_documented_calls_are_typed_and_accepted(checked):
 
 
 @needs_mypy
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("call", WRONG)
 def test_a_wrong_call_is_an_error(checked, call):

@@ -83,6 +83,7 @@ def test_stan_counts_from_one_and_has_matrices_by_column(posterior, vectors):
         np.testing.assert_array_equal(found[name], values)
 
 
+@pytest.mark.quick
 def test_standard_errors_apart():
     rng = np.random.default_rng(2)
     one, other = (judged({"x": mean + sd * rng.normal(size=(4, 500))}) for mean, sd in ((0.0, 1.0), (1.0, 1.5)))
@@ -92,6 +93,7 @@ def test_standard_errors_apart():
     assert (standard_errors_apart(one, one) == 0).all(axis=None)
 
 
+@pytest.mark.quick
 def test_the_error_of_an_sd_counts_heavy_tails():
     rng = np.random.default_rng(3)
     for shape, kurtosis in (("normal", 3.0), ("laplace", 6.0)):

@@ -5,6 +5,8 @@ import pytest
 
 from riskweighted.commands import terminal
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("width", [60, 120, 400])
 def test_no_name_and_no_number_is_cut(monkeypatch, capsys, width):

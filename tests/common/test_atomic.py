@@ -12,6 +12,8 @@ from riskweighted.common.atomic import has_checkpoints, keep, make_folder, recal
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.data.io import WRITABLE, write_table
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def usual_umask():

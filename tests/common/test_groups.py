@@ -4,6 +4,8 @@ import pytest
 
 from riskweighted.common.groups import group_codes
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("values", "expected"),

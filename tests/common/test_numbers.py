@@ -10,6 +10,8 @@ from shown import read_number, unread
 
 from riskweighted.common.numbers import exactly, in_column, in_columns
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("values", "shown"),

@@ -7,6 +7,8 @@ import pytest
 from riskweighted.common import progress
 from riskweighted.common.progress import LogLines, duration
 
+pytestmark = pytest.mark.quick
+
 STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
 
 

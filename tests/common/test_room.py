@@ -1,6 +1,10 @@
 """What a process can still have: under the limit of a container, and on the disk of a folder that is not there yet."""
 
+import pytest
+
 from riskweighted.common import room
+
+pytestmark = pytest.mark.quick
 
 
 def test_a_limit_of_the_control_group_counts(tmp_path, monkeypatch):

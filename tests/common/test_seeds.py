@@ -1,6 +1,10 @@
 """Seeds of a run: by purpose, and secret unless the study is reproducible."""
 
+import pytest
+
 from riskweighted.common.seeds import Streams, seed_for
+
+pytestmark = pytest.mark.quick
 
 
 def test_every_purpose_and_label_has_a_seed_of_its_own():

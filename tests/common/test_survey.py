@@ -10,6 +10,8 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.survey import checked_survey
 
+pytestmark = pytest.mark.quick
+
 
 def frame(values, **columns):
     return pd.DataFrame({"w": values, **columns}, index=[f"r{i}" for i in range(len(values))])

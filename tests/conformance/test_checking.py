@@ -122,6 +122,7 @@ class ShortDraw(Exponential):
         return super().draw(theta, prepared, rng)[:-1]
 
 
+@pytest.mark.quick
 def test_a_synthesizer_that_keeps_the_contract_passes_every_clause():
     table = rw.check_synthesizer(Clippable, waits())
     assert list(table.columns) == ["clause", "result", "why"]
@@ -569,6 +570,7 @@ def test_a_response_scaled_by_its_own_frame_moves_other_rows(monkeypatch):
     assert rw.check_synthesizer(Exponential, waits())["result"].tolist() == ["passed"]
 
 
+@pytest.mark.quick
 def test_what_is_no_synthesizer_is_refused():
     class NoTarget(Exponential):
         target = None

@@ -116,11 +116,13 @@ def done(installed):
     return run(installed, "-c", PROGRAM.format(texts=texts))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_level_that_the_weights_leave_to_its_prior_does_not_explode(done):
     assert "a rare level failed" not in done.stdout, done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_tutorial_runs_as_a_separate_package(installed, done):
     assert "hurdle-gamma" in run(installed, "-m", "riskweighted", "synthesizers").stdout

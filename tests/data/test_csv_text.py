@@ -10,6 +10,8 @@ from riskweighted.data import csv_text
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.data.io import DatasetWriter, read_datasets, read_table, write_table
 
+pytestmark = pytest.mark.quick
+
 TEXTS = ["a", "b,c", 'q"x', " lead", "trail ", "", "é", "NA", "007", "=1+1", "'", "a;b", None]
 FLOATS = st.floats(width=64) | st.floats(-1e12, 1e12) | st.integers(-(10**12), 10**12).map(lambda cents: cents / 100)
 

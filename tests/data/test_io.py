@@ -13,6 +13,8 @@ from riskweighted.common.frames import require_columns
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import read_table, write_aggregates, write_table
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_round_trip_keeps_values_and_bytes(tmp_path, ending):

@@ -8,6 +8,8 @@ import pytest
 from riskweighted.design.design import build_design
 from riskweighted.design.distinct import Distinct, distinct_records
 
+pytestmark = pytest.mark.quick
+
 N = 400
 FORMULAS = [
     "y ~ g + h",

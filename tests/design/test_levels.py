@@ -5,6 +5,8 @@ import pytest
 from riskweighted.design.design import build_design
 from riskweighted.design.levels import level_members, sparse_levels
 
+pytestmark = pytest.mark.quick
+
 N = 120
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from riskweighted.design.precision import find_precision, in_words, round_to
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("values", "precision"),

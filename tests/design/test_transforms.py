@@ -6,6 +6,8 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from riskweighted.common.errors import InputError
 from riskweighted.design.transforms import TRANSFORMS, Transform
 
+pytestmark = pytest.mark.quick
+
 CASES = [
     (Transform("identity"), [-3.0, 0.0, 7.0], [-3.0, 0.0, 7.0]),
     (Transform("log"), [1.0, np.e, 100.0], [0.0, 1.0, np.log(100.0)]),

@@ -98,6 +98,7 @@ def prepared(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_the_page_runs(page, prepared, tmp_path, monkeypatch):

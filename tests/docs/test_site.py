@@ -70,6 +70,7 @@ def pages(site):
     return {path: page for path, page in found.items() if path not in MADE}
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_from_outside(site, pages):
     assert len(pages) > 25
     outside = {(path, target) for path, page in pages.items() for target in page.loaded if re.match(r"(\w+:)?//", target)}
@@ -78,6 +79,7 @@ def test_nothing_is_loaded_from_outside(site, pages):
         assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:\w+:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
+@pytest.mark.long
 def test_every_public_name_has_a_page_to_which_the_reference_leads_and_no_other(pages):
     public = {f"docs/names/{name}.html": f"riskweighted.{name}" for name in riskweighted.__all__ if name != "__version__"}
     assert {path for path in pages if path.startswith("docs/names/")} == set(public)
@@ -85,6 +87,7 @@ def test_every_public_name_has_a_page_to_which_the_reference_leads_and_no_other(
     assert {f"docs/{link}" for link in pages["docs/api.html"].links if link.startswith("names/")} == set(public)
 
 
+@pytest.mark.long
 def test_every_page_is_in_the_navigation(site, pages):
     start = site / "docs"
     reached = {os.path.relpath(start / link, site) for link in pages["docs/index.html"].links if "://" not in link}
@@ -93,6 +96,7 @@ def test_every_page_is_in_the_navigation(site, pages):
     assert sources <= set(pages)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
 def test_a_browser_asks_for_no_other_address_and_finds_what_is_sought(site):
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 'test' (playwright)")

@@ -11,6 +11,8 @@ from riskweighted.evaluation.tables import Statistic, as_table, measured
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, find_verdicts, overall, verdict_table
 
+pytestmark = pytest.mark.quick
+
 
 def thresholds(**limits):
     return Thresholds.from_table({name.replace("_", "-"): value for name, value in limits.items()}, "thresholds")

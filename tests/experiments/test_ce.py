@@ -182,6 +182,7 @@ def test_report_of_a_run(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_public_use_file_from_start_to_report_and_again(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)

@@ -185,6 +185,7 @@ def test_the_recorded_table_is_what_was_stated():
     assert set(rows["case"]) == set(recorded.MODELS)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.ConvergenceWarning")
 def test_the_mixture_of_the_riddle_is_fitted_and_drawn():

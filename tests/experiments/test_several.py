@@ -22,6 +22,7 @@ def test_data_that_are_not_there_are_asked_for(tmp_path):
         case.read(tmp_path / "SD2011.csv")
 
 
+@pytest.mark.quick
 def test_missing_rates_by_hand(monkeypatch):
     monkeypatch.setattr(measures, "VARIABLES", ("income",))
     monkeypatch.setattr(measures, "CODES", {"income": (-8,)})
@@ -36,6 +37,7 @@ def test_missing_rates_by_hand(monkeypatch):
     assert found.loc["-8", "worst_z"] == pytest.approx(0.2 / np.sqrt(2 * 0.1 * 0.9 / 50))
 
 
+@pytest.mark.quick
 def test_the_top_decile_is_that_of_amounts(monkeypatch):
     monkeypatch.setattr(measures, "CODES", {"income": (-8,)})
     income = np.r_[np.full(8, 100.0), 500.0, 900.0, -8.0, np.nan]
@@ -55,6 +57,7 @@ def test_the_error_of_a_ratio():
     assert value["pairwise", "error of the ratio of top-decile income risk"] == pytest.approx(0.4 * 0.01 / 0.05)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # so few records and draws; the command does so too
 def test_the_whole_on_some_of_the_records(tmp_path):

@@ -48,6 +48,7 @@ def test_published_numbers_are_complete():
     assert set(table["unit"].round(6)) == {0.0001, 0.01}
 
 
+@pytest.mark.quick
 def test_published_lengths_are_those_of_the_published_intervals():
     place = ["scheme", "L", "measure"]
     wide = replicate.load_published().query("table == 6").fillna({"L": 0}).pivot(index=place, columns="statistic", values="published")
@@ -88,6 +89,7 @@ def published(value, unit=1e-9, **place):
     return numbers_of([value], **place).drop(columns=["repetition", "value"]).assign(published=value, unit=unit)
 
 
+@pytest.mark.quick
 def test_z_score_by_hand():
     ours = numbers_of([1.0, 2.0, 3.0])  # mean 2, sd 1
     row = replicate.compare(ours, published(4.0)).loc[0]
@@ -106,6 +108,7 @@ def test_scheme_without_published_number_has_no_z_and_an_unmatched_number_stays_
     assert "6.0000 (1.4142)" in replicate.to_markdown(table.reset_index())
 
 
+@pytest.mark.quick
 def test_our_values_by_hand():
     common = {"repetition": 1, "lower": 1.0, "upper": 4.0}
     mean, distance = ({"measure": name, "key": key, "parameter": np.nan} for name, key in (("mean", "mean"), ("U_m", "ecdf-maximum")))
@@ -146,6 +149,7 @@ def curves(points):
     return pd.DataFrame(rows)
 
 
+@pytest.mark.quick
 def test_schemes_at_equal_weight_by_hand():
     table = curves(
         [
@@ -186,6 +190,7 @@ def test_bad_scales_are_refused(scales):
         fair.scaled_weights("uniform", small_data(), Scenario(synthetic="outcome"), scales)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")  # that is where the curves end
 def test_curves_end_at_the_unweighted_synthesizer():
@@ -209,6 +214,7 @@ def test_curves_end_at_the_unweighted_synthesizer():
     assert (counts["rise >= 0.999"] == 0).all()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_one_repetition_of_both_sweeps(tmp_path, monkeypatch):
     for name in replicate.SWEEPS:

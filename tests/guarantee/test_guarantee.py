@@ -84,6 +84,7 @@ def jobs(compilations):
         ({"M": 0.5}, False, (-0.5, 0.5)),
     ],
 )
+@pytest.mark.quick
 def test_the_clip_follows_from_epsilon_and_the_other_way_round(settings, mass, clip):
     stated = rw.Guarantee(**settings).statement(20, mass)
     assert (stated.lower, stated.upper) == pytest.approx(clip)
@@ -91,6 +92,7 @@ def test_the_clip_follows_from_epsilon_and_the_other_way_round(settings, mass, c
         assert stated.epsilon() == pytest.approx(2)
 
 
+@pytest.mark.quick
 def test_the_numbers_of_a_statement_by_hand():
     """w = 0.2, L = 5."""
     stated = rw.Guarantee(M=0.1).statement(5)
@@ -107,6 +109,7 @@ def test_the_numbers_of_a_statement_by_hand():
     assert many["epsilon_delta"] == pytest.approx(8 + 2 * math.sqrt(8 * math.log(1e5)))
 
 
+@pytest.mark.quick
 def test_the_sentences_hold_the_numbers_and_the_conditions():
     text = " ".join(rw.Guarantee(epsilon=2).statement(20, True).sentences("'jobs'"))
     for part in ("'jobs'", "epsilon = 2 ", "epsilon = 1", "rho = 0.025", "[-0.05, 0]", "MCMC", "number of records", "tuning on the data"):
@@ -133,6 +136,7 @@ def test_one_dataset_has_one_row_a_relation():
         ({"M": 1, "reference": "norm"}, ["reference"]),
     ],
 )
+@pytest.mark.quick
 def test_settings_that_state_no_guarantee_are_refused(settings, named):
     with pytest.raises(rw.InputError) as caught:
         rw.Guarantee(**settings)
@@ -158,6 +162,7 @@ def test_references_that_are_none_are_refused(distribution, parameters, named):
     assert_clear(caught, *named)
 
 
+@pytest.mark.quick
 def test_a_reference_is_the_log_density_of_scipy():
     values = np.array([0.0, 3.0, 80.0])
     np.testing.assert_allclose(NB80(values, frame()), stats.nbinom.logpmf(values, 2, 2 / 82))

@@ -30,6 +30,7 @@ def bench(tmp_path_factory):
     return Bench.made(tmp_path_factory.mktemp("kills"), Forked)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_ten_kills_change_nothing(bench):
     rng = np.random.default_rng(1)
@@ -40,6 +41,7 @@ def test_ten_kills_change_nothing(bench):
     assert struck >= 9, bench.counts  # a machine may be quicker than we look
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_killed_run_goes_on_with_its_entropy(bench):
     bench.keep_entropy()

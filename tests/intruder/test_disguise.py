@@ -9,6 +9,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.identification import identification_risk
 
+pytestmark = pytest.mark.quick
+
 INCOMES = np.linspace(1_234.5, 98_765.4, 60)
 STYLES = {
     "grouped": lambda v: f"{v:,.2f}",

@@ -8,6 +8,8 @@ from riskweighted.intruder.intervals import find_runs, sort_balls
 from riskweighted.intruder.kernels.runs import SHORT
 from riskweighted.intruder.patterns import numbered, numbered_as
 
+pytestmark = pytest.mark.quick
+
 numbers = st.sampled_from([-30.0, -10.0, -1.0, 0.0, 1.0, 9.0, 10.0, 11.0, 12.0, 100.0])
 
 

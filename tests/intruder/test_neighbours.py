@@ -11,6 +11,8 @@ from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 
+pytestmark = pytest.mark.quick
+
 quick = hypothesis_settings(deadline=None, max_examples=60)
 
 

@@ -6,6 +6,8 @@ from riskweighted import Scenario
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.intruder.pairing import check_synthetic, pair
 
+pytestmark = pytest.mark.quick
+
 scenario = Scenario(known="g", synthetic="y")
 
 

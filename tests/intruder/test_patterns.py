@@ -6,6 +6,8 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 
 from riskweighted.intruder.patterns import Patterns, cells, known_patterns
 
+pytestmark = pytest.mark.quick
+
 
 def test_two_known_variables_worked_by_hand():
     data = pd.DataFrame({"sex": ["f", "m", "f", "f", "m"], "age": [30, 30, 30, 40, 30]})

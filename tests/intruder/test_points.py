@@ -8,6 +8,8 @@ import pytest
 import riskweighted as rw
 from riskweighted.intruder.points import point_balls
 
+pytestmark = pytest.mark.quick
+
 FRAME = pd.DataFrame({"group": list("aabb"), "income": [0.0, 120.0, 0.0, -80.0]})
 DRAWN = FRAME.assign(income=[3.5, 100.0, -0.2, -75.0])
 

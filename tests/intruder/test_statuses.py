@@ -13,6 +13,8 @@ from riskweighted.intruder.points import point_balls
 from riskweighted.intruder.statuses import ends_of_code, find_statuses, status_name
 from riskweighted.intruder.world import make_world
 
+pytestmark = pytest.mark.quick
+
 NAN = np.nan
 INCOME = rw.Scenario(synthetic="income", codes={"income": -8})
 SIX = pd.DataFrame({"income": [10.0, 11.0, 40.0, NAN, NAN, -8.0]}, index=list("abcdef"))

@@ -11,6 +11,8 @@ from riskweighted_models.multinomial import Multinomial
 from riskweighted_models.ordinal import Ordinal
 from scipy.linalg import helmert
 
+pytestmark = pytest.mark.quick
+
 N = 120
 
 

@@ -9,6 +9,8 @@ from riskweighted_models.linear_regression import LinearRegression
 
 from riskweighted.sequence.fitting import compile_model
 
+pytestmark = pytest.mark.quick
+
 N = 300
 
 

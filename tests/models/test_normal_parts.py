@@ -7,6 +7,8 @@ from riskweighted_models.normal_parts import NormalParts
 from scipy import stats
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
+pytestmark = pytest.mark.quick
+
 N, ROWS, K = 400, 7, 3
 
 

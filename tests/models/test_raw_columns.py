@@ -10,6 +10,8 @@ import riskweighted as rw
 from riskweighted.design.design import build_design
 from riskweighted.sampling.agreement import PLAIN
 
+pytestmark = pytest.mark.quick
+
 N = 120
 
 

@@ -9,6 +9,8 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.plots.levels import OTHERS, level_shares, merged_levels
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def closed():

@@ -8,6 +8,8 @@ import pytest
 from riskweighted.reidentification import nearest as nearest_module
 from riskweighted.reidentification.nearest import EQUAL, LOGISTIC, STEPS, TABLE, Costs, nearest
 
+pytestmark = pytest.mark.quick
+
 
 def all_pairs(first, second, costs):
     """Cost of every pair, (n, m), one variable after the other."""

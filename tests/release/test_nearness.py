@@ -9,6 +9,8 @@ from riskweighted.design.precision import find_precision, round_to
 from riskweighted.release.leak_check import check_synthesized, recorded
 from riskweighted.release.nearness import _clusters, chance_of, find_nearness
 
+pytestmark = pytest.mark.quick
+
 N = 383
 
 

@@ -26,6 +26,8 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
 
+pytestmark = pytest.mark.quick
+
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 
 

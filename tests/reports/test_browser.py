@@ -12,7 +12,7 @@ from riskweighted.reports.render import render_report
 from riskweighted.runs.finished import load_run
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")]
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra 'test' (playwright)")
 
 NASTY = (

@@ -7,6 +7,8 @@ from brute import assert_clear
 
 import riskweighted as rw
 
+pytestmark = pytest.mark.quick
+
 
 def by_kind(table):
     return table.set_index(["kind", "neighbours", "release"])

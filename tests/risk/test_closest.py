@@ -9,6 +9,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.risk import closest
 from riskweighted.risk.closest import closest_records
 
+pytestmark = pytest.mark.quick
+
 SCENARIO = Scenario(known=("sex", "region"), synthetic=("income", "job"), codes={"income": -8})
 
 

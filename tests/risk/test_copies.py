@@ -7,6 +7,8 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.risk.copies import as_numbers, find_copies, refuse_copies
 
+pytestmark = pytest.mark.quick
+
 RNG = np.random.default_rng(4)
 INCOME = np.round(np.exp(RNG.normal(9.5, 0.7, 382)), 2)
 GAPS = pd.Series(INCOME).mask(RNG.random(382) < 0.3)

@@ -13,6 +13,8 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import identification_risks, mean_identification_risk
 from riskweighted.risk.matching import match, mean_risk_and_matches
 
+pytestmark = pytest.mark.quick
+
 ACS = Scenario(known=("SEX", "RACE", "MAR"), synthetic=("DIS", "HICOV"))
 CE = Scenario(known=("UrbanRural", "Race"), synthetic="Expenditure", radius=0.2)
 

@@ -6,6 +6,8 @@ import pytest
 
 from riskweighted.runs.columns import look_at
 
+pytestmark = pytest.mark.quick
+
 N = 1000
 rng = np.random.default_rng(7)
 MONEY = np.round(rng.lognormal(10, 1, N)).astype(int)

@@ -154,6 +154,7 @@ def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
     assert len(prints) == 4
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_study_under_a_guarantee_from_end_to_end(whole):
     folder, dry, printed, done = whole
@@ -180,6 +181,7 @@ def test_a_study_under_a_guarantee_from_end_to_end(whole):
     assert (synthetic["jobs"] % 10 != 0).mean() > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_finished_run_is_read_back_under_its_guarantee(whole):
     folder, *_ = whole
@@ -193,6 +195,7 @@ def test_a_finished_run_is_read_back_under_its_guarantee(whole):
     assert gather_secrets(run, firms(), run.schemes).fresh.keys() == set(run.schemes)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
     folder, *_ = whole
@@ -207,6 +210,7 @@ def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
     assert_clear(caught, "none of the schemes 'marginal'", "it has 'unweighted'")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_runs_that_prove_nothing_are_never_added_to_what_is_proved(whole, tmp_path):
     settings = {"weights": {"schemes": ["unweighted"]}}
@@ -223,6 +227,7 @@ def test_runs_that_prove_nothing_are_never_added_to_what_is_proved(whole, tmp_pa
     assert table.loc[("proved", "add-drop", "all together"), "epsilon"] == 80
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_no_chain_is_left_where_every_contribution_is_clipped(whole):
     """Far from the data the clipped likelihood is flat: chains that began there stayed, 2 fits of 12. The model is that of the run."""

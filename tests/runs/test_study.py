@@ -3,6 +3,8 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.runs.study import demo_study, load_study
 
+pytestmark = pytest.mark.quick
+
 GOOD = """
 seed = 3
 [data]

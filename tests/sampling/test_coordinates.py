@@ -10,6 +10,8 @@ from scipy import stats
 from riskweighted.sampling.agreement import PLAIN
 from riskweighted.sampling.coordinates import free_normal, free_vector
 
+pytestmark = pytest.mark.quick
+
 CENTRE, TURN = np.array([1.0, -2.0, 0.5]), np.array([[2.0, 0.3, 0.0], [0.0, 0.5, -1.0], [0.1, 0.0, 3.0]])
 
 

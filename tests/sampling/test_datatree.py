@@ -7,6 +7,8 @@ import pytest
 
 import riskweighted as rw
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def fit():

@@ -11,6 +11,8 @@ from hypothesis import given, settings, strategies as st
 from riskweighted.common.errors import InputError
 from riskweighted.sequence.conditions import Condition
 
+pytestmark = pytest.mark.quick
+
 FRAME = pd.DataFrame(
     {
         "age": [15, 16, 40, 70],

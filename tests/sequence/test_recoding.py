@@ -7,6 +7,8 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.sequence.recoding import independent, make_recipes
 
+pytestmark = pytest.mark.quick
+
 
 def frame() -> pd.DataFrame:
     return pd.DataFrame(

@@ -12,6 +12,8 @@ from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.rule_kinds import Forbidden, Order
 from riskweighted.sequence.rules import Rules, Structure
 
+pytestmark = pytest.mark.quick
+
 FRAME = pd.DataFrame(
     {
         "age": [15, 30, 40, 70, 20],

@@ -39,6 +39,7 @@ def test_every_synthesizer_that_estimates_is_calibrated():
         pytest.skip(f"no case of experiments/trust/calibration.py in CI is of {', '.join(sorted(new))}")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IN_CI)
 def test_ranks_of_true_parameters_are_uniform(name):
@@ -48,6 +49,7 @@ def test_ranks_of_true_parameters_are_uniform(name):
     assert (uniform["divergences"] > 0).mean() < 0.3  # 0.03 of the mixture's; of 60 the share has an sd of 0.02
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_shares_of_statuses_are_calibrated():
     rng, n = np.random.default_rng(5), 60
@@ -67,6 +69,7 @@ def test_the_shares_of_statuses_are_calibrated():
     assert judge(table)["passed"].all()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_wrong_prior_scale_and_a_tempered_likelihood_are_found():
     case = Case("linear-regression", CASES["linear-regression"].settings, CASES["linear-regression"].quantities, records=8)
@@ -127,6 +130,7 @@ def test_the_scale_that_is_summed_out_leaves_the_prior(count):
         assert stats.ks_2samp(function(drawn.T), function(two_stage)).pvalue > 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_negative_binomial_samples_the_exact_posterior():
     """One intercept: its posterior and that of 1/phi on a grid, sigma_beta summed out by quadrature."""

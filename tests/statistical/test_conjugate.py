@@ -11,7 +11,7 @@ from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.sampling.convergence import az
 from riskweighted.sequence.fitting import fit
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]
 
 
 def effective_draws(values):

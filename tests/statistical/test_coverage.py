@@ -13,7 +13,7 @@ from riskweighted.sampling.settings import Sampling
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # experiments are no part of the package
 from experiments.trust.coverage import SCENARIO, SYNTHESIZER, coverage, exact_draws, population, summarise
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]
 
 FALSE_ALARM = 1e-4  # per interval, were it exactly nominal
 

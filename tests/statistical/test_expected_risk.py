@@ -15,7 +15,7 @@ EXACT = {  # mean, maximum, isolated records
     "marginal": (0.1956, 0.2494, 0.0040),
     "pairwise": (0.2100, 0.2496, 0.0211),
 }
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]
 
 
 def fitted(alpha):

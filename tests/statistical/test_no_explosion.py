@@ -12,7 +12,7 @@ import riskweighted as rw
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]
 
 N, MOST = 4000, 2e6
 

@@ -23,6 +23,7 @@ def test_the_data_row_of_table_6():
         assert (np.abs(mean - published) < 3 * sd).all()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_table_5_synthesizer_and_marginal():
     """U_m and U_a at r = 20 %, L = 20: published .0451, .0006 (Synthesizer) and .1152, .0048 (Marginal)."""
@@ -51,6 +52,7 @@ def test_the_lecture_ce_sample_has_one_singleton_pattern():
     pd.testing.assert_series_equal(alpha[~alone], paper[~alone])
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ExplosionWarning")  # the published priors allow it
 def test_the_lab_s_rank_measure_on_our_hierarchical_fit():

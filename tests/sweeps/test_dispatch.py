@@ -13,6 +13,8 @@ from riskweighted.sweeps.grid import Sweep, expand_grid
 from riskweighted.sweeps.outcomes import Outcome
 from riskweighted.sweeps.scheduling import Pool
 
+pytestmark = pytest.mark.quick
+
 SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},

@@ -136,6 +136,7 @@ def wait_until(what, seconds):
         time.sleep(0.05)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes in /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -162,6 +163,7 @@ def test_a_killed_sweep_goes_on_with_the_same_bytes_and_leaves_no_process(folder
 # -- a Dask cluster
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # distributed's own
 @pytest.mark.parametrize("given", ["path", "frame"])

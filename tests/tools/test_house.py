@@ -6,13 +6,19 @@ import pytest
 
 from tests.tools.house import main, survey
 
+pytestmark = pytest.mark.quick
+
 FILES = {
     "riskweighted/__init__.py": "",
     "riskweighted/sequence/__init__.py": "def is_chain(declared):\n    return isinstance(declared, Chain)\n",
     "riskweighted/sequence/blocks.py": "one = is_chain(3)\n",
     "riskweighted/sequences.py": "many = is_chain(3) and study.of_several\n",
     "riskweighted/runs/run.py": '"""Of radius nothing."""\nfits = isinstance(fit, (Fit, sequence.ChainFit)) or isinstance(fit, Fit)\n',
-    "riskweighted/runs/study.py": 'def of_several():\n    """radius"""\n    return len(run.variables) > 1 or len(rows) > 1 or settings["weights.radius"]\n',
+    "riskweighted/runs/study.py": """
+def of_several():
+    '''radius'''
+    return len(run.variables) > 1 or len(rows) > 1 or settings["weights.radius"]
+""",
     "riskweighted/risk/one.py": "KEY = 'dcap-zero'\nradius_of = 3\n\ndef balls(radius):\n    return radius\n",
     "models/riskweighted_models/one.py": "import radius.small\nx = 1\n",
 }
@@ -31,8 +37,8 @@ def test_branches_outside_the_room_that_may_ask(root):
     assert [branch.partition(" ")[0] for branch in found.branches] == ["riskweighted/runs/run.py:2", *2 * ["riskweighted/sequences.py:1"]]
     assert "ChainFit" in found.branches[0]
     assert [branch.partition(" ")[2] for branch in found.branches[1:]] == ["is_chain", "of_several"]
-    assert found.counted == ("riskweighted/runs/study.py:3 len(run.variables) > 1",)
-    assert found.lines == {"riskweighted": 14, "riskweighted_models": 2}
+    assert found.counted == ("riskweighted/runs/study.py:4 len(run.variables) > 1",)
+    assert found.lines == {"riskweighted": 15, "riskweighted_models": 2}
 
 
 def test_walks_follow_names_and_words_but_no_docstring(root):

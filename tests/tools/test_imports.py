@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from imports import circles, floors, main, module_files, survey
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[2]
 LAYERS = """
 [[tool.importlinter.contracts]]

@@ -6,6 +6,7 @@ import riskweighted as rw
 from riskweighted.runs.study import demo_study
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_isolated_households_are_brought_to_three_hundredths():
     study = demo_study()

@@ -11,6 +11,8 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.tuning.importance import reweighted_draws
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)
 

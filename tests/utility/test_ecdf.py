@@ -6,6 +6,8 @@ from hypothesis import given, settings, strategies as st
 from riskweighted.common.errors import InputError
 from riskweighted.utility.ecdf import ecdf_distance, mean_ecdf_distance, mean_total_variation
 
+pytestmark = pytest.mark.quick
+
 values = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=15)
 
 

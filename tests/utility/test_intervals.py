@@ -14,6 +14,8 @@ from riskweighted.utility.intervals import (
     proportion_interval,
 )
 
+pytestmark = pytest.mark.quick
+
 
 def test_partial_rule_hand_worked():
     # q = 1, 2, 3: qbar 2, b 1; v = 3, 3, 3. T = 3 + 1/3, nu = 2 (1 + 3 / (1/3))^2 = 200.

@@ -11,6 +11,8 @@ from formulaic import model_matrix
 from riskweighted.common.errors import InputError
 from riskweighted.utility.regression import checked_regression
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module")
 def data():

@@ -8,6 +8,8 @@ from handmade import given_fit
 import riskweighted as rw
 from riskweighted.common.errors import FlatWeightsWarning, InputError
 
+pytestmark = pytest.mark.quick
+
 N = 60
 SCENARIO = rw.Scenario(known=["area"], synthetic="jobs", radius=0.2)
 

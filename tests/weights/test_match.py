@@ -14,6 +14,8 @@ from riskweighted.common.errors import FlatWeightsWarning, InputError, Singleton
 from riskweighted.intruder.world import make_world
 from riskweighted.weights.match import match_subsets, world_weights
 
+pytestmark = pytest.mark.quick
+
 SYNTHETIC = ("income", "job", "age")
 
 

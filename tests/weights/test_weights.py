@@ -43,6 +43,7 @@ def betty():
     return pd.DataFrame({"y": [100.0, 90.0, 115.0] + [40.0] + [500.0 + 200 * j for j in range(9)]})
 
 
+@pytest.mark.quick
 def test_betty_has_the_risk_of_ten_in_thirteen():
     data = betty()
     assert len(data) == 13
@@ -50,6 +51,7 @@ def test_betty_has_the_risk_of_ten_in_thirteen():
     assert marginal_weights(data, INCOME)[0] == pytest.approx(3 / 13, abs=1e-15)
 
 
+@pytest.mark.quick
 def test_pairwise_weights_worked_by_hand():
     # Balls of radius 1: B_1 = {1, 2}, B_2 = {1, 2}, B_3 = {5}, all three records in one pattern.
     data = pd.DataFrame({"y": [1.0, 2.0, 5.0]})
@@ -59,6 +61,7 @@ def test_pairwise_weights_worked_by_hand():
     np.testing.assert_allclose(marginal_weights(data, scenario), [2 / 3, 2 / 3, 1 / 3], atol=1e-15)
 
 
+@pytest.mark.quick
 def test_three_way_weights_worked_by_hand():
     # Four records far apart: a tuple of three misses just the fourth, so every joint risk is 1/4.
     data = pd.DataFrame({"y": [1.0, 10.0, 100.0, 1000.0]})
@@ -232,6 +235,7 @@ def test_unusable_data_are_refused(function, data, named):
     assert_clear(caught, *named)
 
 
+@pytest.mark.quick
 def test_schemes_go_by_name():
     data = betty().set_index(pd.Index([f"r{i}" for i in range(13)]))
     unweighted = scheme_weights("unweighted", data, INCOME)
@@ -376,6 +380,7 @@ def test_any_risk_gives_weights():
         (0.5, 0.25, [0.25, 0.5, 0.75]),
     ],
 )
+@pytest.mark.quick
 def test_adjusted_weights_worked_by_hand(scale, shift, expected):
     alpha = pd.Series([0.0, 0.5, 1.0], INDEX)
     adjusted = adjust_weights(alpha, scale=scale, shift=shift)
@@ -401,6 +406,7 @@ def test_only_weights_can_be_changed(function, alpha):
     assert_clear(caught, "weights")
 
 
+@pytest.mark.quick
 def test_equalized_weights_worked_by_hand():
     # 2 * (0.1, 0.2, 0.5) sums to 1.6; at a total of 2.2 the largest stands at 1 and the others share 1.2.
     alpha = pd.Series([0.1, 0.2, 0.5, 0.0], ["a", "b", "c", "d"])
