@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
-from riskweighted.data.datasets import load_household_assets
+from riskweighted.data.embedded import load_household_assets
 
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "linear-regression": ("linear-regression", "inc ~ C(married) + C(age_band) + family_size", {"transform": "log"}),

@@ -9,7 +9,7 @@ import pandas as pd
 
 from experiments.ce.population import simulate_ce
 from riskweighted import Scenario
-from riskweighted.data.datasets import load_households
+from riskweighted.data.embedded import load_households
 from riskweighted.design.formulas import split_formula
 
 __all__ = ["Case", "cases"]

@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ __all__ = [
     "as_toml",
     "as_tuples",
     "fields_to_table",
+    "flat",
     "from_table",
     "read_by",
     "read_fields",
@@ -40,6 +41,15 @@ def read_by(*stages: str, why: str) -> dict[str, object]:
     Without a stage: a field that changes no result. A field that says nothing is read by every stage that reads its class.
     """
     return {"read_by": stages, "why": why}
+
+
+def flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested tables, by names with dots: ``release.L`` of a table in a table."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
 
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from riskweighted.data.formats import FORMATS, WRITABLE
 
 __all__ = [
     "DatasetWriter",
-    "as_numbers",
+    "numbers_in_text",
     "read_datasets",
     "read_table",
     "require_reader",
@@ -111,7 +111,7 @@ def _stays_text(column: pd.Series) -> bool:
     return bool(pd.to_numeric(entries, errors="coerce").isna().any() or entries.str.match(r"[+-]?0\d").any())
 
 
-def as_numbers(column: pd.Series) -> tuple[pd.Series, int] | None:
+def numbers_in_text(column: pd.Series) -> tuple[pd.Series, int] | None:
     """A text column as numbers, missing where a cell holds none, and how many such cells there are; None where it cannot be one.
 
     What says that a number is missing in a csv file is no such cell. Codes with leading zeros are no numbers.

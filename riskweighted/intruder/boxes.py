@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from riskweighted.intruder.intervals import Runs
 from riskweighted.intruder.kernels.boxes import Asked, Swept, sweep_covering, sweep_sums
 from riskweighted.intruder.kernels.scan import scan_boxes
 from riskweighted.intruder.kernels.tree import Tree, cover_boxes, grow_tree, sum_boxes
+from riskweighted.intruder.sorted_balls import Runs
 
 __all__ = ["Boxes"]
 

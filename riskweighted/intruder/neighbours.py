@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.boxes import Boxes
-from riskweighted.intruder.intervals import Runs, SortedBalls, sort_balls
 from riskweighted.intruder.patterns import Patterns, level_codes, numbered, numbered_as
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.sorted_balls import Runs, SortedBalls, sort_balls
 from riskweighted.intruder.statuses import MISSING, Statuses
 
 __all__ = ["Centres", "Compared", "Neighbourhood", "Neighbours", "compared_values", "sort_centres"]

@@ -23,7 +23,7 @@ from riskweighted.plots.style import (
     title,
 )
 
-__all__ = ["OTHERS", "level_shares", "merged_levels", "plot_levels"]
+__all__ = ["OTHERS", "level_shares", "merged_levels", "named_levels", "plot_levels"]
 
 OTHERS, MISSING = "other levels", "missing"
 _BAR = 0.8
@@ -40,7 +40,7 @@ def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str
         If fewer than two names are left.
     """
     categories = [*values.cat.categories, MISSING] if isinstance(values.dtype, pd.CategoricalDtype) else None
-    counts = _filled(values).value_counts()
+    counts = values.astype(object).where(values.notna(), MISSING).value_counts()
     counts = counts[counts > 0].sort_values(kind="stable")
     few = list(counts.index[counts < minimum_count])
     while few and counts[few].sum() < minimum_count and len(few) < len(counts):
@@ -55,13 +55,13 @@ def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str
 def level_shares(values: pd.Series, names: Mapping[object, str]) -> np.ndarray:
     """Shares of the records under each name, in their order, (k,); a level that is not among the names counts as another one."""
     shown = list(dict.fromkeys(names.values()))
-    found = _filled(values).map(names).fillna(OTHERS)
+    found = named_levels(values, names).fillna(OTHERS)
     return np.array([float((found == name).mean()) for name in shown])
 
 
-def _filled(values: pd.Series) -> pd.Series:
-    """The levels as objects, missing ones by a name."""
-    return values.astype(object).where(values.notna(), MISSING)
+def named_levels(values: pd.Series, names: Mapping[object, str]) -> pd.Series:
+    """The name under which each value is shown, (n,); a missing one is a level."""
+    return values.astype(object).where(values.notna(), MISSING).map(names)
 
 
 def plot_levels(

@@ -3,7 +3,7 @@
 PUF: the public-use file. EIF: what an external intruder holds. IUF: the truth, which PUF record is which EIF record.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.intruder.patterns import cells
 
-__all__ = ["Kind", "LinkedFiles", "Stratum", "link_files"]
+__all__ = ["Kind", "LinkedFiles", "Stratum", "checked_kinds", "link_files", "numbers_of_both"]
 
 Kind: TypeAlias = Literal["numeric", "categorical"]
 KINDS = ("numeric", "categorical")
@@ -92,7 +92,7 @@ def link_files(
         if not isinstance(frame, pd.DataFrame) or len(frame) == 0:
             raise InputError(f"the {what} must be a DataFrame with at least one record, got {type(frame).__name__}")
     pufid, eifid, strata = _names(pufid, "pufid"), _names(eifid, "eifid"), _names(strata, "strata", empty=True)
-    kinds = _kinds(linking, {*pufid, *eifid})
+    kinds = checked_kinds(linking, {*pufid, *eifid})
     shared = sorted(set(pufid) & set(eifid))
     if shared:
         raise InputError(f"pufid and eifid share the column {listing(shared)}: the IUF must tell them apart, rename one")
@@ -122,7 +122,8 @@ def _names(names: str | Sequence[str], what: str, *, empty: bool = False) -> lis
     return listed
 
 
-def _kinds(linking: Mapping[str, Kind], keys: set[str]) -> dict[str, Kind]:
+def checked_kinds(linking: Mapping[str, Kind], keys: Collection[str] = ()) -> dict[str, Kind]:
+    """The kinds of the linking variables; refuses none, other kinds, and keys."""
     if not isinstance(linking, Mapping) or not linking:
         raise InputError("linking must name one or more variables, for example {'age': 'numeric', 'sex': 'categorical'}")
     for name, kind in linking.items():
@@ -134,21 +135,29 @@ def _kinds(linking: Mapping[str, Kind], keys: set[str]) -> dict[str, Kind]:
     return dict(linking)
 
 
-def _linking_pair(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray, list[object]]:
-    """One linking variable of both files, in one dtype; refuses what cannot be compared."""
+def numbers_of_both(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray] | None:
+    """A numeric linking variable of both files as floats, NaN where it is missing, and None of a categorical one.
+
+    Raises
+    ------
+    InputError
+        If it is missing throughout a file, or of another kind than declared or infinite in one.
+    """
     for column, what in ((puf, "PUF"), (eif, "EIF")):
         if column.isna().all():
             raise InputError(f"linking variable {name!r} is missing in every record of the {what}")
-    numeric = [pd.api.types.is_numeric_dtype(c.dtype) and not pd.api.types.is_bool_dtype(c.dtype) for c in (puf, eif)]
-    if kind == "numeric":
-        for is_number, column, what in zip(numeric, (puf, eif), ("PUF", "EIF"), strict=True):
-            if not is_number:
-                raise InputError(f"linking variable {name!r} is declared numeric, but is {column.dtype} in the {what}")
-        arrays = [column.to_numpy(dtype=float, na_value=np.nan) for column in (puf, eif)]
-        for array, what in zip(arrays, ("PUF", "EIF"), strict=True):
-            if np.isinf(array).any():
-                raise InputError(f"linking variable {name!r} has {int(np.isinf(array).sum())} infinite values in the {what}")
-        return arrays[0], arrays[1], []
+        if kind == "numeric" and not holds_numbers(column):
+            raise InputError(f"linking variable {name!r} is declared numeric, but is {column.dtype} in the {what}")
+        if kind == "numeric" and (infinite := int(np.isinf(as_floats(column)).sum())):
+            raise InputError(f"linking variable {name!r} has {infinite} infinite values in the {what}")
+    return (as_floats(puf), as_floats(eif)) if kind == "numeric" else None
+
+
+def _linking_pair(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray, list[object]]:
+    """One linking variable of both files, in one dtype; refuses what cannot be compared."""
+    numbers = numbers_of_both(puf, eif, name, kind)
+    if numbers is not None:
+        return *numbers, []
     families = [_family(column) for column in (puf, eif)]
     if families[0] != families[1]:
         raise InputError(f"linking variable {name!r} is {families[0]} in the PUF and {families[1]} in the EIF: not comparable")

@@ -15,7 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import cells
-from riskweighted.reidentification.files import KINDS, Kind
+from riskweighted.reidentification.files import Kind, checked_kinds, numbers_of_both
 from riskweighted.reidentification.recoding import cut_points
 from riskweighted.reidentification.splink_model import TRAINING_PAIRS, Variable, engine, fill, register, score, settings, train
 
@@ -210,11 +210,7 @@ def threshold_sweep(
 
 
 def _check_settings(linking: Mapping[str, Kind], random_seed: int | None, max_pairs: int, minimum_probability: float) -> None:
-    if not isinstance(linking, Mapping) or not linking:
-        raise InputError("linking must name one or more variables, for example {'age': 'numeric', 'sex': 'categorical'}")
-    for name, kind in linking.items():
-        if kind not in KINDS:
-            raise InputError(f"linking variable {name!r} must be {listing(KINDS)}, got {kind!r}")
+    checked_kinds(linking)
     check_seed(random_seed)
     if not isinstance(max_pairs, Integral) or isinstance(max_pairs, bool) or max_pairs < 1:
         raise InputError(f"max_pairs must be a whole number >= 1, got {max_pairs!r}")
@@ -224,26 +220,18 @@ def _check_settings(linking: Mapping[str, Kind], random_seed: int | None, max_pa
 
 def _variable(number: int, name: str, kind: Kind, puf: pd.Series, eif: pd.Series) -> Variable:
     """One linking variable as Splink gets it; refuses what cannot be compared."""
-    for column, what in ((puf, "PUF"), (eif, "EIF")):
-        if column.isna().all():
-            raise InputError(f"linking variable {name!r} is missing in every record of the {what}")
-        if kind == "numeric" and (not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype)):
-            raise InputError(f"linking variable {name!r} is declared numeric, but is {column.dtype} in the {what}")
-    if kind == "categorical":
+    numbers = numbers_of_both(puf, eif, name, kind)
+    if numbers is None:
         codes = pd.factorize(pd.concat([puf.astype(object), eif.astype(object)], ignore_index=True))[0] + 1
         values = np.where(codes == 0, np.nan, codes)
         halves = [(array[: len(puf)], array[len(puf) :]) for array in (values, codes)]
         return Variable(number, False, halves[0], halves[1], (0.0,))
-    numbers = tuple(column.to_numpy(dtype=float, na_value=np.nan) for column in (puf, eif))
-    for array, what in zip(numbers, ("PUF", "EIF"), strict=True):
-        if np.isinf(array).any():
-            raise InputError(f"linking variable {name!r} has {int(np.isinf(array).sum())} infinite values in the {what}")
     present = numbers[0][~np.isnan(numbers[0])]
     sd = np.std(present, ddof=1) if len(present) > 1 else 0.0
     cuts = cut_points(present)
     classes = [np.where(np.isnan(array), 0, 1 + np.searchsorted(cuts, array, side="left")) for array in numbers]
     tolerances = (0.0, *(share * float(sd) for share in _TOLERANCES)) if sd > 0 else (0.0,)
-    return Variable(number, True, (numbers[0], numbers[1]), (classes[0], classes[1]), tolerances)
+    return Variable(number, True, numbers, (classes[0], classes[1]), tolerances)
 
 
 def _count(variables: Mapping[str, Variable], rule: Rule, total: int) -> int:

@@ -17,7 +17,7 @@ from riskweighted.measures.coefficient import COEFFICIENT
 from riskweighted.measures.estimates import MEAN
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Analysis", "Predictor", "combining_code", "find_analysis", "render"]
+__all__ = ["Predictor", "PublishedAnalysis", "combining_code", "find_analysis", "render", "special_codes"]
 
 _READS = {  # in the order in which a language takes what is there
     "Python": ("py", ("csv", "parquet", "dta", "sav", "xpt")),
@@ -41,7 +41,7 @@ class Predictor:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class PublishedAnalysis:
     """A published interval: least squares of the response on an intercept and predictors, of which one column is reported.
 
     Attributes
@@ -68,7 +68,7 @@ class Analysis:
     exact: bool
 
 
-def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
+def find_analysis(run: FinishedRun, scheme: str) -> PublishedAnalysis | None:
     """The published interval that code can reproduce; none where there is one dataset, or neither a regression nor a mean.
 
     That is the regression coefficient, by Reiter's rule, where the regression has main effects of released numbers and categories only,
@@ -80,20 +80,25 @@ def find_analysis(run: FinishedRun, scheme: str) -> Analysis | None:
         return None
     table = run.tables["utility"]
     rows = table[table["label"] == scheme]
-    design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme], _codes(run))
+    design = None if settings.regression is None else _main_effects(settings.regression, run.synthetic[scheme], special_codes(run))
     if design is None:
         means = rows_of(rows, Statistic(MEAN.key, variables[0]))
-        if len(variables) > 1 or means.empty or not _complete(run.synthetic[scheme], variables, _codes(run)):  # of levels, or of some
+        if (
+            len(variables) > 1 or means.empty or not _complete(run.synthetic[scheme], variables, special_codes(run))
+        ):  # of levels, or of some
             return None
         row = means.iloc[0]
-        return Analysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False)
+        return PublishedAnalysis(f"mean of {variables[0]}", variables[0], (), 0, settings.level, _published(row), False)
     names, predictors = design
     row = rows[(rows["key"] == COEFFICIENT.key) & (rows["term"] == settings.coefficient)].iloc[0]
     what = f"coefficient {settings.coefficient} of the least-squares regression {settings.regression}"
-    return Analysis(plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True)
+    return PublishedAnalysis(
+        plain(what), row["variable"], predictors, names.index(settings.coefficient) + 1, settings.level, _published(row), True
+    )
 
 
-def _codes(run: FinishedRun) -> Mapping[str, tuple[float, ...]]:
+def special_codes(run: FinishedRun) -> Mapping[str, tuple[float, ...]]:
+    """The special codes of each synthesized variable."""
     return {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
 
 
@@ -137,13 +142,13 @@ def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
 
 
 def combining_code(
-    analysis: Analysis, frame: pd.DataFrame, files: dict[str, list[str]]
+    analysis: PublishedAnalysis, frame: pd.DataFrame, files: dict[str, list[str]]
 ) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """Code that reproduces an analysis.
 
     Parameters
     ----------
-    analysis : Analysis
+    analysis : PublishedAnalysis
     frame : DataFrame
         One of the datasets.
     files : dict of format ("csv", ...) to list of paths in the pack
@@ -165,7 +170,7 @@ def combining_code(
     return codes, missing
 
 
-def _why_not(language: str, analysis: Analysis) -> str:
+def _why_not(language: str, analysis: PublishedAnalysis) -> str:
     """Why SAS or Stata cannot take the names or levels; empty where they can."""
     if language not in ("SAS", "Stata"):
         return ""
@@ -178,7 +183,7 @@ def _why_not(language: str, analysis: Analysis) -> str:
     return ""
 
 
-def _code_settings(analysis: Analysis, frame: pd.DataFrame, ending: str) -> dict[str, Any]:
+def _code_settings(analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str) -> dict[str, Any]:
     text = list(dict.fromkeys(predictor.column for predictor in analysis.predictors if predictor.text))
     places = " ".join(str(list(frame.columns).index(name) + 1) for name in text)
     return {

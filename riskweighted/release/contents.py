@@ -17,7 +17,7 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import FAIL, overall
 from riskweighted.measures.released import UNIQUES
-from riskweighted.release.analysis_code import combining_code, find_analysis, render
+from riskweighted.release.analysis_code import combining_code, find_analysis, render, special_codes
 from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
 from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.record import disclosure_record, record_schema
@@ -68,12 +68,14 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     files = {scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes}
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
-    book = codebook(datasets, contents.variables, contents.units, _codes(run)).assign(precision=lambda table: _precisions(table, run))
+    book = codebook(datasets, contents.variables, contents.units, special_codes(run)).assign(
+        precision=lambda table: _precisions(table, run)
+    )
     write_table(book, folder / "codebook.csv")
     write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
     every = [name for scheme in contents.schemes for kind in contents.formats for name in files[scheme][kind]]
     made_by = run.manifest["versions"]["riskweighted"]
-    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, _codes(run), f"riskweighted {made_by}"))
+    write_file(folder / "codebook.xml", ddi_codebook(datasets, book, every, special_codes(run), f"riskweighted {made_by}"))
     codes = _write_combining(contents, first, files[first], folder)
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
@@ -134,12 +136,6 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
             writer.write(file.place, folder / file.name, label=file.label)
     write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
     return files
-
-
-def _codes(run: FinishedRun) -> dict[str, tuple[float, ...]]:
-    """The special codes of each synthesized variable."""
-    scenario = run.study.evaluating_scenario()
-    return {name: scenario.codes_of(name) for name in scenario.codes}
 
 
 def _precisions(table: pd.DataFrame, run: FinishedRun) -> list[str]:

@@ -23,7 +23,7 @@ from scipy import stats
 
 from riskweighted.risk.copies import Ranked, order_alike
 
-__all__ = ["Chance", "Own", "chance_of", "equal_rows", "find_nearness", "most_by_chance"]
+__all__ = ["Chance", "chance_of", "equal_rows", "find_nearness", "most_by_chance"]
 
 FACTORS = (1, -1, 10, 0.1, 100, 0.01, 1000, 0.001, 12, 1 / 12, 52, 1 / 52)
 _OTHER_ROWS = FACTORS[:8]
@@ -44,19 +44,32 @@ _TIMES = 1 << 29  # and for how often it occurs: together 63 bits
 _NEIGHBOURHOOD = 50  # windows on either side that tell how dense ratios lie
 
 
+class _Rung(NamedTuple):
+    """One factor and one tolerance: how many records come near by chance."""
+
+    tolerance: float
+    most: float  # of the records whose count is compared with that of the fresh draws: all, or those that are not rare
+    mean: float
+    expected: tuple[float, float] | None  # of each group of rare values; None where all records are compared
+
+
 @dataclass(frozen=True, eq=False)
-class Own:
-    """Confidential values and what is found of them once, for every dataset. Confidential.
+class Chance:
+    """What fresh datasets of one posterior have in common with the confidential values. Confidential; made by `chance_of`.
 
     Attributes
     ----------
     values : array (n,)
+        The confidential ones, NaN where missing.
     unit : float
         What released values are multiples of, or nearly.
+    fresh : array (F, n)
+        Datasets that are not released.
     """
 
     values: np.ndarray = field(repr=False)
     unit: float
+    fresh: np.ndarray = field(repr=False)
 
     @cached_property
     def rare(self) -> np.ndarray:
@@ -78,24 +91,46 @@ class Own:
         round_values: np.ndarray = np.abs(coarse - np.rint(coarse)) < 1e-9
         return round_values
 
-    def half_width(self, size: np.ndarray, tolerance: float) -> np.ndarray:
-        """Of the interval around a number of this absolute size, at least that of rounding, (n,)."""
-        width: np.ndarray = np.maximum(tolerance * size, _HALF * self.unit)
+    def half_width(self, factor: float, tolerance: float) -> np.ndarray:
+        """Of the interval around a value times a factor, at least that of rounding, (n,)."""
+        width: np.ndarray = np.maximum(tolerance * np.abs(factor * self.values), _HALF * self.unit)
         return width
 
-    def band(self, size: np.ndarray) -> np.ndarray:
-        """Half the width of the neighbourhood in which a density is taken for even, (n,)."""
-        band: np.ndarray = np.maximum(_BAND * size, 50 * self.unit)
-        return band
+    def near(self, drawn: np.ndarray, factor: float, tolerance: float) -> np.ndarray:
+        """Where drawn values, (n,) or (F, n), lie within a tolerance of the confidential ones times a factor."""
+        near: np.ndarray = np.abs(drawn - factor * self.values) <= self.half_width(factor, tolerance)
+        return near
 
-    def ladder(self, drawn: np.ndarray, factor: float) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Which rows hold a drawn value within the band around the factor times their own, and of these which lie within each
-        tolerance: row numbers, ascending."""
-        centre = factor * self.values
-        apart = np.abs(drawn - centre)
-        inside = np.flatnonzero(apart <= self.band(np.abs(centre)))
-        apart, size = apart[inside], np.abs(centre[inside])
-        return inside, [inside[apart <= self.half_width(size, tolerance)] for tolerance in _LADDER]
+    @cached_property
+    def rungs(self) -> list[list[_Rung]]:
+        """By factor the ladder of tolerances."""
+        return [[self._rung(factor, tolerance) for tolerance in _LADDER] for factor in FACTORS]
+
+    def _rung(self, factor: float, tolerance: float) -> _Rung:
+        fresh = self.near(self.fresh, factor, tolerance)
+        compared, expected = np.ones(len(self.values), dtype=bool), None
+        if tolerance in _FINE:
+            band = np.maximum(_BAND * np.abs(factor * self.values), 50 * self.unit)  # within it a density is taken for even
+            inside = (np.abs(self.fresh - factor * self.values) <= band).sum(axis=0)
+            probability = (inside + 0.5) / (len(self.fresh) + 1) / band * self.half_width(factor, tolerance)
+            compared, expected = ~self.rare, (float(probability[self.groups[0]].sum()), float(probability[self.groups[1]].sum()))
+        most = most_by_chance(fresh[:, compared].sum(axis=1), int(compared.sum()))
+        return _Rung(tolerance, most, float(fresh.sum(axis=1).mean()), expected)
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """In how many records each fresh dataset misses the value and the confidential data too, (F,)."""
+        return np.asarray((np.isnan(self.fresh) & np.isnan(self.values)).sum(axis=1))
+
+    @cached_property
+    def keys(self) -> list[tuple[float, np.ndarray]]:
+        """By factor: the keys of the values times it."""
+        return [(factor, _keys(factor * self.values)) for factor in _OTHER_ROWS]
+
+    @cached_property
+    def in_common(self) -> np.ndarray:
+        """How many values of each fresh dataset occur in the confidential column times a factor, (F, factors)."""
+        return np.array([[_in_common(own, theirs) for _, theirs in self.keys] for own in map(_keys, self.fresh)])
 
     @cached_property
     def ranked(self) -> Ranked:
@@ -103,9 +138,9 @@ class Own:
         return Ranked(self.values)
 
     @cached_property
-    def keys(self) -> list[tuple[float, np.ndarray]]:
-        """By factor: the keys of the values times it."""
-        return [(factor, _keys(factor * self.values)) for factor in _OTHER_ROWS]
+    def order(self) -> np.ndarray:
+        """Rank correlation of each fresh dataset with the confidential values, (F,)."""
+        return np.array([order_alike(drawn, self.ranked) for drawn in self.fresh])
 
     @cached_property
     def low_digits(self) -> list[tuple[float, np.ndarray]]:
@@ -116,51 +151,24 @@ class Own:
         moduli = 10.0 ** np.arange(np.ceil(np.log10(10 * self.unit)), np.floor(np.log10(spread)) + 1)
         return [(float(modulus), np.mod(self.values, modulus)) for modulus in moduli]
 
+    def digits(self, drawn: np.ndarray) -> list[tuple[float, int]]:
+        """By power of ten: how the digits below it order the records, and in how many they are those of the confidential values."""
+        found = []
+        for modulus, theirs in self.low_digits:
+            low = np.mod(drawn, modulus)
+            apart = np.abs(low - theirs)
+            same = int((np.minimum(apart, modulus - apart) <= _HALF * self.unit).sum())
+            found.append((order_alike(low, self.ranked), same))
+        return found
 
-class _Rung(NamedTuple):
-    """One factor and one tolerance: how many records come near by chance."""
-
-    tolerance: float
-    most: float  # of the records whose count is compared with that of the fresh draws: all, or those that are not rare
-    mean: float
-    expected: tuple[float, float] | None  # of each group of rare values; None where all records are compared
-
-
-class _Digits(NamedTuple):
-    """The digits below a power of ten: how they order the records, and in how many they are those of the confidential values."""
-
-    alike: float
-    same: int
-
-
-@dataclass(frozen=True, eq=False)
-class Chance:
-    """What fresh datasets of one posterior have in common with the confidential values. Confidential; made by `chance_of`.
-
-    Attributes
-    ----------
-    own : Own
-    rungs : list of list
-        By factor the ladder of tolerances.
-    in_common : array (F, factors)
-        How many values of each fresh dataset occur in the confidential column times a factor.
-    order : array (F,)
-        Rank correlation of each fresh dataset with the confidential values.
-    digits : list by dataset of list by power of ten
-    gaps : array (F,)
-        In how many records each fresh dataset misses the value and the confidential data too.
-    """
-
-    own: Own
-    rungs: list[list[_Rung]] = field(repr=False)
-    in_common: np.ndarray = field(repr=False)
-    order: np.ndarray = field(repr=False)
-    digits: list[list[_Digits]] = field(repr=False)
-    gaps: np.ndarray = field(repr=False)
+    @cached_property
+    def fresh_digits(self) -> np.ndarray:
+        """`digits` of each fresh dataset, (F, powers, 2)."""
+        return np.array([self.digits(drawn) for drawn in self.fresh]).reshape(len(self.fresh), -1, 2)
 
 
 def chance_of(fresh: Iterable[np.ndarray], values: np.ndarray, unit: float | None = None) -> Chance:
-    """The chance of one scheme, from fresh datasets that are looked at one by one.
+    """The chance of one scheme, from fresh datasets.
 
     Parameters
     ----------
@@ -172,51 +180,8 @@ def chance_of(fresh: Iterable[np.ndarray], values: np.ndarray, unit: float | Non
         The precision of the released values; else the seventh digit of the spread of the confidential ones.
     """
     spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
-    own = Own(np.asarray(values, dtype=float), unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS))
-    inside = np.zeros((len(FACTORS), len(own.values)), dtype=np.uint16)
-    near, common, order, digits, gaps = [], [], [], [], []
-    for column in fresh:
-        drawn = np.asarray(column, dtype=float)
-        near.append([_counts(own, drawn, factor, inside[place]) for place, factor in enumerate(FACTORS)])
-        keys = _keys(drawn)
-        common.append([_in_common(keys, theirs) for _, theirs in own.keys])
-        order.append(order_alike(drawn, own.ranked))
-        digits.append(list(_digits(drawn, own)))
-        gaps.append(int((np.isnan(drawn) & np.isnan(own.values)).sum()))
-    counts = np.array(near)
-    rungs = [_rungs(own, factor, counts[:, place], inside[place]) for place, factor in enumerate(FACTORS)]
-    return Chance(own, rungs, np.array(common), np.array(order), digits, np.array(gaps))
-
-
-def _counts(own: Own, drawn: np.ndarray, factor: float, inside: np.ndarray) -> list[tuple[int, int]]:
-    """By tolerance: how many rows are near, and how many of them hold no rare value; counts those within the band, row by row."""
-    rows, ladder = own.ladder(drawn, factor)
-    inside[rows] += 1
-    return [(len(near), int((~own.rare[near]).sum())) for near in ladder]
-
-
-def _rungs(own: Own, factor: float, counts: np.ndarray, inside: np.ndarray) -> list[_Rung]:
-    """The ladder of one factor from counts (F, tolerances, 2) and how many fresh values lie in the band of each row, (n,)."""
-    size, rungs, n = np.abs(factor * own.values), [], len(own.values)
-    even = (inside + 0.5) / (len(counts) + 1) / own.band(size)  # a density
-    for place, tolerance in enumerate(_LADDER):
-        mean = float(counts[:, place, 0].mean())
-        if tolerance in _FINE:
-            probability = even * own.half_width(size, tolerance)
-            expected = (float(probability[own.groups[0]].sum()), float(probability[own.groups[1]].sum()))
-            rungs.append(_Rung(tolerance, most_by_chance(counts[:, place, 1], n - int(own.rare.sum())), mean, expected))
-        else:
-            rungs.append(_Rung(tolerance, most_by_chance(counts[:, place, 0], n), mean, None))
-    return rungs
-
-
-def _digits(drawn: np.ndarray, own: Own) -> Iterator[_Digits]:
-    """Of each power of ten."""
-    for modulus, theirs in own.low_digits:
-        low = np.mod(drawn, modulus)
-        apart = np.abs(low - theirs)
-        same = int((np.minimum(apart, modulus - apart) <= _HALF * own.unit).sum())
-        yield _Digits(order_alike(low, own.ranked), same)
+    unit = unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS)
+    return Chance(np.asarray(values, dtype=float), unit, np.array([np.asarray(drawn, dtype=float) for drawn in fresh]))
 
 
 def equal_rows(drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -240,39 +205,38 @@ def find_nearness(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
         The released column.
     chance : Chance
     """
-    gaps = np.isnan(chance.own.values)
+    gaps = np.isnan(chance.values)
     both = int((np.isnan(drawn) & gaps).sum())
     if both > most_by_chance(chance.gaps, int(gaps.sum())):
         yield f"values missing where the confidential ones are in {both} rows; chance gives {chance.gaps.mean():.1f}"
     yield from _same_rows(drawn, chance)
     yield from _one_relation(drawn, chance)
     yield from _other_rows(drawn, chance)
-    if _too_alike(order_alike(drawn, chance.own.ranked), chance.order, len(drawn)):
+    if _too_alike(order_alike(drawn, chance.ranked), chance.order, len(drawn)):
         yield "an order of the records that is that of the confidential values"
     yield from _low_digits(drawn, chance)
 
 
 def _same_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """The ladder of tolerances, for every factor."""
-    own = chance.own
     for factor, rungs in zip(FACTORS, chance.rungs, strict=True):
-        for near, rung in zip(own.ladder(drawn, factor)[1], rungs, strict=True):
-            rare = own.rare[near]
-            too_many = (len(near) if rung.expected is None else (~rare).sum()) > rung.most
-            if not too_many and rung.expected is not None and rare.sum() > 1:
+        for rung in rungs:
+            near = chance.near(drawn, factor, rung.tolerance)
+            too_many = (near if rung.expected is None else near & ~chance.rare).sum() > rung.most
+            if not too_many and rung.expected is not None and (near & chance.rare).sum() > 1:
                 unlikely = _EQUAL_UNLIKELY if (factor, rung.tolerance) == (1, _FINE[0]) else _UNLIKELY
-                found = [int(group[near].sum()) for group in own.groups]
+                found = [int((near & group).sum()) for group in chance.groups]
                 too_many = any(stats.poisson.sf(found[k] - 1, rung.expected[k]) < unlikely for k in range(len(found)))
             if too_many:
                 how = "the confidential value" if factor == 1 else f"{factor:.4g} times the confidential value"
-                yield f"{how} in {len(near)} rows of {len(drawn)} (to {rung.tolerance:g} of it); chance gives {rung.mean:.1f}"
+                yield f"{how} in {int(near.sum())} rows of {len(drawn)} (to {rung.tolerance:g} of it); chance gives {rung.mean:.1f}"
                 return
 
 
 def _one_relation(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """One ratio, or one difference, in more records than lie so near to each other by chance."""
-    values, unit, alone = chance.own.values, chance.own.unit, ~pd.Series(drawn).duplicated(keep=False).to_numpy()
-    usable = chance.own.rare & (drawn != 0) & ~chance.own.is_round(drawn) & alone
+    values, unit, alone = chance.values, chance.unit, ~pd.Series(drawn).duplicated(keep=False).to_numpy()
+    usable = chance.rare & (drawn != 0) & ~chance.is_round(drawn) & alone
     own, new = values[usable], drawn[usable]
     if len(own) < 4:
         return
@@ -307,7 +271,7 @@ def _clusters(numbers: np.ndarray, width: float) -> bool:
 def _other_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Confidential values in other rows."""
     keys = _keys(drawn)
-    for (factor, theirs), fresh in zip(chance.own.keys, chance.in_common.T, strict=True):
+    for (factor, theirs), fresh in zip(chance.keys, chance.in_common.T, strict=True):
         found = _in_common(keys, theirs)
         if found > most_by_chance(fresh):
             times = "" if factor == 1 else f" times {factor:g}"
@@ -342,8 +306,8 @@ def _too_alike(found: float, fresh: np.ndarray, n: int) -> bool:
 
 def _low_digits(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Digits below a power of ten that order the records, or are those of the confidential values."""
-    for place, (found, (modulus, _)) in enumerate(zip(_digits(drawn, chance.own), chance.own.low_digits, strict=True)):
-        alike, same = (np.array(column) for column in zip(*(one[place] for one in chance.digits), strict=True))
-        if _too_alike(found.alike, alike, len(drawn)) or found.same > most_by_chance(same):
+    by_power = zip(chance.digits(drawn), chance.low_digits, np.moveaxis(chance.fresh_digits, 1, 0), strict=True)
+    for (alike, same), (modulus, _), fresh in by_power:
+        if _too_alike(alike, fresh[:, 0], len(drawn)) or same > most_by_chance(fresh[:, 1]):
             yield f"digits below {modulus:g} that tell the confidential values"
             return

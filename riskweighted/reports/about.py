@@ -1,12 +1,12 @@
 """What the run was, and its main table."""
 
 import json
-from collections.abc import Iterator
 
 import pandas as pd
 
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.numbers import exactly, together
+from riskweighted.common.settings import flat
 from riskweighted.common.survey import survey_weights
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
@@ -48,7 +48,9 @@ def about_section(source: Source) -> Section:
             f"of {m}, and below {m} only that is said; every bin of a figure holds at least {m} confidential records; quantiles "
             f"have 3 significant digits, or fewer until {m} confidential records round to the same number."
         )
-    settings = pd.DataFrame(_flat(run.manifest["settings"]), columns=["Setting", "Value"])
+    given = ((name, value) for name, value in flat(run.manifest["settings"]) if value is not None and value != [])
+    told = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in given]
+    settings = pd.DataFrame(told, columns=["Setting", "Value"])
     versions = pd.DataFrame(run.manifest["versions"].items(), columns=["Software", "Version"])
     hashes = {"run manifest": file_hash(run.folder / "manifest.json")}
     if view.internal:
@@ -97,15 +99,6 @@ def _chosen(source: Source) -> list[str]:
         f"The scheme {tuning['scheme']} was sought so that its {tuning['target']} is at most {exactly(tuning['at_most'])} (METHODS "
         "section 11). The choice looked at the data: it lies outside any epsilon."
     ]
-
-
-def _flat(settings: dict[str, object], above: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings as (name with dots, value)."""
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{above}{name}.")
-        elif value is not None and value != []:
-            yield f"{above}{name}", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def main_section(source: Source) -> Section:

@@ -1,9 +1,10 @@
 """Several synthesized variables: their tables, and the risk of each where it is looked for alone; the main table has the whole file."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.measures import own_risk
@@ -11,6 +12,7 @@ from riskweighted.measures.tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.tables import plot_two_way
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table
 from riskweighted.reports.source import Source
+from riskweighted.reports.variables import drawn
 from riskweighted.reports.wording import capital
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -71,11 +73,8 @@ def _two_way(source: Source) -> Figure:
     )
     table = make_table("two-way-table", "Two-way S_pMSE, by pair and label", cells)
     term = source.glossary.utility(pairs[0]._replace(term=_ANOTHER), shared=True)
-    try:
-        axes, alternative = plot_two_way(source.view.utility(utility), label), _in_words(source, pairs, label)
-    except InputError as error:
-        axes, alternative = None, f"No figure: {error}."
-    return Figure("two-way", plain(f"Two-way tables under {label}"), axes, plain(alternative), (table,), (term,))
+    draw, alternative = partial(plot_two_way, source.view.utility(utility), label), _in_words(source, pairs, label)
+    return drawn("two-way", f"Two-way tables under {label}", draw, alternative, (table,), (term,))
 
 
 def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:

@@ -18,7 +18,7 @@ from riskweighted.intruder.statuses import find_statuses, status_name
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.estimates import MEAN
 from riskweighted.plots.binning import Histogram, binned_means, merged_histogram, shares_in_bins
-from riskweighted.plots.levels import level_shares, merged_levels, plot_levels
+from riskweighted.plots.levels import level_shares, merged_levels, named_levels, plot_levels
 from riskweighted.plots.quantiles import plot_quantiles, shown_quantiles
 from riskweighted.plots.utility import plot_density, plot_ecdf
 from riskweighted.plots.weights import plot_weights
@@ -253,8 +253,3 @@ class _Shown:
         return drawn(
             key, f"Weights against {self.variable}", lambda: plot_weights(values, weights, minimum_count=m), alternative, tables, term
         )
-
-
-def named_levels(values: pd.Series, names: dict[object, str]) -> pd.Series:
-    """The name under which each value is shown, (n,); a missing one is a level."""
-    return values.astype(object).where(values.notna(), "missing").map(names)

@@ -14,11 +14,11 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.boxes import Boxes
-from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.neighbours import compared_values
 from riskweighted.intruder.pairing import Frames, as_comparable
 from riskweighted.intruder.patterns import cells, known_patterns
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.sorted_balls import find_runs
 
 __all__ = [
     "CorrectAttribution",

@@ -17,7 +17,7 @@ agree in it to 1e-9 standard deviations remain candidates, and the other directi
 as they are, or as an invertible linear map, have probability 1 and all are re-identified; c equal records have 1/c each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import NamedTuple, TypeAlias
@@ -32,12 +32,10 @@ from riskweighted.common.frames import kind_of_values, refuse_infinite, require_
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import cells, known_patterns
 
-__all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "canonical_variates"]
-__all__ += ["combination_r2", "idp_bounds", "midp_bound"]
+__all__ = ["CanonicalDisclosure", "CanonicalVariates", "canonical_disclosure", "canonical_disclosure_by", "idp_bounds", "midp_bound"]
 
 Array: TypeAlias = np.ndarray
 Names: TypeAlias = Sequence[str] | None
-Weights: TypeAlias = pd.DataFrame | pd.Series | Mapping[str, float]
 
 _CONSTANT = 1e-12  # range of a column, as a share of its largest absolute value
 _COLLINEAR = 1e-6  # smallest singular value of the standardised columns, as a share of the largest
@@ -157,33 +155,11 @@ def _variates(x: Array, y: Array) -> CanonicalVariates:
     return CanonicalVariates(1.0 - noise, noise, scores, predicted)
 
 
-def canonical_variates(confidential: pd.DataFrame, masked: pd.DataFrame, variables: Names = None) -> CanonicalVariates:
-    """Squared canonical correlations and canonical variates (Muralidhar & Sarathy, slide 10); arguments as `canonical_disclosure`."""
-    names, x, y = _pair(confidential, masked, variables)
-    return _variates(_standardise(x, names, "confidential data")[0], _standardise(y, names, "masked data")[0])
-
-
 def _r2(columns: Array, masked: Array) -> Array:
     """R^2 (c,) of centred columns (n, c) on the masked ones (n, k)."""
     q, _ = np.linalg.qr(masked)
     residual = columns - q @ (q.T @ columns)
     return np.asarray(np.maximum(1.0 - (residual**2).sum(axis=0) / (columns**2).sum(axis=0), 0.0))  # below 0 by rounding only
-
-
-def combination_r2(confidential: pd.DataFrame, masked: pd.DataFrame, weights: Weights, variables: Names = None) -> pd.Series:
-    """R^2 (c,) of linear combinations of the confidential variables on all masked ones (Tendick 1992, in Muralidhar & Sarathy).
-
-    `weights` is a DataFrame (variables, c), or a Series or mapping for one combination: coefficients in the variables'
-    own units, 0 for a variable that is not named. Other arguments and errors as `canonical_disclosure`.
-    """
-    names, x, y = _pair(confidential, masked, variables)
-    x, length = _standardise(x, names, "confidential data")
-    table = weights if isinstance(weights, pd.DataFrame) else pd.Series(weights).to_frame()
-    valid = table.size and table.index.is_unique and table.index.isin(names).all() and all(map(_is_number, table.dtypes))
-    numbers = table.reindex(names, fill_value=0).to_numpy(dtype=float, na_value=np.nan) if valid else np.zeros((0, 1))
-    if not np.isfinite(numbers).all() or not (numbers != 0).any(axis=0).all():
-        raise InputError(f"weights must be finite, not all 0, one for each of {listing(names)} at most; they name {listing(table.index)}")
-    return pd.Series(_r2(x @ (length[:, None] * numbers), _standardise(y, names, "masked data")[0]), table.columns, name="r2")
 
 
 def _links(variates: CanonicalVariates) -> tuple[Array, Array, Array, Array]:

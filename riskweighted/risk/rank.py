@@ -5,10 +5,10 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.native import as_pandas
-from riskweighted.intruder.intervals import find_runs
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.sorted_balls import find_runs
 from riskweighted.intruder.world import Paired, make_world
 
 __all__ = ["rank_measure", "rank_shares"]

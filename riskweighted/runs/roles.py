@@ -9,7 +9,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.groups import group_codes
-from riskweighted.data.io import as_numbers
+from riskweighted.data.io import numbers_in_text
 from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells
 from riskweighted.risk.copies import determines, find_copies, order_alike
@@ -67,7 +67,11 @@ def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, tup
     likely = [name for name in map(str, data.columns) if name in named or _hint(_SENSITIVE, name) < len(_SENSITIVE.split("|"))]
     found = {}
     for name in likely:
-        if disguise_of(data[name]) == "numbers" and (read := as_numbers(data[name])) is not None and 0 < read[1] <= _FEW_CELLS * len(data):
+        if (
+            disguise_of(data[name]) == "numbers"
+            and (read := numbers_in_text(data[name])) is not None
+            and 0 < read[1] <= _FEW_CELLS * len(data)
+        ):
             found[name] = read
     return found
 

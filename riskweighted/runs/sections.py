@@ -67,7 +67,7 @@ class DataSettings:
             from riskweighted.data.io import read_table
 
             return read_table(self.path)
-        from riskweighted.data.datasets import load_embedded
+        from riskweighted.data.embedded import load_embedded
 
         return load_embedded(str(self.embedded))
 

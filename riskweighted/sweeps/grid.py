@@ -3,14 +3,14 @@
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from riskweighted.common.checks import check_count, check_path, real_path
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.settings import read_toml, setting_names, to_table
+from riskweighted.common.settings import flat, read_toml, setting_names, to_table
 from riskweighted.contract.synthesizer import baseline_names
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.runs.models import own_settings
@@ -174,19 +174,10 @@ def load_sweep(path: str | Path) -> Sweep:
             f"{path.name!r} must name its study: the path of a study file, or its tables as [study.data], [study.scenario], ..."
         )
     grid = settings.get("grid", {})
-    grid = dict(_flat(grid)) if isinstance(grid, dict) else grid
+    grid = dict(flat(grid)) if isinstance(grid, dict) else grid  # TOML reads an unquoted ``release.L = [20]`` as a table
     if isinstance(grid, dict) and isinstance(grid.get("data.path"), list):
         grid["data.path"] = [str(real_path(path.parent / check_path(value, "data.path"))) for value in grid["data.path"]]
     return Sweep(study, grid, settings.get("repetitions", 1))
-
-
-def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted names: TOML reads an unquoted ``release.L = [20]`` as a table in a table."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
 
 
 class Point(NamedTuple):

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
-from riskweighted.common.settings import to_table
+from riskweighted.common.settings import flat, to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.sections import DataSettings
 from riskweighted.sweeps.cells import Cell
@@ -55,22 +55,13 @@ def begin(partial: Path, inputs: Mapping[str, Any]) -> None:
 
 
 def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    before, after = dict(_flat(begun)), dict(_flat(now))
+    before, after = ({name.removeprefix("settings."): value for name, value in flat(inputs)} for inputs in (begun, now))
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if names:
         raise InputError(
             f"{str(partial)!r} was begun with other inputs: they differ in {listing(names)}; "
             "move it away, choose another --out, or restore them"
         )
-
-
-def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted names; a study's own settings go without 'settings.' before them."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, "" if name == "settings" else f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
 
 
 def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:

@@ -11,6 +11,7 @@ from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
 
 __all__ = [
+    "TOO_SHORT",
     "Interval",
     "JointTest",
     "combine_fully_synthetic",
@@ -19,7 +20,12 @@ __all__ = [
     "joint_test_partially_synthetic",
     "mean_interval",
     "proportion_interval",
+    "t_interval",
 ]
+
+
+# said of an interval of one synthetic dataset
+TOO_SHORT = " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
 
 
 class Interval(NamedTuple):
@@ -56,7 +62,8 @@ def _estimates(
     return q, v
 
 
-def _t_interval(estimate: float, variance: float, df: float, level: float, rule: str) -> Interval:
+def t_interval(estimate: float, variance: float, df: float, level: float, rule: str) -> Interval:
+    """The t interval of an estimate with this variance."""
     half = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(variance)
     return Interval(float(estimate), float(estimate - half), float(estimate + half), float(variance), float(df), rule)
 
@@ -80,7 +87,7 @@ def combine_partially_synthetic(estimates: Sequence[float], variances: Sequence[
     q, v = _estimates(estimates, variances, level, 2, "partially synthetic")
     between, within = q.var(ddof=1) / len(q), v.mean()
     df = (len(q) - 1) * (1 + within / between) ** 2 if between > 0 else np.inf
-    return _t_interval(q.mean(), within + between, df, level, "partially synthetic: vbar + b/L (Reiter 2003)")
+    return t_interval(q.mean(), within + between, df, level, "partially synthetic: vbar + b/L (Reiter 2003)")
 
 
 def combine_fully_synthetic(
@@ -106,13 +113,13 @@ def combine_fully_synthetic(
     variance = between - within
     if variance > 0:
         df = (len(q) - 1) * (1 - within / between) ** 2
-        return _t_interval(q.mean(), variance, df, level, "fully synthetic: (1 + 1/L) b - vbar (Raghunathan et al. 2003)")
+        return t_interval(q.mean(), variance, df, level, "fully synthetic: (1 + 1/L) b - vbar (Raghunathan et al. 2003)")
     if size_ratio is None or not size_ratio > 0:
         raise InputError(
             "T_f = (1 + 1/L) b - vbar is not positive; give size_ratio = n_syn/n for the non-negative adjustment, or a larger L"
         )
     rule = "fully synthetic, T_f <= 0: non-negative adjustment (n_syn/n) vbar"
-    return _t_interval(q.mean(), size_ratio * within, np.inf, level, rule)
+    return t_interval(q.mean(), size_ratio * within, np.inf, level, rule)
 
 
 def joint_test_partially_synthetic(estimates: np.ndarray, covariances: np.ndarray, null: np.ndarray) -> JointTest:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from formulaic import model_matrix
-from scipy import stats
 
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
@@ -15,7 +14,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.distinct import Distinct, distinct_records
 from riskweighted.design.formulas import response_name
-from riskweighted.utility.intervals import Interval, combine_partially_synthetic
+from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_partially_synthetic, t_interval
 
 __all__ = ["Regression", "checked_regression", "coefficient_interval"]
 
@@ -96,8 +95,5 @@ def coefficient_interval(analysis: Regression, frames: Sequence[pd.DataFrame], *
     estimates, variances, freedom = zip(*(analysis.fit(frame) for frame in frames), strict=True)
     if len(frames) > 1:
         return combine_partially_synthetic(estimates, variances, level=level)
-    half = stats.t.ppf(0.5 + level / 2, freedom[0]) * np.sqrt(variances[0])
-    rule = "one dataset: t interval of least squares"
-    if synthetic:
-        rule += " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
-    return Interval(estimates[0], estimates[0] - half, estimates[0] + half, variances[0], freedom[0], rule)
+    rule = "one dataset: t interval of least squares" + (TOO_SHORT if synthetic else "")
+    return t_interval(estimates[0], variances[0], freedom[0], level, rule)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from scipy.special import expit
 
 from riskweighted.common.checks import check_share
@@ -21,7 +20,7 @@ from riskweighted.design.design import Design, build_design
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import split_formula
 from riskweighted.sequence.conditions import Condition
-from riskweighted.utility.intervals import Interval, combine_fully_synthetic, combine_partially_synthetic
+from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_fully_synthetic, combine_partially_synthetic, t_interval
 from riskweighted.utility.survey import SurveyDesign
 
 __all__ = ["Analysis", "Estimates", "analyse", "checked_analyses", "checked_analysis", "coefficient_intervals"]
@@ -358,19 +357,14 @@ def coefficient_intervals(
             within = "" if design is None else f", vbar {design.described}"
             intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
         else:
-            intervals[name] = _single(values[0], variances[0], found[0].df, level, _rule(analysis, design, synthetic) + note)
+            intervals[name] = t_interval(values[0], variances[0], found[0].df, level, _rule(analysis, design, synthetic) + note)
     return intervals
-
-
-def _single(value: float, variance: float, df: float, level: float, rule: str) -> Interval:
-    half = stats.t.ppf(0.5 + level / 2, df) * np.sqrt(variance)
-    return Interval(float(value), float(value - half), float(value + half), float(variance), float(df), rule)
 
 
 def _rule(analysis: Analysis, design: SurveyDesign | None, synthetic: bool) -> str:
     kind = "normal interval of maximum likelihood" if analysis.logistic else "t interval of least squares"
     rule = f"one dataset: {kind if design is None else f't interval, {design.described}'}"
-    return f"{rule} (no combining rule with L = 1: the variance between datasets is left out, so it is too short)" if synthetic else rule
+    return rule + (TOO_SHORT if synthetic else "")
 
 
 def _cases(found: Sequence[Estimates], records: int) -> str:

@@ -18,6 +18,7 @@ from riskweighted.common.groups import group_codes
 from riskweighted.common.native import as_pandas
 from riskweighted.common.survey import survey_weights
 from riskweighted.utility.ecdf import EcdfDistance
+from riskweighted.utility.intervals import t_interval
 
 __all__ = [
     "SurveyDesign",
@@ -131,8 +132,8 @@ def survey_design(data: pd.DataFrame, survey: str, strata: str | None = None) ->
 
 def one_dataset(value: float, variance: float, df: float, level: float = 0.95) -> SurveyEstimate:
     """An estimate with its t interval."""
-    half = stats.t.ppf(0.5 + check_share(level, "level") / 2, df) * np.sqrt(variance)
-    return SurveyEstimate(float(value), float(variance), float(df), float(value - half), float(value + half))
+    found = t_interval(value, variance, df, check_share(level, "level"), "")
+    return SurveyEstimate(found.estimate, found.variance, found.df, found.lower, found.upper)
 
 
 def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:

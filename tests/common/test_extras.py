@@ -58,7 +58,7 @@ resamples = 100
 run = rw.run_study(rw.load_study("study.toml"), "out")
 block({"matplotlib"})
 
-from riskweighted.data.datasets import load_embedded
+from riskweighted.data.embedded import load_embedded
 from riskweighted.data.io import read_table
 
 def read(name):

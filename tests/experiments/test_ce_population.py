@@ -7,7 +7,7 @@ import pytest
 from experiments.ce.facts import CE_KNOWN, CE_PUBLISHED, CE_REGRESSION, CE_TOP_CODE, ce_facts
 from experiments.ce.population import CALIBRATED, CE_CATEGORIES, draw_population, main, simulate_ce
 from riskweighted.common.errors import InputError
-from riskweighted.data.datasets import load_embedded
+from riskweighted.data.embedded import load_embedded
 from riskweighted.data.io import read_table, write_table
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.runs.study import make_study

@@ -20,7 +20,7 @@ from riskweighted.commands.release import release
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
-from riskweighted.release.analysis_code import Analysis, Predictor, combining_code, find_analysis
+from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code, find_analysis
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
 from riskweighted.release.pack import FORMATS, release_run
 from riskweighted.runs.finished import load_run
@@ -235,7 +235,7 @@ def test_names_of_all_kinds_stay_names_in_the_code(tmp_path, name):
         frame = pd.DataFrame({name: rng.choice([name, "b"], 50), "y": rng.normal(size=50)})
         paths.append(str(tmp_path / f"{number}.csv"))
         frame.to_csv(paths[-1], index=False)
-    analysis = Analysis(f"coefficient {name}", "y", (Predictor(name, name, True),), 1, 0.95, (0.0, -1.0, 1.0), True)
+    analysis = PublishedAnalysis(f"coefficient {name}", "y", (Predictor(name, name, True),), 1, 0.95, (0.0, -1.0, 1.0), True)
     codes, missing = combining_code(analysis, frame, {"csv": paths})
     assert set(missing) == {"SAS", "Stata"}
     (tmp_path / "combine.py").write_text(codes["Python"][1])

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import riskweighted as rw
 from riskweighted.commands.main import app
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.data.datasets import load_embedded, load_household_assets, load_households
+from riskweighted.data.embedded import load_embedded, load_household_assets, load_households
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "several-variables.md").read_text(encoding="utf-8")

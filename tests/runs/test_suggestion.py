@@ -11,7 +11,7 @@ from shared_data import FOLDER, shared
 from experiments.ce.population import simulate_ce
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.contract.synthesizer import load_synthesizer
-from riskweighted.data.datasets import load_household_assets, load_households
+from riskweighted.data.embedded import load_household_assets, load_households
 from riskweighted.data.io import read_table
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.columns import look_at

@@ -24,7 +24,7 @@ from experiments.claims.tables import tidy
 from riskweighted import Sampling, compile_model, load_synthesizer, scheme_weights
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.contract.synthesizer import Blueprint, Draw
-from riskweighted.data.datasets import load_embedded
+from riskweighted.data.embedded import load_embedded
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.study import demo_study
 from riskweighted.sampling.block_fit import BlockFit

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from riskweighted.intruder.intervals import find_runs, sort_balls
 from riskweighted.intruder.kernels.runs import SHORT
 from riskweighted.intruder.patterns import numbered, numbered_as
+from riskweighted.intruder.sorted_balls import find_runs, sort_balls
 
 pytestmark = pytest.mark.quick
 
