@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.terminal import UNFIT, Cores, Seed, loading, reporter, say, say_table, show, show_json, tell
-from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.numbers import exactly
 from riskweighted.common.progress import duration
@@ -63,8 +62,6 @@ def tune(
         from riskweighted.runs.study import load_study
         from riskweighted.runs.tuned import tune_study
     study, began = load_study(study_file), time.monotonic()
-    if study.synthesizer.of_several:
-        raise InputError("tune is for the model of one variable; of several, tune each variable in a study of its own and name its scheme")
     if out is None:
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
         _print(tuning, began, None)

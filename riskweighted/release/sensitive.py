@@ -21,7 +21,6 @@ from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
@@ -155,10 +154,8 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     InputError
         If the data is not the one that the run was made from.
     """
-    several = run.study.synthesizer.of_several
-    prepared = prepare_sequence(run.study.make_chain() if several else run.study.make_synthesizer(), confidential, run.study.weights.survey)
-    links = tuple(_of_link(run, prepared, link) for link in prepared.links) if several else ()
-    variables = links or (_of_model(run, prepared.blocks[0].model),)
+    prepared = prepare_sequence(run.study.make_synthesizer(), confidential, run.study.weights.survey)
+    variables = tuple(_of_link(run, prepared, link) for link in prepared.links)
     strange = any(map(is_strange, [prepared.declared, *(block.model.synthesizer for block in prepared.blocks)]))
     precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
     fresh = {}
@@ -181,19 +178,6 @@ def _draws_again(fit: Fit, run: FinishedRun, scheme: str) -> bool:
     return all(writer.is_in(path, place) for place, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())))
 
 
-def _of_model(run: FinishedRun, model: PreparedModel) -> Sensitive:
-    """The variable of a model of one."""
-    name, codes = run.study.target, run.study.evaluating_scenario().codes_of(run.study.target)
-    column, levels, precision = (
-        model.confidential[name],
-        categories_of(model.synthesizer, model.prepared),
-        run.study.release.precision_of(name),
-    )
-    if levels is None and precision is None:
-        precision = find_precision(column) if run.study.guarantee is None else 1.0  # of whole numbers, which alone need not state one
-    return Sensitive(name, column, levels, codes, bool(column.isna().any()), precision)
-
-
 def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
     """The fit of a scheme, without its guarantee: these datasets do not leave, so that none limits their number."""
     alpha = run.alpha(scheme).set_axis(prepared.confidential.index)
@@ -212,6 +196,8 @@ def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensit
     precision = run.study.release.precision_of(link.variable)
     if categories is not None:  # whole numbers that are drawn as they are
         precision = find_precision(pd.Series(categories, dtype=float))
+    elif precision is None and run.study.guarantee is not None:
+        precision = 1.0  # of whole numbers, which alone need not state one
     elif precision is None:
         amounts = column[find_statuses(column, codes).is_amount]
         precision = find_precision(amounts if block is None else block.confidential[block.synthesizer.target])

@@ -45,7 +45,7 @@ def fit_check_section(source: Source) -> Section:
 def _bounds(source: Source) -> list[str]:
     """Which public bounds hold the draws of a variable."""
     synthesizer, numeric = source.run.study.synthesizer, [name for name in source.variables if source.is_numeric(name)]
-    of_each = synthesizer.settings.get("variables", {}) if synthesizer.of_several else {numeric[0]: synthesizer.settings} if numeric else {}
+    of_each = synthesizer.settings.get("variables", dict.fromkeys(numeric, synthesizer.settings))
     stated = {name: of_each.get(name, {}).get("support") for name in numeric}
     lines = []
     for name, bounds in stated.items():

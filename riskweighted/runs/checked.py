@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import pandas as pd
 
@@ -25,23 +24,20 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
-from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.settings import JAX
 from riskweighted.sequence.blocks import PreparedSequence
-from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_alpha
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression, checked_regression
 from riskweighted.utility.regressions import checked_analyses
-from riskweighted.weights.adjust import adjust_weights, cluster_weights
 from riskweighted.weights.margins import warn_of_shift, world_shift
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import in_order, scheme_alpha, scheme_source
+from riskweighted.weights.schemes import in_order, scheme_source
 
-__all__ = ["CheckedStudy", "check_study", "study_alpha", "study_weights"]
+__all__ = ["CheckedStudy", "all_weights", "check_study", "study_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +53,12 @@ class CheckedStudy:
     baselines : mapping of label to PreparedSequence
     analysis : Regression or None
         The regression that the evaluation reports.
-    weights : mapping of scheme to Series (n,), or DataFrame (n, V) of several variables
-        Of the schemes that are made of the data alone; those that are made of a fit come with it (`alpha_of`).
+    weights : mapping of scheme to DataFrame (n, V)
+        Of the schemes that are made of the data alone; those that are made of a fit come with it (`alphas_of`).
     sparse_levels : mapping of scheme to names
         The levels of the predictors whose weights sum to less than 5.
     parameters : mapping of variable to int
-        How many its models have, where there are several variables.
+        How many its models have, where they were chosen for it.
     """
 
     study: Study
@@ -70,22 +66,15 @@ class CheckedStudy:
     model: PreparedSequence = field(repr=False)
     baselines: Mapping[str, PreparedSequence] = field(repr=False)
     analysis: Regression | None
-    weights: Mapping[str, pd.Series | pd.DataFrame] = field(repr=False)
+    weights: Mapping[str, pd.DataFrame] = field(repr=False)
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: Mapping[str, int] = field(default_factory=dict)
 
-    def alpha_of(self, scheme: str, fits: Mapping[str, Any]) -> pd.Series:
-        """The weights of a scheme, (n,), where the fit that they are made of, if any, is among `fits`."""
+    def alphas_of(self, scheme: str, fits: Mapping[str, Fit]) -> pd.DataFrame:
+        """The weights of a scheme, (n, V), where the fit that they are made of, if any, is among `fits`."""
         if scheme in self.weights:
-            return cast(pd.Series, self.weights[scheme])
-        source = scheme_source(scheme)
-        return study_alpha(self.study, self.world.under(self.study.weighting_scenario()), scheme, fits[str(source)])
-
-    def alphas_of(self, scheme: str, fits: Mapping[str, Any]) -> pd.DataFrame:
-        """The same of several variables, (n, V)."""
-        if scheme in self.weights:
-            return cast(pd.DataFrame, self.weights[scheme])
-        raise InputError(f"scheme {scheme!r} is made of the fit of one variable; of several valid are those made of the data alone")
+            return self.weights[scheme]
+        return study_weights(self.study, self.world.under(self.study.weighting_scenario()), scheme, fits[str(scheme_source(scheme))])
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
@@ -100,24 +89,16 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     -----
     SparseLevelWarning
         If under some scheme the weights of a level of the predictors sum to less than 5.
+    MarginShiftWarning
+        If the weights of a variable whose models were chosen for it sum to less than they have parameters, or leave little of one of its
+        levels.
     """
     if study.sampling.engine == JAX:
         optional("jax", f"engine = {JAX!r}")
-    several = study.synthesizer.of_several
-    made = study.make_chain() if several else study.make_synthesizer()
-    world = make_world(confidential, study.evaluating_scenario())
+    declared, world = study.make_synthesizer(), make_world(confidential, study.evaluating_scenario())
     if world.scenario.singletons == "error":
         confidential_risk(world)
-    require_columns(confidential, study.release.columns, "confidential data (release.columns)")
-    for setting, cluster in (("weights.cluster", study.weights.cluster), ("evaluation.cluster", study.evaluation.cluster)):
-        require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
-        if cluster in study.variables:
-            raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
-    _check_survey(study, confidential)
-    for variable in study.variables:
-        refuse_copies(confidential, variable, study.unaltered(confidential))
-    if not several and not _hits_points(cast(Synthesizer, made), confidential):
-        warn_of_unscored(confidential, world.scenario)
+    _check_columns(study, confidential)
     analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     if analysis is not None:
         analysis.fit(confidential)
@@ -126,50 +107,30 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
-    if several:
-        return _check_several(study, world, cast(Chain, made), analysis)
-    prepared = prepare_sequence(made, confidential, study.weights.survey)
-    model = prepared.blocks[0].model
-    _check_levels(study, world, categories_of(model.synthesizer, model.prepared))
-    refuse_data_dependent(study, model)
+    prepared = prepare_sequence(declared, confidential, study.weights.survey)
+    _check_values(study, world, prepared)
+    refuse_data_dependent(study, prepared)
     baselines = {name: prepare_sequence(study.make_baseline(name), confidential) for name in study.baselines}
-    weights = study_weights(study, world)
-    return CheckedStudy(study, world, prepared, baselines, analysis, weights, _sparse_levels(model, weights))
-
-
-def _check_several(study: Study, world: World, chain: Chain, analysis: Regression | None) -> CheckedStudy:
-    """The same of a study of several variables.
-
-    Warns
-    -----
-    MarginShiftWarning
-        If the weights of a variable sum to less than its model has parameters, or leave little of one of its levels.
-    """
-    if study.baselines:
-        raise InputError(f"[{next(iter(study.baselines))}] is a baseline of one variable; of several leave it out")
-    made_of_fits = [scheme for scheme in study.weights.schemes if scheme_source(scheme) is not None]
-    if made_of_fits:
-        raise InputError(f"weights.schemes names {listing(made_of_fits)}, made of the fit of one variable; of several leave it out")
-    prepared = prepare_sequence(chain, world.confidential, study.weights.survey)
-    for link in prepared.links:
-        if link.values is not None:
-            require_equality(world, link.variable, categories_of(link.values.model.synthesizer, link.values.model.prepared))
-    weighting = world.under(study.weighting_scenario())
-    given = study.release.precision if isinstance(study.release.precision, Mapping) else {}
-    of_levels = [link.variable for link in prepared.links if link.levels and link.variable in given]
-    if of_levels:
-        raise InputError(f"release.precision is that of numbers, and {listing(of_levels)} is drawn as levels; leave it out")
-    own = study.weights
-    weights = {
-        scheme: world_weights(weighting, scheme, own.match, scale=own.scale, shift=own.shift, cluster=own.cluster) for scheme in own.schemes
-    }
-    parameters = chain_parameters(prepared)
-    for scheme, alpha in weights.items():
+    weights = all_weights(study, world)
+    for alphas in weights.values():
         for block in prepared.blocks:
-            block_alpha(block, alpha)
-        if scheme != UNWEIGHTED:
-            warn_of_shift(world_shift(weighting, alpha), parameters, scheme)
-    return CheckedStudy(study, world, prepared, {}, analysis, weights, parameters=parameters)
+            block_alpha(block, alphas)
+    parameters = chosen_parameters(prepared)
+    if parameters:
+        _warn_of_shift(study, world, weights, parameters)
+    return CheckedStudy(study, world, prepared, baselines, analysis, weights, _sparse_levels(prepared, weights), parameters)
+
+
+def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse columns that the data lack, that are synthesized where they must not be, or that give a synthesized one away."""
+    require_columns(confidential, study.release.columns, "confidential data (release.columns)")
+    for setting, cluster in (("weights.cluster", study.weights.cluster), ("evaluation.cluster", study.evaluation.cluster)):
+        require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
+        if cluster in study.variables:
+            raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
+    _check_survey(study, confidential)
+    for variable in study.variables:
+        refuse_copies(confidential, variable, study.unaltered(confidential))
 
 
 def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
@@ -183,64 +144,78 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
     checked_analyses(confidential, study.evaluation.regressions, {name: study.scenario.codes_of(name) for name in study.scenario.codes})
 
 
-def _check_levels(study: Study, world: World, levels: tuple[object, ...] | None) -> None:
-    """Refuse settings that are of numbers, where the synthesizer draws levels."""
-    require_equality(world, study.target, levels)
-    if levels is not None and study.release.precision is not None:
-        raise InputError(f"release.precision is that of numbers, and {study.target!r} is drawn as levels; leave it out")
+def _check_values(study: Study, world: World, prepared: PreparedSequence) -> None:
+    """Refuse settings that are of numbers where a model draws levels; say whose values of zero no model hits."""
+    for link in prepared.links:
+        if link.values is None:
+            continue
+        model = link.values.model
+        require_equality(world, link.variable, categories_of(model.synthesizer, model.prepared))
+        if not link.levels and not _hits_points(model.synthesizer, world.confidential[link.variable]):
+            warn_of_unscored(world.confidential, world.scenario.only(link.variable))
+    given = study.release.precision
+    of_levels = [link.variable for link in prepared.links if link.levels and study.release.precision_of(link.variable) is not None]
+    if of_levels and (isinstance(given, Mapping) or len(of_levels) == len(prepared.links)):  # one number is that of the numeric ones
+        raise InputError(f"release.precision is that of numbers, and {listing(of_levels)} is drawn as levels; leave it out")
 
 
-def _sparse_levels(model: PreparedModel, weights: Mapping[str, pd.Series]) -> dict[str, tuple[str, ...]]:
-    """Per scheme the levels of the design with little weight; warns of them. None where a model keeps no `Design`."""
-    design = getattr(model.prepared, "design", None)
-    if not isinstance(design, Design):
-        return {}
-    members = level_members(design)
-    found = {scheme: sparse_levels(members, model.weights(alpha).to_numpy()) for scheme, alpha in weights.items()}
-    for scheme, names in found.items():
-        if names:
-            warnings.warn(
-                f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors have weights that sum to less than "
-                f"{SPARSE:g}: {listing(names)}; the prior decides what is drawn there; merge them, or set public bounds (support)",
-                SparseLevelWarning,
-                stacklevel=4,
-            )
-    return found
-
-
-def _hits_points(synthesizer: Synthesizer, confidential: pd.DataFrame) -> bool:
+def _hits_points(synthesizer: Synthesizer, column: pd.Series) -> bool:
     """Whether drawn values can be exactly zero: whole numbers are rounded, and a model may say that it has a part for them."""
-    whole = pd.api.types.is_integer_dtype(confidential[synthesizer.target].dtype)
+    whole = pd.api.types.is_integer_dtype(column.dtype)
     return whole or keeps_true_values(synthesizer) or getattr(synthesizer, "draws_points", False)
 
 
-def study_weights(study: Study, world: World) -> dict[str, pd.Series]:
-    """Weights of those of the study's schemes that are made of the data alone."""
+def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]) -> dict[str, tuple[str, ...]]:
+    """Per scheme the levels of the designs with little weight; warns of them. None where a model keeps no `Design`."""
+    sparse: dict[str, tuple[str, ...]] = {}
+    for link in prepared.links:
+        design = None if link.values is None else getattr(link.values.model.prepared, "design", None)
+        if link.values is None or not isinstance(design, Design):
+            continue
+        members, model = level_members(design), link.values.model
+        for scheme, alphas in weights.items():
+            names = sparse_levels(members, model.weights(block_alpha(link.values, alphas)).to_numpy())
+            sparse[scheme] = (*sparse.get(scheme, ()), *names)
+            if names:
+                warnings.warn(
+                    f"scheme {scheme!r}: {len(names)} of {len(members)} levels of the predictors have weights that sum to less than "
+                    f"{SPARSE:g}: {listing(names)}; the prior decides what is drawn there; merge them, or set public bounds (support)",
+                    SparseLevelWarning,
+                    stacklevel=4,
+                )
+    return sparse
+
+
+def _warn_of_shift(study: Study, world: World, weights: Mapping[str, pd.DataFrame], parameters: Mapping[str, int]) -> None:
     weighting = world.under(study.weighting_scenario())
-    return {scheme: study_alpha(study, weighting, scheme) for scheme in study.weights.schemes if scheme_source(scheme) is None}
+    for scheme in weights:
+        if scheme != UNWEIGHTED:
+            warn_of_shift(world_shift(weighting, weights[scheme]), parameters, scheme)
 
 
-def study_alpha(study: Study, weighting: World, scheme: str, fit: Fit | None = None) -> pd.Series:
-    """Weights of one scheme under the study's `weighting_scenario`; all but the unweighted are adjusted by its scale and shift.
+def all_weights(study: Study, world: World) -> dict[str, pd.DataFrame]:
+    """Weights of those of the study's schemes that are made of the data alone, (n, V) each."""
+    weighting = world.under(study.weighting_scenario())
+    return {scheme: study_weights(study, weighting, scheme) for scheme in study.weights.schemes if scheme_source(scheme) is None}
+
+
+def study_weights(study: Study, weighting: World, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
+    """Weights of one scheme under the study's `weighting_scenario`, (n, V), made as its settings say.
 
     `fit`: that of `scheme_source`, if there is one.
     """
-    alpha = scheme_alpha(weighting, scheme, fit)
-    if scheme != UNWEIGHTED:
-        alpha = adjust_weights(alpha, study.weights.scale, study.weights.shift)
-        if study.weights.cluster is not None:
-            alpha = cluster_weights(alpha, weighting.confidential[study.weights.cluster])
-    if not (alpha > 0).any():
+    alphas = world_weights(weighting, scheme, fit=fit, **study.weights.making)
+    if not (alphas > 0).any().all():
         raise InputError(
             f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
         )
-    return alpha
+    return alphas
 
 
-def chain_parameters(prepared: PreparedSequence) -> dict[str, int]:
-    """How many parameters the models of each variable have."""
-    found = dict.fromkeys(prepared.variables, 0)
-    for block in prepared.blocks:
+def chosen_parameters(prepared: PreparedSequence) -> dict[str, int]:
+    """How many parameters the models of each variable have, where they were chosen for it."""
+    found = dict.fromkeys(prepared.variables if prepared.chosen else (), 0)
+    for block in prepared.blocks if found else ():
         blueprint = block.model.build()
         if blueprint is not None:
             found[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())

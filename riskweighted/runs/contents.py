@@ -21,7 +21,7 @@ __all__ = [
     "check_tables",
     "posterior_name",
     "read_posterior",
-    "weight_name",
+    "weight_names",
 ]
 
 _DIAGNOSTICS = ("r_hat", "ess_bulk", "ess_tail", "divergences", "pareto_k", "approximation")
@@ -71,9 +71,9 @@ def check_dataset(frame: pd.DataFrame, name: str, columns: Sequence[str], target
     return frame
 
 
-def weight_name(scheme: str, variable: str) -> str:
-    """The column of the weights of one of several variables."""
-    return f"{scheme}: {variable}"
+def weight_names(scheme: str, variables: Sequence[str]) -> dict[str, str]:
+    """The columns of a scheme's weights by variable: the scheme's name, with the variable's where another one has weights of its own."""
+    return {name: f"{scheme}: {name}" if len(variables) > 1 else scheme for name in variables}
 
 
 def posterior_name(scheme: str) -> str:

@@ -23,7 +23,7 @@ from riskweighted.runs.contents import (
     check_tables,
     posterior_name,
     read_posterior,
-    weight_name,
+    weight_names,
 )
 from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.study import Study, read_study
@@ -134,15 +134,12 @@ class FinishedRun:
 
     @cached_property
     def weights(self) -> pd.DataFrame:
-        names = [weight_name(scheme, variable) for scheme in self.schemes for variable in self.study.variables]
-        names = names if self.study.synthesizer.of_several else list(self.schemes)
+        names = [name for scheme in self.schemes for name in weight_names(scheme, self.study.variables).values()]
         return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, names, self._count)
 
-    def alpha(self, scheme: str) -> pd.Series | pd.DataFrame:
-        """The weights of a scheme, (n,); of several variables (n, V), a column for each."""
-        if not self.study.synthesizer.of_several:
-            return self.weights[scheme]
-        return pd.DataFrame({variable: self.weights[weight_name(scheme, variable)] for variable in self.study.variables})
+    def alpha(self, scheme: str) -> pd.DataFrame:
+        """The weights of a scheme, (n, V), a column for each synthesized variable."""
+        return pd.DataFrame({variable: self.weights[name] for variable, name in weight_names(scheme, self.study.variables).items()})
 
     @cached_property
     def posteriors(self) -> "dict[str, xr.Dataset]":

@@ -21,7 +21,7 @@ from riskweighted.common.settings import to_table
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.design.precision import LEVELS, in_words
 from riskweighted.runs.checked import CheckedStudy
-from riskweighted.runs.contents import posterior_name, weight_name
+from riskweighted.runs.contents import posterior_name, weight_names
 from riskweighted.runs.randomness import FILE, streams_bytes
 
 if TYPE_CHECKING:  # at run time it would load PyMC
@@ -87,7 +87,7 @@ def write_results(
             writer.write(number, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
-    weights = weights_table({scheme: fits[scheme].alpha for scheme in study.weights.schemes})
+    weights = weights_table({scheme: fits[scheme].alphas for scheme in study.weights.schemes})
     write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
     for name, table in records.items():
         write_table(table.rename_axis("row"), secret / f"{name}.csv", index=True, private=True)
@@ -119,12 +119,10 @@ def write_results(
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
-def weights_table(alphas: "Mapping[str, pd.Series | pd.DataFrame]") -> pd.DataFrame:
-    """Weights by scheme; of several variables a column for each, "scheme: variable"."""
-    columns: dict[str, pd.Series] = {}
-    for scheme, alpha in alphas.items():
-        columns |= {scheme: alpha} if isinstance(alpha, pd.Series) else {weight_name(scheme, name): alpha[name] for name in alpha}
-    return pd.DataFrame(columns)
+def weights_table(alphas: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Weights (n, V) by scheme, side by side."""
+    named = [table.rename(columns=weight_names(scheme, list(table))) for scheme, table in alphas.items()]
+    return pd.concat(named, axis=1)
 
 
 def _precisions(study: "Study", fit: "Fit") -> dict[str, str]:

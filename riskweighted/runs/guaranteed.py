@@ -9,17 +9,19 @@ from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import probability_mass
 from riskweighted.guarantee.clip import obstacles, refusal
 from riskweighted.runs.study import Study
+from riskweighted.sequence.clipping import censor_blocks
 
 if TYPE_CHECKING:
     from riskweighted.guarantee.statement import Statement
     from riskweighted.sampling.block_fit import PreparedModel
+    from riskweighted.sequence.blocks import PreparedSequence
 
 __all__ = ["SECRET_ONLY", "guarantee_table", "proved", "refuse_data_dependent"]
 
 SECRET_ONLY = "The run is reproducible: who knows its seed knows the noise of the draws, so nothing is proved of these very datasets."
 
 
-def refuse_data_dependent(study: Study, model: "PreparedModel") -> None:
+def refuse_data_dependent(study: Study, prepared: "PreparedSequence") -> None:
     """Refuse a study whose guarantee would not hold, naming everything in it that is taken from the data.
 
     Raises
@@ -28,15 +30,17 @@ def refuse_data_dependent(study: Study, model: "PreparedModel") -> None:
     """
     if study.guarantee is None:
         return
-    found = [*study.data_dependent(), *obstacles(model.synthesizer, model.prepared)]
-    if study.release.precision is None and not _publicly_whole(study, model):
+    found = list(study.data_dependent())
+    found += [text for block in prepared.blocks for text in obstacles(block.model.synthesizer, block.model.prepared)]
+    if any(study.release.precision_of(block.variable) is None and not _publicly_whole(study, block.model) for block in prepared.blocks):
         found.append(
             "release.precision, which is found in the data where it is not given; only counts, and whole numbers by a file's schema, "
             "have a public one"
         )
     if found:
         raise refusal(found)
-    model.censor(study.guarantee, pd.Series(1.0, model.confidential.index), study.release.L)
+    alphas = pd.DataFrame(1.0, prepared.confidential.index, list(prepared.variables))
+    censor_blocks(prepared, alphas, study.guarantee, study.release.L)
 
 
 def _publicly_whole(study: Study, model: "PreparedModel") -> bool:
@@ -44,7 +48,7 @@ def _publicly_whole(study: Study, model: "PreparedModel") -> bool:
     if categories_of(model.synthesizer, model.prepared) is not None:
         return True
     path = study.data.path
-    whole = pd.api.types.is_integer_dtype(model.confidential[study.target].dtype)
+    whole = pd.api.types.is_integer_dtype(model.confidential[model.synthesizer.target].dtype)
     return whole and (probability_mass(model.synthesizer) or (path is not None and path.suffix != ".csv"))
 
 

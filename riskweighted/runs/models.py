@@ -10,13 +10,18 @@ from riskweighted.common.settings import as_table, as_tuples
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.sequence.declared import Chain, is_chain
 
-__all__ = ["build_chain", "build_synthesizer", "own_settings"]
+__all__ = ["build_synthesizer", "declare", "own_settings"]
 
 
 def own_settings(synthesizer: str) -> list[str]:
     """The settings of a registered synthesizer by name, without its formula."""
     kind: Any = load_synthesizer(synthesizer)
     return [f.name for f in dataclasses.fields(kind) if f.name != "formula"]
+
+
+def declare(name: str, formula: str | None, variables: Sequence[str], settings: Mapping[str, Any]) -> Synthesizer | Chain:
+    """What a study declares: a registered synthesizer by its formula, or without one a chain of the variables."""
+    return build_chain(name, variables, settings) if formula is None else build_synthesizer(name, formula, settings)
 
 
 def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> Synthesizer:

@@ -9,7 +9,7 @@ from riskweighted.design.design import build_design
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.study import Study
-from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.weights.margins import world_shift
 
 __all__ = ["Plan", "plan_study"]
@@ -53,31 +53,32 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     preparing = time.process_time() - began
     weighting = checked.world.under(study.weighting_scenario())
     shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
-    if not checked.model.of_one:
+    if checked.parameters:
         shift = {scheme: table.assign(parameters=table["variable"].map(checked.parameters)) for scheme, table in shift.items()}
     estimate = estimate_run(checked)
     return Plan(
         records=len(checked.world.confidential),
         patterns=len(checked.world.patterns.sizes),
         singletons=checked.world.patterns.singletons,
-        predictors=_predictors(study, checked),
+        predictors=max(map(_predictors, checked.model.blocks), default=0),
         datasets=study.release.L,
         schemes=tuple(study.weights.schemes),
         mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in checked.weights.items()},
         shift=shift,
         sparse_levels=dict(checked.sparse_levels),
         estimate=replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
-        models={block.name: type(block.model.synthesizer).__name__ for block in checked.model.blocks} if not checked.model.of_one else {},
+        models=checked.model.chosen,
         survey=_ranges(checked),
-        rare={} if checked.model.of_one else _rare(checked.model),
+        rare=_rare(checked.model) if checked.model.chosen else {},
     )
 
 
-def _predictors(study: Study, checked: CheckedStudy) -> int:
-    """How many numeric columns predict; of a chain, its last variable."""
-    if not checked.model.of_one:
-        return max((0 if block.keep is None else int(block.keep.sum()) for block in checked.model.blocks), default=0)
-    return len(build_design(str(study.synthesizer.formula), checked.world.confidential).centre)
+def _predictors(block: Block) -> int:
+    """How many numeric columns predict."""
+    if block.keep is not None:
+        return int(block.keep.sum())
+    formula = getattr(block.model.synthesizer, "formula", None)
+    return 0 if formula is None else len(build_design(formula, block.model.confidential).centre)
 
 
 def _rare(prepared: PreparedSequence) -> dict[str, int]:

@@ -99,14 +99,9 @@ class SynthesizerSettings:
         return {"name": self.name, **({} if self.formula is None else {"formula": self.formula}), **to_table(self.settings)}
 
     @property
-    def of_several(self) -> bool:
-        """Whether it is a chain of several variables, which has no formula of its own."""
-        return self.formula is None
-
-    @property
     def codes(self) -> dict[str, tuple[float, ...]]:
         """Special codes of the variables of a chain."""
-        tables = as_table(self.settings.get("variables", {}), "synthesizer.variables") if self.of_several else {}
+        tables = as_table(self.settings.get("variables", {}), "synthesizer.variables")
         found = {name: stated_codes(name, as_table(own, f"synthesizer.variables.{name}")) for name, own in tables.items()}
         return {name: codes for name, codes in found.items() if codes}
 
@@ -179,6 +174,11 @@ class WeightSettings:
             return
         if UNWEIGHTED not in self.schemes:
             raise InputError(f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes")
+
+    @property
+    def making(self) -> dict[str, Any]:
+        """What the stage "weights" reads, as `riskweighted.weights.match.world_weights` takes it."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if "read_by" not in one.metadata}
 
     @property
     def tuning(self) -> "TuningSettings | None":

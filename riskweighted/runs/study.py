@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.guarantee.clip import refusal
 from riskweighted.guarantee.statement import Guarantee, Reference, Statement
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.runs.models import build_chain, build_synthesizer
+from riskweighted.runs.models import build_synthesizer, declare
 from riskweighted.runs.sections import DataSettings, EvaluatingSettings, Radius, ReleaseSettings, SynthesizerSettings, WeightSettings
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.declared import Chain
@@ -86,7 +86,7 @@ class Study:
         if not isinstance(self.reproducible, bool):
             raise InputError(f"reproducible must be true or false, got {self.reproducible!r}")
         self._check_guarantee()
-        self._check_several()
+        self._check_variables()
         most = self.sampling.chains * self.sampling.draws
         if most < self.release.L:
             raise InputError(
@@ -104,22 +104,13 @@ class Study:
             except InputError as error:
                 raise InputError(f"setting '{section}.radius': {error}") from None
 
-    def _check_several(self) -> None:
-        """Refuse settings of one variable where there are several, and the other way round."""
-        if self.synthesizer.of_several:
-            if self.weights.target is not None:
-                raise InputError("weights.target is sought for one variable's model; of several leave it out, or tune each by itself")
-            match_subsets(self.weights.match, self.variables)
-            given = self.release.precision if isinstance(self.release.precision, Mapping) else {}
-            strange = [name for name in given if name not in self.variables]
-            if strange:
-                raise InputError(
-                    f"release.precision names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}"
-                )
-        elif self.weights.match != "own":
-            raise InputError(f"weights.match {self.weights.match!r} is for several variables; a synthesizer with a formula has one")
-        elif isinstance(self.release.precision, Mapping):
-            raise InputError("release.precision is a table for several variables; a synthesizer with a formula has one: give a number")
+    def _check_variables(self) -> None:
+        """Refuse settings of variables that are not synthesized."""
+        match_subsets(self.weights.match, self.variables)
+        given = self.release.precision if isinstance(self.release.precision, Mapping) else {}
+        strange = [name for name in given if name not in self.variables]
+        if strange:
+            raise InputError(f"release.precision names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}")
 
     def _check_guarantee(self) -> None:
         """Refuse what a file cannot hold, and an automatic choice of the model, which looks at the data before any fit."""
@@ -127,7 +118,7 @@ class Study:
             return
         if self.weights.survey is not None:
             raise InputError("a guarantee holds for no survey weights: leave out [guarantee] or weights.survey")
-        if self.synthesizer.of_several:
+        if self.synthesizer.formula is None:
             raise InputError("guarantee is that of one variable's model: a chain looks at the data to choose its models; leave it out")
         if not isinstance(self.guarantee.reference, Reference | None):
             raise InputError("guarantee.reference must be a distribution with its parameters in a study, which is written to a file")
@@ -147,7 +138,9 @@ class Study:
 
     def statement(self) -> Statement | None:
         """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
-        return None if self.guarantee is None else self.guarantee.statement(self.release.L, probability_mass(self.make_synthesizer()))
+        if self.guarantee is None:
+            return None
+        return self.guarantee.statement(self.release.L, probability_mass(cast(Synthesizer, self.make_synthesizer())))
 
     @classmethod
     def from_table(cls, table: object, place: str) -> "Study":
@@ -199,25 +192,19 @@ class Study:
             return self.scenario
         return dataclasses.replace(self.scenario, radius=self.scenario.radius if radius is None else radius, codes=codes)
 
-    def make_synthesizer(self) -> Synthesizer:
-        """The synthesizer, built from its formula and settings; refuses one of another variable than the scenario's."""
+    def make_synthesizer(self) -> Synthesizer | Chain:
+        """What the study declares: a synthesizer by its formula, or a chain; refuses one of another variable than the scenario's."""
         if self.synthesizer.name == AUTO:
             raise InputError(UNNAMED)
-        if self.synthesizer.formula is None:
-            raise InputError(f"the synthesizer {self.synthesizer.name!r} is of several variables: it has no single target")
-        made = build_synthesizer(self.synthesizer.name, self.synthesizer.formula, self.synthesizer.settings)
-        self._check_target(made.target)
+        made = declare(self.synthesizer.name, self.synthesizer.formula, self.variables, self.synthesizer.settings)
+        target = getattr(made, "target", None)
+        if target is not None:
+            self._check_target(target)
         return made
 
-    def make_chain(self) -> Chain:
-        """The chain of a study of several variables, in the scenario's order."""
-        return build_chain(self.synthesizer.name, self.variables, self.synthesizer.settings)
-
     def check_synthesizer(self) -> None:
-        """Refuse a synthesizer that cannot be built, or is one of another variable than the scenario's."""
-        if self.synthesizer.of_several:
-            self.make_chain()
-        elif self.synthesizer.name == AUTO:
+        """Refuse what cannot be built, or is of another variable than the scenario's."""
+        if self.synthesizer.name == AUTO:
             self._check_target(response_name(str(self.synthesizer.formula)))
         else:
             self.make_synthesizer()
@@ -231,6 +218,8 @@ class Study:
 
     def make_baseline(self, name: str) -> Synthesizer:
         """A baseline for the variable that the synthesizer replaces."""
+        if len(self.variables) > 1:
+            raise InputError(f"[{section_of(name)}] is a baseline of one variable; of several leave it out")
         return build_synthesizer(name, f"`{self.target}` ~ 1", self.baselines[name])
 
     def read_data(self) -> pd.DataFrame:

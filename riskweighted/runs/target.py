@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from riskweighted.common.atomic import keep, recall
-from riskweighted.runs.checked import CheckedStudy, study_alpha, study_weights
+from riskweighted.runs.checked import CheckedStudy, all_weights, study_weights
 from riskweighted.runs.fits import Fits
 from riskweighted.runs.stages import Stages
 from riskweighted.tuning.tune import tune_model
@@ -41,9 +41,9 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
     """
     checked, asked = fits.checked, fits.checked.study.weights
     settings = asked.tuning
-    if settings is None or not checked.model.of_one:
+    if settings is None:
         return checked, None
-    unweighted = fits.of(UNWEIGHTED, checked.alpha_of(UNWEIGHTED, {}))
+    unweighted = fits.of(UNWEIGHTED, checked.alphas_of(UNWEIGHTED, {}))
     name = f"tuning {Stages(checked.study, checked.model.fingerprint, streams=fits.streams).key('tuned')}"
     path = fits.partial / "tuning"
     kept = recall(path, name)
@@ -53,7 +53,7 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
         tuning = tune_model(
             checked.model,
             checked.world,
-            partial(study_alpha, checked.study, checked.world.under(checked.study.weighting_scenario())),
+            partial(study_weights, checked.study, checked.world.under(checked.study.weighting_scenario())),
             settings,
             checked.study.sampling,
             fits.streams,
@@ -64,11 +64,11 @@ def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
         tables = {"tuning": tuning.families, "frontier": tuning.frontier}
         found = TunedScheme(settings.target, settings.at_most, tuning.scheme, tuning.why, tables)
         if tuning.scheme != UNWEIGHTED:
-            fits.keep(tuning.fit, fits.streams.seed_for("fit", tuning.scheme))
+            fits.keep(tuning.scheme, tuning.fit)
         keep(path, _as_json(found), name)
     schemes = list(dict.fromkeys([*asked.schemes, found.scheme]))
     study = replace(checked.study, weights=replace(asked, schemes=schemes, target=None, at_most=None, family=None))
-    return replace(checked, study=study, weights=study_weights(study, checked.world)), found
+    return replace(checked, study=study, weights=all_weights(study, checked.world)), found
 
 
 def _as_json(found: TunedScheme) -> bytes:

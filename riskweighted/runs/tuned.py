@@ -8,7 +8,7 @@ from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.copies import refuse_copies
-from riskweighted.runs.checked import study_alpha
+from riskweighted.runs.checked import study_weights
 from riskweighted.runs.study import Study
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.tuning.settings import TuningSettings
@@ -46,11 +46,12 @@ def tune_study(
         raise InputError("a guarantee holds for no setting that is tuned on the data: leave out [guarantee], or name a public setting")
     synthesizer, confidential = study.make_synthesizer(), study.read_data()
     world = make_world(confidential, study.evaluating_scenario())
-    refuse_copies(confidential, study.target, study.unaltered(confidential))
+    for variable in study.variables:
+        refuse_copies(confidential, variable, study.unaltered(confidential))
     analysis = None
     if settings.loss == "overlap":
         analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
-    weigh = partial(study_alpha, study, world.under(study.weighting_scenario()))
+    weigh = partial(study_weights, study, world.under(study.weighting_scenario()))
     sampling = replace(study.sampling, cores=cores)
     model = prepare_sequence(synthesizer, confidential, study.weights.survey)
     return tune_model(

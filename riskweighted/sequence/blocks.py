@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.seeds import seed_for
+from riskweighted.common.seeds import Streams, seed_for
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.tables import Tables
@@ -146,6 +146,13 @@ class PreparedSequence:
         """The seed that a block is sampled with, where the sequence is with `random_seed`."""
         return random_seed if self.of_one or random_seed is None else seed_for(random_seed, "block", block.name)
 
+    def run_seed(self, streams: Streams, scheme: str, made_for: str) -> int:
+        """The seed of a block's fit in a run: the scheme's; of a chain's block what follows from all that it is made for.
+
+        So the fit of a variable of a chain stays what it is when the settings of another one change.
+        """
+        return streams.seed_for("fit", scheme) if self.of_one else streams.seed_of(made_for)
+
     def called(self, block: Block) -> str:
         """What a warning of a block begins with."""
         return "" if self.of_one else f"block {block.name!r}: "
@@ -153,6 +160,11 @@ class PreparedSequence:
     def label_of(self, block: str, quantity: str) -> str:
         """How a quantity of a block is called beside those of the others."""
         return quantity if self.of_one else f"{block}: {quantity}"
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The model of every block by its class's name, where a chain chose them; none where a synthesizer was declared."""
+        return {} if self.of_one else {block.name: type(block.model.synthesizer).__name__ for block in self.blocks}
 
     @property
     def blocks(self) -> tuple[Block, ...]:

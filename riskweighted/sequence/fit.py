@@ -148,6 +148,19 @@ class Fit:
         """Fingerprint of the confidential data, where it is known."""
         return self.block.data
 
+    def largest(self, variable: str) -> np.ndarray:
+        """max over the draws of abs(log p(y_i | theta_s)) of a variable's blocks, times the survey weight where there is one, (n,)."""
+        blocks = [block for block in self.prepared.blocks if block.variable == variable]
+        if len(blocks) == 1 and blocks[0].whole:
+            return self.blocks[blocks[0].name].largest_terms
+        largest = np.zeros(len(self.confidential))
+        for place in np.ndindex(self.sizes["chain"], self.sizes["draw"]):
+            thetas, total = self.draw(*place), np.zeros(len(largest))
+            for block in blocks:
+                total[block.member] += self.blocks[block.name].terms(thetas[block.name])
+            largest = np.maximum(largest, np.abs(total))
+        return largest if self.survey is None else largest * self.survey.to_numpy()
+
     def numbers(self, frame: pd.DataFrame) -> np.ndarray:
         """The target of a frame as the numbers that the synthesizer draws, (n,): its values, or the codes of its levels."""
         return self.block.numbers(frame)

@@ -15,31 +15,29 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.seeds import seed_for
+from riskweighted.common.seeds import Streams, seed_for
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
-from riskweighted.runs.checked import study_alpha
+from riskweighted.runs.checked import study_weights
+from riskweighted.runs.fits import fit_baseline, plan_fit
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.stages import STAGES
 from riskweighted.runs.study import Study
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
-from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.saved import read_fit
+from riskweighted.sequence.tasks import BlockTask
 from riskweighted.sweeps.cells import Cell, Group
-from riskweighted.sweeps.chains import fit_cell_chain, forget_blocks
 from riskweighted.sweeps.memo import Memo, bytes_of
 from riskweighted.sweeps.outcomes import Outcome, Result, Stored, describe
 from riskweighted.utility.regression import checked_regression
-from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
 
@@ -52,7 +50,6 @@ _one_at_a_time = threading.Lock()  # compiled models, warnings and thread limits
 def forget() -> None:
     """Let go of all that this process keeps for further cells, but the compiled models."""
     _memo.clear()
-    forget_blocks()
     _read.cache_clear()
 
 
@@ -113,33 +110,29 @@ class _Work:
     # -- fits
 
     def fit(self) -> "Fit | None":
-        """The group's fit; none for the confidential data."""
+        """The group's fit, that of `run_study` for a reproducible study; none for the confidential data."""
         first = self.group.first
-        if first.label == CONFIDENTIAL:
-            return None
-        make: Callable[[], Fit] = self._chain if self.study.synthesizer.of_several else self._one
-        return self.memo.once(("fit", first.fit), make)
+        return None if first.label == CONFIDENTIAL else self.memo.once(("fit", first.fit), self._fit)
 
-    def _one(self) -> Fit:
+    def _fit(self) -> Fit:
+        """Blocks that were fitted before in this process are taken from there: those of a chain that no setting of the cell changes."""
         label, study = self.group.first.label, self.study
         if label in study.baselines:
-            return fit_sequence(prepare_sequence(study.make_baseline(label), self.confidential), None, Sampling())
-        source = scheme_source(label)
-        alpha = self._alpha(label, None if source is None else self.again(source, self.group.first.source))
-        seed, sampling = seed_for(study.seed, "fit", label), replace(study.sampling, cores=self.group.cores)
-        self._compile()
-        return fit_sequence(self._prepared(), alpha, sampling, seed, guarantee=study.guarantee, L=study.release.L)
-
-    def _chain(self) -> Fit:
-        label = self.group.first.label
-        sampling = replace(self.study.sampling, cores=self.group.cores)
-        return fit_cell_chain(self.study, self._prepared(), self._alphas(label), sampling)
-
-    def _compile(self) -> None:
+            return fit_baseline(prepare_sequence(study.make_baseline(label), self.confidential))
+        planned = plan_fit(study, self._prepared(), label, self._alphas(label), Streams(study.seed), self)
         began = time.perf_counter()
-        for block in self._prepared().blocks:
-            compile_prepared(block.model, self.study.guarantee is not None)
+        planned.compile()
         self.compiling += time.perf_counter() - began
+        return planned.fit(replace(study.sampling, cores=self.group.cores), self)
+
+    def found(self, name: str, task: BlockTask) -> BlockFit | None:
+        """The fit of a block that this process keeps."""
+        key = ("block", name)
+        return cast(BlockFit, self.memo.once(key, lambda: None)) if key in self.memo else None
+
+    def kept(self, name: str, fit: BlockFit) -> None:
+        """Keep the fit of a block."""
+        self.memo.once(("block", name), lambda: fit)
 
     def again(self, scheme: str, key: str | None) -> "Fit | None":
         """A fit of the group's study under a scheme that was made before, here or elsewhere; none where its posterior is not given."""
@@ -150,30 +143,19 @@ class _Work:
             return cast(Fit, self.memo.once(("fit", key), lambda: None))
         return self.memo.once(("again", key), lambda: self._from(posterior, scheme))
 
-    def _from(self, posterior: Stored, scheme: str) -> Fit:
-        alpha = self._alphas(scheme) if self.study.synthesizer.of_several else self._alpha(scheme)
-        return read_fit(io.BytesIO(posterior), self._prepared(), alpha, None, self.study.guarantee, self.study.release.L)
+    def _from(self, posterior: bytes, scheme: str) -> Fit:
+        study = self.study
+        return read_fit(io.BytesIO(posterior), self._prepared(), self._alphas(scheme), None, study.guarantee, study.release.L)
 
     def _prepared(self) -> PreparedSequence:
         study, made = self.study, ("prepared", self.group.first.model)
-        declared = study.make_chain if study.synthesizer.of_several else study.make_synthesizer
-        return self.memo.once(made, lambda: prepare_sequence(declared(), self.confidential, study.weights.survey))
-
-    def _alpha(self, scheme: str, made_of: Fit | None = None) -> pd.Series:
-        """Weights of a scheme, (n,)."""
-        world = self._world(self.group.first, "weighing")
-        if made_of is not None:
-            return study_alpha(self.study, world, scheme, made_of)
-        return self.memo.once(self._made("weights", scheme), lambda: study_alpha(self.study, world, scheme))
+        return self.memo.once(made, lambda: prepare_sequence(study.make_synthesizer(), self.confidential, study.weights.survey))
 
     def _alphas(self, scheme: str) -> pd.DataFrame:
-        """Weights of several variables, (n, V)."""
-        own, world = self.study.weights, self._world(self.group.first, "weighing")
-
-        def make() -> pd.DataFrame:
-            return world_weights(world, scheme, own.match, scale=own.scale, shift=own.shift, cluster=own.cluster)
-
-        return self.memo.once(self._made("weights", scheme), make)
+        """Weights of a scheme, (n, V), made of the fit of another one where they are."""
+        source, world = scheme_source(scheme), self._world(self.group.first, "weighing")
+        made_of = None if source is None else self.again(source, self.group.first.stages.key("fit", source))
+        return self.memo.once(self._made("weights", scheme), lambda: study_weights(self.study, world, scheme, made_of))
 
     def _made(self, stage: str, label: str) -> tuple[str, str]:
         """Under what the memo keeps a stage of the group's study."""
@@ -217,10 +199,9 @@ class _Work:
         """The datasets that `run_study` draws for a reproducible study. Those of another L are other ones: their draws lie elsewhere."""
         release = cell.study.release
         seed = seed_for(cell.study.seed, "synthesize", label)
-        precision = cast(Any, release.precision)  # a number of one variable, a table of several
         return self.memo.once(
             ("drawn", cell.stages.key("drawn", label)),
-            lambda: fit.synthesize(release.L, random_seed=seed, precision=precision),
+            lambda: fit.synthesize(release.L, random_seed=seed, precision=release.precision),
             partial(self._bytes_of_datasets, cell),
         )
 

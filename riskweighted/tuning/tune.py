@@ -130,4 +130,4 @@ def tune(
 
 def _weights(world: World, match: Match, scheme: str, fit: Fit) -> pd.DataFrame:
     """Weights of a scheme, (n, V)."""
-    return world_weights(world, scheme, match, dict.fromkeys(world.scenario.synthetic, fit))
+    return world_weights(world, scheme, match, fit)

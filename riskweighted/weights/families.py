@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import check_number
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.world import World
 from riskweighted.risk.confidential import confidential_risk
-from riskweighted.sequence.declared import refuse_chain
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
@@ -52,26 +51,28 @@ def _mix(world: World, fit: "Fit", *, t: float) -> np.ndarray:
 
 
 def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> np.ndarray:
-    found = _largest(fit)
-    span = np.ptp(found)
-    share = (found - found.min()) / span if span > 0 else np.zeros(len(found))
+    largest, _ = _largest(world, fit)
+    span = np.ptp(largest)
+    share = (largest - largest.min()) / span if span > 0 else np.zeros(len(largest))
     return np.asarray(np.clip(c * (1 - share) + g, 0.0, 1.0))
 
 
 def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> np.ndarray:  # noqa: N803
-    found = _largest(fit)
-    return np.asarray(np.minimum(1.0, D / np.maximum(found, np.finfo(float).tiny)))
+    largest, _ = _largest(world, fit)
+    return np.asarray(np.minimum(1.0, D / np.maximum(largest, np.finfo(float).tiny)))
 
 
 def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
-    found, alpha = _largest(fit), fit.alpha.to_numpy()
-    grown = c * alpha * found.max() / np.maximum(found, np.finfo(float).tiny)
+    largest, alpha = _largest(world, fit)
+    grown = c * alpha * largest.max() / np.maximum(largest, np.finfo(float).tiny)
     return np.where(alpha > 0, np.clip(grown, 0.0, 1.0), 0.0)
 
 
-def _largest(fit: "Fit") -> np.ndarray:
-    """max over the draws of alpha_i abs(log p(y_i | theta_s)), (n,)."""
-    return np.asarray(fit.alpha.to_numpy() * fit.largest_terms)
+def _largest(world: World, fit: "Fit") -> tuple[np.ndarray, np.ndarray]:
+    """max over the draws of alpha_i abs(log p(y_i | theta_s)) of the world's one variable, and its alpha, (n,) each."""
+    (variable,) = world.scenario.synthetic
+    alpha = fit.alphas[variable].to_numpy()
+    return alpha * fit.largest(variable), alpha
 
 
 _ANY = (0.0, np.inf)
@@ -121,10 +122,12 @@ def family_alpha(world: World, name: str, fit: "Fit | None", settings: Mapping[s
 def _check_fit(name: str, kind: str, fit: "Fit | None", world: World) -> None:
     if fit is None:
         raise InputError(f"scheme {name!r} is made of a fit of the {kind} model: pass fit, or name it in the schemes of a study")
-    refuse_chain(fit.synthesizer, f"scheme {name!r}")
     if fit.confidential is not world.confidential and not fit.confidential.equals(world.confidential):
         raise InputError(f"scheme {name!r}: the fit is of other data than the confidential ones")
-    if world.scenario.synthetic != (fit.variables[0],):
-        raise InputError(f"scheme {name!r}: the fit is one of {fit.variables[0]!r}, which the scenario does not synthesize alone")
-    if kind == "unweighted" and not (fit.alpha == 1).all():
+    variables = world.scenario.synthetic
+    if len(variables) > 1:
+        raise InputError(f"scheme {name!r} gives each of {listing(variables)} weights of its own: see match_weights, or synthesize one")
+    if variables[0] not in fit.variables:
+        raise InputError(f"scheme {name!r}: the fit is one of {listing(fit.variables)}, and the scenario synthesizes {variables[0]!r}")
+    if kind == "unweighted" and not (fit.alphas[variables[0]] == 1).all():
         raise InputError(f"scheme {name!r} is made of the unweighted fit, and the weights of this one are not all 1")

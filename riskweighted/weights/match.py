@@ -1,12 +1,12 @@
 """Weights of several variables: each by its own ball, all by one box, or by the boxes of stated subsets (METHODS section 3.6)."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from riskweighted.common.errors import InputError, listing
+from riskweighted.common.errors import listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.scenario import Scenario
@@ -28,29 +28,22 @@ def world_weights(
     world: World,
     scheme: str,
     match: Match = "own",
-    fits: "Mapping[str, Fit] | None" = None,
+    fit: "Fit | None" = None,
     *,
     scale: float = 1,
     shift: float = 0,
     cluster: str | None = None,
 ) -> pd.DataFrame:
-    """`match_weights` of checked data, adjusted column by column by what a study says (`adjust_weights`, `cluster_weights`).
+    """Return the weights of `match_weights` of checked data, (n, V).
 
-    Every column of the unweighted scheme is 1 and stays so.
+    `fit`: that of `scheme_source`, if there is one; each variable's weights are then made of the influence on its own blocks, whose
+    parameters are independent of the others', so that nothing is matched. Every column of the unweighted scheme is 1 and stays so.
     """
-    subsets = match_subsets(match, world.scenario.synthetic)
-    source = scheme_source(scheme)
-    for subset in subsets:
-        if source is not None and len(subset) > 1:
-            raise InputError(
-                f"scheme {scheme!r} is made of a fit of one variable, and match puts {listing(subset)} into one box: valid is match = 'own'"
-            )
-        if source is not None and subset[0] not in (fits or {}):
-            raise InputError(f"scheme {scheme!r} is made of the fit of each variable: fits lacks that of {listing(subset)}")
+    made_of_fit = scheme_source(scheme) is not None
+    subsets = match_subsets("own" if made_of_fit else match, world.scenario.synthetic)
     clusters = None if cluster is None else world.confidential[cluster]
 
     def weights_of(subset: tuple[str, ...]) -> pd.Series:
-        fit = None if source is None or fits is None else fits[subset[0]]
         alpha = scheme_alpha(world.only(subset), scheme, fit)
         if scheme == UNWEIGHTED:
             return alpha
@@ -82,7 +75,7 @@ def match_weights(
     scheme: str = "pairwise",
     match: Match = "own",
     *,
-    fits: "Mapping[str, Fit] | None" = None,
+    fit: "Fit | None" = None,
     scale: float = 1,
     shift: float = 0,
     cluster: str | None = None,
@@ -103,8 +96,9 @@ def match_weights(
         "own": the weights of a variable are the scheme's under the scenario that synthesizes this variable alone, by its own ball or
         level. "joint": those of the box of all variables, the same for each. Subsets, of which each variable stands in just one: the
         weights of a variable are those of the box of its subset.
-    fits : mapping of variable to Fit, optional
-        For schemes that are made of a fit; these need ``match="own"``.
+    fit : Fit, optional
+        For schemes that are made of a fit: the weights of a variable follow from each record's influence on its own models' posterior, and
+        `match` plays no part.
     scale, shift : float
         As for `adjust_weights`, column by column.
     cluster : str, optional
@@ -131,4 +125,4 @@ def match_weights(
     confidential = as_pandas(confidential)
     world = make_world(confidential, scenario)
     require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
-    return world_weights(world, str(scheme), match, fits, scale=scale, shift=shift, cluster=cluster)
+    return world_weights(world, str(scheme), match, fit, scale=scale, shift=shift, cluster=cluster)

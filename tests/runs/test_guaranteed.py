@@ -144,13 +144,13 @@ def test_the_section_is_read_and_written():
 
 def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
     checked = check_study(study(), firms())
-    alpha = checked.weights["unweighted"]
+    alpha = checked.weights["unweighted"]["jobs"]
     others = [
         replace(checked.study, guarantee=None),
         replace(checked.study, guarantee=rw.Guarantee(epsilon=41)),
         replace(checked.study, release=replace(checked.study.release, L=5)),
     ]
-    prints = {fit_key(other, checked.model, alpha) for other in [checked.study, *others]}
+    prints = {fit_key(other, checked.model.blocks[0].model, alpha) for other in [checked.study, *others]}
     assert len(prints) == 4
 
 

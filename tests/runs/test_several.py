@@ -58,7 +58,7 @@ def test_the_folder_is_read_back_with_weights_and_fits_of_each_variable(run):
     pd.testing.assert_frame_equal(
         alpha.reset_index(drop=True), rw.match_weights(data, finished.study.weighting_scenario(), "pairwise"), check_names=False
     )
-    chain = prepare_sequence(finished.study.make_chain(), data)
+    chain = prepare_sequence(finished.study.make_synthesizer(), data)
     fit = read_fit(finished.posterior_path("pairwise"), chain, alpha)
     assert list(fit.blocks) == ["smoke", "cigarettes", "health is missing", "health"]
     assert {name.split(": ")[0] for name in finished.posteriors["pairwise"].data_vars} == set(fit.blocks)

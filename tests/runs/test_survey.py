@@ -118,8 +118,8 @@ def test_a_fit_is_kept_for_its_survey_weights():
         warnings.simplefilter("ignore", RiskWeightedWarning)
         checked = check_study(study(), people())
         plain = check_study(study(weights={"survey": None}), people())
-    alpha = checked.weights["unweighted"]
-    assert fit_key(checked.study, checked.model, alpha) != fit_key(plain.study, plain.model, alpha)
+    alpha = checked.weights["unweighted"]["income"]
+    assert fit_key(checked.study, checked.model.blocks[0].model, alpha) != fit_key(plain.study, plain.model.blocks[0].model, alpha)
     cells = [identify(Point({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False) for one in (checked, plain)]
     assert cells[0].fit != cells[1].fit
 

@@ -54,7 +54,7 @@ def calls(monkeypatch):
     count(sweeping, "check_study", lambda *_: "checks")
     count(work, "prepare_sequence", lambda *_: "prepared")
     count(work, "make_world", lambda *_: "patterns")
-    count(work, "study_alpha", lambda study, world, scheme, fit=None: ("weights", scheme, world.scenario.radius))
+    count(work, "study_weights", lambda study, world, scheme, fit=None: ("weights", scheme, world.scenario.radius))
     count(
         work,
         "find_mechanism",

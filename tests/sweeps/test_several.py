@@ -7,9 +7,10 @@ from finished_run import chain_data
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.runs import fits
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps import chains
+from riskweighted.sweeps import work
 from riskweighted.sweeps.grid import Sweep, expand_grid
 from riskweighted.sweeps.sweep import sweep
 
@@ -35,14 +36,14 @@ FORMULAS = {"synthesizer.variables.cigs.formula": ["cigs ~ age", "cigs ~ age + r
 @pytest.fixture
 def fitted(monkeypatch):
     """The names of the blocks that are fitted."""
-    names, fit_tasks = [], chains.fit_tasks
-    chains._kept.clear()
+    names, fit_tasks = [], fits.fit_tasks
+    work.forget()
 
     def counted(tasks, *others):
         names.extend(task.name for task in tasks)
         return fit_tasks(tasks, *others)
 
-    monkeypatch.setattr(chains, "fit_tasks", counted)
+    monkeypatch.setattr(fits, "fit_tasks", counted)
     return names
 
 

@@ -442,7 +442,7 @@ def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential
     def fails(study, world, scheme, fit=None):
         raise ValueError(f"income {world.confidential['income'].iloc[0]}")
 
-    monkeypatch.setattr(work, "study_alpha", fails)
+    monkeypatch.setattr(work, "study_weights", fails)
     done = sweep(Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)
     assert done.failures["label"].tolist() == ["unweighted", "marginal", "pairwise"]
     assert done.failures["error"].iloc[0].startswith("ValueError in test_sweep.py:")

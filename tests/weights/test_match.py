@@ -140,15 +140,15 @@ def test_schemes_made_of_a_fit_take_that_of_the_variable():
     data = counts()
     one = rw.Scenario(synthetic="jobs")
     fit = given_fit(data)
-    found = rw.match_weights(data, one, "lipschitz", fits={"jobs": fit})
+    found = rw.match_weights(data, one, "lipschitz", fit=fit)
     pd.testing.assert_series_equal(found["jobs"], rw.scheme_weights("lipschitz", data, one, fit), check_names=False)
     two = rw.Scenario(synthetic=("jobs", "kind"))
-    with pytest.raises(InputError, match="fits lacks that of 'kind'"):
-        rw.match_weights(data, two, "lipschitz", fits={"jobs": fit})
-    with pytest.raises(InputError, match="fits lacks that of 'jobs'"):
+    with pytest.raises(InputError, match="the fit is one of 'jobs', and the scenario synthesizes 'kind'"):
+        rw.match_weights(data, two, "lipschitz", fit=fit)
+    with pytest.raises(InputError, match="made of a fit of the weighted model: pass fit"):
         rw.match_weights(data, two, "reweighted(of=pairwise)")
-    with pytest.raises(InputError, match="puts 'jobs', 'kind' into one box: valid is match = 'own'"):
-        rw.match_weights(data, two, "lipschitz", "joint", fits={"jobs": fit})
+    with pytest.raises(InputError, match="gives each of 'jobs', 'kind' weights of its own: see match_weights"):
+        rw.scheme_weights("lipschitz", data, two, fit)
 
 
 def test_a_warning_is_given_once_or_names_its_variables():
