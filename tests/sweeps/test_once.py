@@ -63,8 +63,7 @@ def calls(monkeypatch):
     count(work, "mean_risk_and_matches", lambda paired: "scores of the baseline")
     count(evaluating, "mean_risk_and_matches", lambda paired: "scores")
     count(World, "pair", lambda *_: "paired")
-    count(evaluating, "pooled_bootstrap", lambda *_, **__: "bootstrap")
-    count(evaluating, "_utility_rows", lambda label, *_: ("utility", label))
+    count(evaluating, "measured_rows", lambda context, table, names: (table, context.label))
     count(Fit, "synthesize", lambda fit, count, random_seed, precision: ("datasets", count, random_seed, fit.alpha.sum()))
     count(fitting.CompiledModel, "sample", lambda *_, **__: "fits")
     return counted
@@ -78,7 +77,7 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert calls["fits"] == fits
     assert (calls["prepared"], calls["patterns"]) == (1, 1)
     assert calls["checks"] == 1  # a radius is right or wrong whatever the data
-    once = {key: times for key, times in calls.items() if isinstance(key, tuple) and key[0] not in ("utility",)}
+    once = {key: times for key, times in calls.items() if isinstance(key, tuple) and key[0] not in ("utility", "risk")}
     assert set(once.values()) == {1}
     assert sum(key[0] == "datasets" for key in once) == fits * LS
     assert sum(key[0] == "mechanism" for key in once) == REPETITIONS * RADII * 3
