@@ -10,16 +10,7 @@ from riskweighted.intruder.patterns import cells
 from riskweighted.measures import checks
 from riskweighted.measures.measure import LEAST_TAIL
 
-__all__ = [
-    "LEAST_GROUP",
-    "QUANTILES",
-    "SPIKE_SHARE",
-    "Comparison",
-    "Grouping",
-    "comparisons",
-    "groupings",
-    "level_comparisons",
-]
+__all__ = ["LEAST_GROUP", "QUANTILES", "SPIKE_SHARE", "Comparison", "Grouping", "comparisons", "groupings", "level_comparisons"]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 SPIKE_SHARE = 0.02  # of the records that hold one single value

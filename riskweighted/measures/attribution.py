@@ -38,9 +38,7 @@ _cap = partial(Measure, source="Taub & Elliot", direction="riskier", kind="mean"
 DCAP = _cap("dcap-zero", "DCAP, absent keys 0", f"mean over records of {_CAP}; an absent key counts 0")
 _DROP = _cap("dcap-drop", "DCAP, absent keys dropped", f"mean over records of {_CAP}; records of absent keys left out")
 _TCAP = _cap(
-    "tcap",
-    "TCAP",
-    "mean of CAP over the records whose key has one single synthetic target (Taub & Elliot); undefined without such a key",
+    "tcap", "TCAP", "mean of CAP over the records whose key has one single synthetic target (Taub & Elliot); undefined without such a key"
 )
 _BASELINE = _cap(
     "cap-baseline",

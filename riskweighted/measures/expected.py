@@ -12,7 +12,7 @@ from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Va
 if TYPE_CHECKING:
     from riskweighted.risk.expected import ExpectedRisk
 
-__all__ = ["ISOLATED", "ISOLATED_RECORDS", "MEAN", "MEASURES", "RISES"]
+__all__ = ["HARDLY_MOVES", "ISOLATED", "ISOLATED_RECORDS", "MEAN", "MEASURES", "RISES"]
 
 RISES = (0.05, 0.1, 0.25)  # over the unweighted fit, counted
 ISOLATED_RECORDS = "isolated records, the 5 % of largest IR^c with all ties at the cut"
@@ -79,6 +79,10 @@ def _mean_of(records: Callable[[Subject], np.ndarray | None]) -> Callable[[Any, 
     return measure
 
 
+HARDLY_MOVES = (
+    "the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises the risk of "
+    "the bulk by about what it saves there"
+)
 _D = Disclosure
 _SHAPING = ("mix", "power", "delete")
 _risk = partial(Measure, source="METHODS section 2.4", direction="riskier", order=10, compute=summaries, mechanism=True)
@@ -117,8 +121,7 @@ MEAN = _mean(
     "mean over records of {risk}",
     words="expected risk, mean over all",
     main=30,
-    aim="the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises the risk "
-    "of the bulk by about what it saves there",
+    aim=HARDLY_MOVES,
 )
 _MAXIMUM = _risk(
     "expected-maximum-risk",

@@ -6,6 +6,7 @@ from functools import partial
 import pandas as pd
 
 from riskweighted.measures.context import Context
+from riskweighted.measures.expected import HARDLY_MOVES
 from riskweighted.measures.measure import Disclosure, Measure, Value
 
 __all__ = ["MEASURES"]
@@ -46,10 +47,6 @@ _D = Disclosure
 _one = partial(Measure, source="Hu et al. 2022, eq. 1; of the confidential data eq. 2", direction="riskier", order=40, compute=summaries)
 _of_pairs = partial(_one, pairs=True)
 _quantile = partial(_of_pairs, kind="quantile", disclosure=_D.TWO_DECIMALS)
-_HARDLY = (
-    "the mean of the expected risk hardly moves under any weights, and not in one direction: mass that leaves the tail raises "
-    "the risk of the bulk by about what it saves there"
-)
 _CHANCE = (
     "the maximum belongs to a record in the bulk, whose risk weights do not lower, and over the L datasets at hand it is mostly chance"
 )
@@ -61,7 +58,7 @@ MEAN = _of_pairs(
     disclosure=_D.THREE_DECIMALS,
     words="mean risk in these datasets",
     main=120,
-    aim=_HARDLY,
+    aim=HARDLY_MOVES,
 )
 _MEDIAN = _quantile("median-risk", "median risk", "median over records of {risk}", words="median risk in these datasets")
 _RANGE = _quantile(

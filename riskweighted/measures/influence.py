@@ -81,11 +81,7 @@ DELTA = _extreme(
     symbol="Delta",
     main=70,
     aim=Aim(
-        "lipschitz",
-        "largest alpha_i |log p_i| (Delta)",
-        (*_FAMILIES, "lipschitz-target"),
-        _from_draws("lipschitz", np.max),
-        influence=True,
+        "lipschitz", "largest alpha_i |log p_i| (Delta)", (*_FAMILIES, "lipschitz-target"), _from_draws("lipschitz", np.max), influence=True
     ),
 )
 _RANGE = _extreme(

@@ -7,7 +7,7 @@ A measure is found by its key. Label and definition are for people, and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -212,31 +212,32 @@ class Measure:
     key: str
     label: str
     definition: str
-    source: str = field(kw_only=True)
-    direction: Direction = field(kw_only=True)
-    kind: Kind = field(kw_only=True)
-    disclosure: Disclosure | None = field(default=None, kw_only=True)
-    compute: Computation | None = field(default=None, kw_only=True, repr=False)
-    assess: Computation | None = field(default=None, kw_only=True, repr=False)
-    table: Literal["risk", "utility", "fit"] = field(default="risk", kw_only=True)
-    each: bool = field(default=False, kw_only=True)
-    order: int = field(default=1000, kw_only=True)
-    main: int = field(default=0, kw_only=True)
-    many: bool = field(default=False, kw_only=True)
-    parameter: Parameter = field(default="", kw_only=True)
-    boundary: str = field(default="", kw_only=True)
-    share: float = field(default=1.0, kw_only=True)
-    words: str = field(default="", kw_only=True)
-    symbol: str = field(default="", kw_only=True)
-    weighted: str = field(default="", kw_only=True)
-    mechanism: bool = field(default=False, kw_only=True)
-    pairs: bool = field(default=False, kw_only=True)
-    unbounded: bool = field(default=False, kw_only=True)
-    limited: bool = field(default=True, kw_only=True)
-    adequate: float | None = field(default=None, kw_only=True)
-    compared: bool = field(default=False, kw_only=True)
-    aim: Aim | str | None = field(default=None, kw_only=True, repr=False)
-    loss: Loss | None = field(default=None, kw_only=True, repr=False)
+    _: KW_ONLY
+    source: str
+    direction: Direction
+    kind: Kind
+    disclosure: Disclosure | None = None
+    compute: Computation | None = field(default=None, repr=False)
+    assess: Computation | None = field(default=None, repr=False)
+    table: Literal["risk", "utility", "fit"] = "risk"
+    each: bool = False
+    order: int = 1000
+    main: int = 0
+    many: bool = False
+    parameter: Parameter = ""
+    boundary: str = ""
+    share: float = 1.0
+    words: str = ""
+    symbol: str = ""
+    weighted: str = ""
+    mechanism: bool = False
+    pairs: bool = False
+    unbounded: bool = False
+    limited: bool = True
+    adequate: float | None = None
+    compared: bool = False
+    aim: Aim | str | None = field(default=None, repr=False)
+    loss: Loss | None = field(default=None, repr=False)
 
     @property
     def of_check(self) -> bool:

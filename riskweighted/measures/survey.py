@@ -147,9 +147,7 @@ _TOTAL_VARIATION = _distance(
 )
 _LEVEL = _share("survey-level-share", "survey share of {term}", _SURVEY)
 _MISSING = _share(
-    "survey-missing-share",
-    "survey share coded {term}",
-    f"share of the records whose value is missing, or is this special code; {_SURVEY}",
+    "survey-missing-share", "survey share coded {term}", f"share of the records whose value is missing, or is this special code; {_SURVEY}"
 )
 _MEAN = _of_one("survey-mean", "survey mean", _SURVEY, kind="estimate", weighted=BIASED)
 _QUANTILE = _of_one(

@@ -117,11 +117,7 @@ _of_file = partial(
 )
 _table = partial(_of_file, source="Raab, Nowok & Dibben 2021; METHODS section 6", symbol="S_pMSE", compute=compared)
 ONE_WAY = _table(
-    "one-way-table",
-    "one-way S_pMSE",
-    _OVER.format("the table of one variable"),
-    many=True,
-    words="distance of its table over chance",
+    "one-way-table", "one-way S_pMSE", _OVER.format("the table of one variable"), many=True, words="distance of its table over chance"
 )
 TWO_WAY = _table(
     "two-way-table",
