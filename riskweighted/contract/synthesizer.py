@@ -63,7 +63,7 @@ class Layout(Protocol):
 
 
 class Blueprint(NamedTuple):
-    """A model ready to be weighted.
+    """A blueprint is a model ready to be weighted.
 
     Attributes
     ----------
@@ -101,6 +101,13 @@ class Blueprint(NamedTuple):
         over the draws is a number of the fit's diagnostics.
     layout : Layout, optional
         What that vector stands for; without it no free variable may be bounded.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import alpha, data, synthesizer
+    >>> blueprint = synthesizer.build(synthesizer.prepare(data))
+    >>> sorted(blueprint.weigh(alpha.to_numpy()))
+    ['gram', 'least_squares', 'residual_squares', 'total_weight']
     """
 
     model: "pm.Model"
@@ -132,9 +139,15 @@ class ContractError(InputError):
 
 
 class Prepared(Protocol):
-    """What `Synthesizer.prepare` makes of the confidential data: checked arrays, whose form is the model's own business.
+    """Prepared data are what `Synthesizer.prepare` makes of the confidential data: checked arrays, in a form of the model's own.
 
     In a chain ``placed(columns)``, where it is offered, is `at` of records whose model matrix without its intercept is given as `Tables`.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthesizer
+    >>> type(synthesizer.prepare(data).at(data.head(5))) is type(synthesizer.prepare(data))
+    True
     """
 
     def at(self, frame: pd.DataFrame) -> Self:
@@ -146,7 +159,7 @@ class Prepared(Protocol):
 
 
 class Synthesizer(Protocol):
-    """A Bayesian model of one sensitive variable, built from a formula and settings; immutable, hashable, equal by value.
+    """A synthesizer is a Bayesian model of one sensitive variable, made of a formula and settings; immutable, hashable, equal by value.
 
     These are declared where they hold: ``categories(prepared)``, for a categorical target: its levels as a tuple, whose codes
     0, ..., K - 1 are then the numbers of its distribution;
@@ -158,6 +171,12 @@ class Synthesizer(Protocol):
     sensitive values besides the record's own likelihood, as the settings stand; () for nothing. It asks for ``response(prepared)``, the
     values on the model's scale (n,), where a reference is given. ``probability_mass = True`` says that the likelihood is a probability,
     whose logarithm is never positive.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import synthesizer
+    >>> synthesizer.target, hash(synthesizer) == hash(synthesizer)
+    ('income', True)
     """
 
     @property

@@ -76,7 +76,7 @@ def check_fit(
     precision: Precision = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Compare a fit with its data: statistics of predictive datasets beside the confidential ones, each with a verdict.
+    """Return how a fit compares with its data: statistics of predictive datasets beside the confidential ones, each with a verdict.
 
     Parameters
     ----------
@@ -117,6 +117,13 @@ def check_fit(
     normal quantile of ``1 - 0.01 / (2 R)``. With many records every z is large, so the effect decides; with few no effect is small, so z
     does. The row of the largest value is judged by its effect alone. The model fits if every row does, and is "not judged" where there
     is none; the effect of its row is the largest ratio of effect and threshold among the rows that misfit, or among all if none does.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthesizer
+    >>> fit = rw.fit(synthesizer, data, random_seed=1)
+    >>> rw.fit_verdict(rw.check_fit(fit, random_seed=1))
+    'fits'
     """
     if fit.keeps_true_values:
         raise InputError(f"{type(fit.synthesizer).__name__} keeps true values: there is no model to judge")
@@ -146,7 +153,14 @@ def draws_for(variables: int) -> int:
 
 
 def fit_verdict(table: pd.DataFrame) -> str:
-    """The verdict for the model of a table of `check_fit`: "fits", "misfits", "cost" of a weighted fit, "not judged" without a check."""
+    """Return the verdict for the model of a table of `check_fit`: "fits", "misfits", or "cost" of a weighted fit.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> rw.fit_verdict(rw.check_fit(fit, random_seed=1))
+    'cost'
+    """
     require_columns(table, ["check", "verdict"], "the table of check_fit")
     found = table.loc[table["check"] == MODEL, "verdict"]
     if len(found) != 1:

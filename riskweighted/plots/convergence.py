@@ -44,7 +44,7 @@ def rank_histogram(values: np.ndarray, bins: int = 20) -> np.ndarray:
 def plot_convergence(
     fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame | None = None, *, most: int = 8, bins: int = 20, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Rank plots, R-hat and effective sample sizes of the quantities on which a fit is judged.
+    """Draw rank plots, R-hat and effective sample sizes of the quantities on which a fit is judged, and return the axes.
 
     A row per quantity: for each chain, how many of its draws fall in each part of the ranking of all draws. Chains that
     agree stay within the grey band, 2 binomial standard deviations about the level of equal shares (draws of a chain are
@@ -73,6 +73,11 @@ def plot_convergence(
     ------
     InputError
         If a column is absent, nothing was estimated, or a quantity is not in the posterior.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> ax = rw.plot_convergence(fit, most=3)
     """
     check_count(most, "most")
     posterior, table = _posterior_and_table(fitted, diagnostics)

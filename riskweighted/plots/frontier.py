@@ -32,7 +32,7 @@ _BELOW = 10.0  # and ends at that share of the line
 
 
 def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = None, **axes: Unpack[OnAxes]) -> Axes:
-    """Frontier of the families that were scanned: target against loss, both better when lower.
+    """Draw the target against the loss along the families that were scanned, both better when lower, and return the axes.
 
     Parameters
     ----------
@@ -51,6 +51,12 @@ def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = No
     ------
     InputError
         If the table lacks a column, is empty, or holds what is not finite.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthesizer
+    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> ax = rw.plot_frontier(tuning)
     """
     frame = tuning if isinstance(tuning, pd.DataFrame) else getattr(tuning, "frontier", None)
     if not isinstance(frame, pd.DataFrame):

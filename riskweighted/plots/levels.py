@@ -72,7 +72,7 @@ def plot_levels(
     minimum_count: int | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Shares of the levels of a categorical variable: a bar for the confidential data, a marker for each label.
+    """Draw the shares of a categorical variable's levels, a bar for the confidential data and a marker for each label; return the axes.
 
     Parameters
     ----------
@@ -93,6 +93,12 @@ def plot_levels(
     ------
     InputError
         If the column is absent, or fewer than two levels can be shown.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> rw.plot_levels(data, {"drawn": synthetic}, "smokes").get_ylabel()
+    'share of records, smokes'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     for label, frames in {CONFIDENTIAL: [confidential], **synthetic}.items():

@@ -30,7 +30,7 @@ def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, float
 def plot_quantiles(
     confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Quantiles of L synthetic datasets per label (their mean) against the confidential quantiles of the same shares.
+    """Draw quantiles of L synthetic datasets per label (their mean) against the confidential ones of the same shares; return the axes.
 
     Parameters
     ----------
@@ -52,6 +52,12 @@ def plot_quantiles(
     ------
     InputError
         If the variable is absent, not numeric or not finite, or fewer than two quantiles may be shown.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> rw.plot_quantiles(data, {"drawn": synthetic}, "income").get_xlabel()
+    'income, confidential quantile'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     own, others = numeric_columns(confidential, synthetic, variable)

@@ -26,7 +26,7 @@ _THICKNESS = 0.27
 def plot_reidentification(
     table: pd.DataFrame, metric: str | None = None, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Re-identification rates of every stratum under one metric, with the counts behind them.
+    """Draw the re-identification rates of every stratum under one metric, with the counts behind them, and return the axes.
 
     Parameters
     ----------
@@ -49,6 +49,12 @@ def plot_reidentification(
     ------
     InputError
         If a column is absent, the metric is unknown, a stratum stands there twice, or a rate lies outside [0, 1].
+
+    Examples
+    --------
+    >>> rates = {"suspected_rate": [0.5], "confirmed_rate": [0.25], "conditional_rate": [0.5]}
+    >>> counts = {"suspected": [20], "confirmed": [10], "puf_records": [40]}
+    >>> ax = rw.plot_reidentification(pd.DataFrame({"stratum": ["all"], "metric": ["unicity"]} | counts | rates))
     """
     require_columns(table, ["stratum", "metric", *_COUNTS, *_RATES], "re-identification table")
     metrics = list(dict.fromkeys(table["metric"]))

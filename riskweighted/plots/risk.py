@@ -35,7 +35,7 @@ _HALF_WIDTH = 0.42
 def plot_risk_violins(
     records: pd.DataFrame, labels: Sequence[str] | None = None, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Distribution of the identification risk of every record, one violin per label, with a bar at the mean (Hu et al. 2022, Fig. 2).
+    """Draw every record's identification risk, one violin per label with a bar at the mean (Hu et al. 2022, Fig. 2); return the axes.
 
     Parameters
     ----------
@@ -58,6 +58,12 @@ def plot_risk_violins(
     ------
     InputError
         If a label is no column, or a risk is missing or outside [0, 1].
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.plot_risk_violins(rw.load_run(folder / "run").expected).get_ylabel()
+    'identification risk'
     """
     shown = chosen_labels(records, labels, "records")
     risks = {label: _risk(records, label) for label in shown}
@@ -95,7 +101,7 @@ def plot_whack_a_mole(
     minimum_count: int | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Risk of every record under a weighted scheme against the unweighted one (Hu et al. 2022, Fig. 3, 5b, 9).
+    """Draw every record's risk under a weighted scheme against the unweighted one (Hu et al. 2022, Fig. 3, 5b, 9); return the axes.
 
     Records whose risk rises by at least `increase` are enlarged: moving their neighbours away has exposed them.
 
@@ -121,6 +127,12 @@ def plot_whack_a_mole(
     ------
     InputError
         If a label is no column, a risk is missing or outside [0, 1], or a setting is not valid.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.plot_whack_a_mole(rw.load_run(folder / "run").expected, "marginal").get_ylabel()
+    'identification risk, marginal'
     """
     chosen_labels(records, [label, baseline], "records")
     for name, share in (("increase", increase), ("threshold", threshold)):

@@ -38,7 +38,7 @@ def pareto_front(risk: np.ndarray, loss: np.ndarray) -> np.ndarray:
 def plot_risk_utility(
     summary: pd.DataFrame, risk: str, utility: str, *, better: Better | None = None, references: Sequence[str] = (), **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Map of the labels by a risk and a utility measure, with the Pareto front.
+    """Draw a map of the labels by a risk and a utility measure, with the Pareto front, and return the axes.
 
     Parameters
     ----------
@@ -64,6 +64,13 @@ def plot_risk_utility(
     ------
     InputError
         If a measure is no column, no label has both, or the better direction is not known.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> evaluation = rw.evaluate(data, {"drawn": synthetic, "unaltered": [data]}, scenario, random_seed=1)
+    >>> rw.plot_risk_utility(evaluation.summary(), "mean risk", "U_m of income").get_xlabel()
+    'mean risk (lower is better)'
     """
     table = summary.set_index("label") if isinstance(summary, pd.DataFrame) and "label" in summary.columns else summary
     require_columns(table, [risk, utility], "summary")

@@ -17,7 +17,7 @@ __all__ = ["plot_sweep"]
 def plot_sweep(
     table: pd.DataFrame, setting: str, measure: str, *, quantiles: tuple[float, float] | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """A measure against a setting, one line per label, with Monte Carlo bands.
+    """Draw a measure against a setting, one line per label, with Monte Carlo bands, and return the axes.
 
     Parameters
     ----------
@@ -42,6 +42,12 @@ def plot_sweep(
     ------
     InputError
         If a column is absent, the measure is unknown, a value is not finite, or a repetition stands there twice.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"radius": [0.1, 0.2], "label": "marginal", "measure": "mean risk", "value": [0.1, 0.2], "repetition": 1})
+    >>> rw.plot_sweep(table, "radius", "mean risk").get_xlabel()
+    'radius'
     """
     require_columns(table, [setting, "label", "measure", "value", "repetition"], "sweep table")
     if quantiles is not None and not (len(quantiles) == 2 and all(map(is_number, quantiles)) and 0 <= quantiles[0] < quantiles[1] <= 1):

@@ -22,7 +22,7 @@ _DARK = 0.55  # of the scale, from which on white is read better than black
 
 
 def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> Axes:
-    """Standardised pMSE of the table of every pair of variables under one label, those of one variable where it meets itself.
+    """Draw the standardised pMSE of the table of every pair of variables under one label, and return the axes.
 
     Parameters
     ----------
@@ -41,6 +41,13 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
     ------
     InputError
         If the table lacks a column, has no such label, or no table of a pair under it.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> scenario = rw.Scenario(known="region", synthetic=["income", "smokes"])
+    >>> evaluation = rw.evaluate(data, {"drawn": synthetic}, scenario, random_seed=1)
+    >>> ax = rw.plot_two_way(evaluation.utility, "drawn")
     """
     require_columns(utility, ["label", "key", "variable", "term", "value"], "table of utility")
     pairs = utility[utility["key"] == TWO_WAY.key]

@@ -37,7 +37,7 @@ _POINTS = 400  # of a curve
 
 
 def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None = None, **axes: Unpack[OnAxes]) -> Axes:
-    """Estimates and intervals of every label against the confidential one (Hu et al. 2022, Fig. 7, 10).
+    """Draw estimates and intervals of every label against the confidential one (Hu et al. 2022, Fig. 7, 10), and return the axes.
 
     Parameters
     ----------
@@ -58,6 +58,12 @@ def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None 
     ------
     InputError
         If a column is absent, the measure or variable is unknown, or an interval is not finite.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.plot_intervals(rw.load_run(folder / "run").tables["utility"], "mean").get_xlabel()
+    ''
     """
     require_columns(utility, ["label", "variable", "measure", "value", "lower", "upper"], "utility")
     with_interval = utility[utility["lower"].notna()]
@@ -105,7 +111,7 @@ def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, Sche
 def plot_density(
     confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Density of a variable in the confidential data and in L synthetic datasets per label.
+    """Draw the density of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
 
     Parameters
     ----------
@@ -128,6 +134,12 @@ def plot_density(
     ------
     InputError
         If the variable is absent, not numeric, not finite, or constant in a dataset.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> rw.plot_density(data, {"drawn": synthetic}, "income").get_xlabel()
+    'income'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     own, others = numeric_columns(confidential, synthetic, variable)
@@ -152,10 +164,16 @@ def plot_density(
 def plot_ecdf(
     confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Empirical distribution function of a variable in the confidential data and in L synthetic datasets per label.
+    """Draw the distribution function of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
 
     Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are given at the edges of
     the merged bins only, joined by straight lines.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> rw.plot_ecdf(data, {"drawn": synthetic}, "income").get_ylabel()
+    'share of records up to x'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     own, others = numeric_columns(confidential, synthetic, variable)

@@ -23,7 +23,7 @@ __all__ = ["plot_weights"]
 def plot_weights(
     values: pd.Series, weights: Mapping[str, pd.Series] | pd.DataFrame, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
-    """Weight of every record against its sensitive value, by scheme.
+    """Draw the weight of every record against its sensitive value, by scheme, and return the axes.
 
     Parameters
     ----------
@@ -45,6 +45,12 @@ def plot_weights(
     ------
     InputError
         If values are not finite, or weights lie outside [0, 1] or on another index.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import alpha, data
+    >>> rw.plot_weights(data["income"], {"marginal": alpha}).get_xlabel()
+    'income'
     """
     if not isinstance(values, pd.Series):
         raise InputError(f"values must be a pandas Series, got {type(values).__name__}")

@@ -72,7 +72,7 @@ def render_report(
     confidential: pd.DataFrame | str | Path | None = None,
     minimum_count: int = 10,
 ) -> str:
-    """The report of a run as a self-contained HTML page.
+    """Return the report of a run as a self-contained HTML page.
 
     Parameters
     ----------
@@ -94,6 +94,12 @@ def render_report(
     ------
     InputError
         If the confidential data is not that of the run, or `minimum_count` is not valid.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.render_report(rw.load_run(folder / "run"))[:15]
+    '<!DOCTYPE html>'
     """
     confidential = as_pandas(confidential)
     return make_report(run, internal=internal, confidential=confidential, minimum_count=minimum_count).page

@@ -49,7 +49,7 @@ class SummaryTable:
 
 
 def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None) -> SummaryTable:
-    """The main table of a run, transposed: a row per measure, a column per label.
+    """Return the main table of a run, transposed: a row per measure, a column per label.
 
     Parameters
     ----------
@@ -60,6 +60,12 @@ def summary_table(run: "FinishedRun | Run | str | Path", *, units: Mapping[str, 
     ------
     InputError
         If the folder is not a whole run, or `units` names no variable of the table.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.summary_table(folder / "run").columns
+    ('confidential', 'unweighted', 'marginal')
     """
     finished = run if isinstance(run, FinishedRun) else load_run(run if isinstance(run, (str, Path)) else run.folder)
     units = dict(units or {})
@@ -132,7 +138,14 @@ def _mark(table: SummaryTable, definition: str) -> int:
 
 
 def to_markdown(table: SummaryTable) -> str:
-    """A table of GitHub's Markdown, with numbered definitions below; every label is shown as text."""
+    """Return a table of GitHub's Markdown, with numbered definitions below; every label is shown as text.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.to_markdown(rw.summary_table(folder / "run")).splitlines()[2]
+    '| measure | confidential | unweighted | marginal |'
+    """
     lines = [f"**{escape_markdown(table.caption)}**", ""]
     lines.append("| " + " | ".join(["measure", *map(escape_markdown, table.columns)]) + " |")
     lines.append("|:--" + "|--:" * len(table.columns) + "|")
@@ -143,9 +156,15 @@ def to_markdown(table: SummaryTable) -> str:
 
 
 def to_latex(table: SummaryTable) -> str:
-    """A floating table for a paper; needs the packages booktabs and textcomp, and fontenc with T1 under pdfLaTeX.
+    r"""Return a floating table for a paper; it needs booktabs and textcomp, and fontenc with T1 under pdfLaTeX.
 
     Letters beyond Latin need XeLaTeX or LuaLaTeX and a font that has them; a comment says so where there are any.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import folder
+    >>> rw.to_latex(rw.summary_table(folder / "run")).splitlines()[0]
+    '% needs \\usepackage{booktabs}, \\usepackage{textcomp}; under pdfLaTeX \\usepackage[T1]{fontenc}'
     """
     head = " & ".join(["measure", *map(escape_latex, table.columns)])
     lines = [

@@ -33,7 +33,7 @@ _FAR = 10  # times the largest confidential value: drawn values beyond are warne
 
 @dataclass(frozen=True)
 class BlockFit:
-    """The sampled pseudo posterior of one model on the records that it is fitted to, n. Confidential: it carries data.
+    """A block's fit holds the sampled pseudo posterior of one model on the n records that it is fitted to. Confidential: it carries data.
 
     Attributes
     ----------
@@ -54,6 +54,12 @@ class BlockFit:
         How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
     survey : Series (n,) or None
         Survey weights of mean 1, where there are any.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> next(iter(fit.blocks.values())).diagnostics.index.tolist()[:2]
+    ['log_pseudo_likelihood', 'coefficient[0]']
     """
 
     synthesizer: Synthesizer

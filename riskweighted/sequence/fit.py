@@ -35,7 +35,7 @@ __all__ = ["Fit", "block_file"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A sampled pseudo posterior and all that is needed to draw datasets from it. Confidential: it carries data.
+    """A fit holds a sampled pseudo posterior and all that is needed to draw datasets from it. Confidential: it carries data.
 
     Every variable of a chain has one or several *blocks*, each fitted to the records that reach it. Of one variable there is one block, and
     what is said of it is said of the fit: ``posterior``, ``categories``, ``precision`` and what else a `BlockFit` tells.
@@ -50,6 +50,12 @@ class Fit:
         That it was sampled with, where it is known.
     native : Native or None
         What the data were given as, and datasets are given back as, where that is not pandas.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> fit.variables, fit.converged
+    (('income',), True)
     """
 
     prepared: PreparedSequence = field(repr=False)
@@ -291,6 +297,12 @@ class Fit:
             If L exceeds the smallest bulk effective sample size of the fit.
         ExplosionWarning
             If drawn values lie beyond 10 times the largest absolute confidential value; it gives their count.
+
+        Examples
+        --------
+        >>> from riskweighted.runs.examples import fit
+        >>> [frame.shape for frame in fit.synthesize(2, random_seed=2)]
+        [(200, 5), (200, 5)]
         """
         return list(self.synthetic(L, random_seed=random_seed, precision=precision, parameters=parameters))
 

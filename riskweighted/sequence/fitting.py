@@ -44,7 +44,7 @@ def fit(
     L: int = 20,  # noqa: N803
     survey: str | pd.Series | np.ndarray | None = None,
 ) -> Fit:
-    """Sample the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4 and 10).
+    """Return a sample of the risk-weighted pseudo posterior of a synthesizer (Hu et al. 2022, eq. 4 and 10).
 
     Parameters
     ----------
@@ -88,6 +88,13 @@ def fit(
     -----
     ConvergenceWarning
         If a monitored quantity has R-hat > 1.02 or bulk ESS < 100, or a transition diverged.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import alpha, data, synthesizer
+    >>> fit = rw.fit(synthesizer, data, alpha, draws=200, tune=200, random_seed=1)
+    >>> fit.synthesize(2, random_seed=2)[0].shape
+    (200, 5)
     """
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
     check_seed(random_seed)
@@ -183,7 +190,7 @@ def compile_model(
     censored: bool = False,
     survey: str | pd.Series | np.ndarray | None = None,
 ) -> CompiledSequence:
-    """Prepare and compile a synthesizer or a chain for a dataset; the last few are kept, since compiling takes seconds.
+    """Return a synthesizer prepared and compiled for a dataset; the last few are kept, since compiling takes seconds.
 
     Parameters
     ----------
@@ -198,6 +205,13 @@ def compile_model(
     ------
     InputError
         Whatever the synthesizer finds wrong with the data; if `censored`, all that voids a guarantee.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, synthesizer
+    >>> compiled = rw.compile_model(synthesizer, data)
+    >>> compiled.sample(random_seed=1).converged
+    True
     """
     prepared = prepare_sequence(synthesizer, as_pandas(confidential), survey)
     return CompiledSequence(prepared, censored, tuple(compile_prepared(block.model, censored) for block in prepared.blocks))

@@ -35,7 +35,7 @@ def load_fit(
     L: int = 20,  # noqa: N803
     survey: str | pd.Series | np.ndarray | None = None,
 ) -> Fit:
-    """Read back a fit that `Fit.save` wrote, for the same synthesizer, data, weights and guarantee.
+    """Return a fit that `Fit.save` wrote, of the same synthesizer, data, weights and guarantee.
 
     Parameters
     ----------
@@ -58,6 +58,13 @@ def load_fit(
     InputError
         If the file is absent, damaged (its checksum differs) or of the form that fits had before 2026-11; or is the fit of another
         synthesizer, of other data, of other weights, of another seed or under another guarantee.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import alpha, data, fit, synthesizer
+    >>> fit.save("marginal.fit")
+    >>> rw.load_fit("marginal.fit", synthesizer, data, alpha).converged
+    True
     """
     check_seed(random_seed)
     native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)

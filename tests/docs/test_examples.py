@@ -14,8 +14,7 @@ import pytest
 
 import riskweighted as rw
 
-LACKING = re.compile("plot_|[Ff]it$|fit_verdict|[Ee]valuat|[Aa]ssess|Synthesizer$|Prepared|Blueprint|compile_|report|summary_|to_")
-NAMES = [name for name in rw.__all__ if name != "__version__" and not LACKING.search(name)]
+NAMES = [name for name in rw.__all__ if name != "__version__"]
 TAKEN_FOR_GRANTED = {"np": np, "pd": pd, "rw": rw}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ROOT = Path(__file__).parents[2]
