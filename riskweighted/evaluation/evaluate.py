@@ -40,7 +40,7 @@ Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]  # a part of an e
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Tables of an evaluation.
+    """An evaluation holds the tables of risk and of utility of each label.
 
     Attributes
     ----------
@@ -54,6 +54,14 @@ class Evaluation:
         Expected identification risk of every record, of the labels whose fits were given; no columns without any. Confidential.
 
     `risk` and `utility` have the columns of `riskweighted.evaluation.tables.COLUMNS`, as `Assessment.measures` has.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> rw.evaluate(data, {"drawn": synthetic}, scenario, random_seed=1).records.round(2).head(2)
+       confidential  drawn
+    0          0.76   0.22
+    1          0.73   0.45
     """
 
     risk: pd.DataFrame
@@ -82,7 +90,7 @@ def evaluate(
     random_seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Score synthetic datasets on identification risk and utility (METHODS sections 2 and 6).
+    """Return the identification risk and the utility of synthetic datasets (METHODS sections 2 and 6).
 
     At L = 20 a maximum or a count of records over datasets is mostly chance. Give the `fits` too, and the risk of the mechanism stands
     before that of these datasets: expected risk with its Monte Carlo error, the counts that chance makes likely, and influence.
@@ -125,11 +133,13 @@ def evaluate(
 
     Examples
     --------
-    >>> from riskweighted.runs.examples import data, scenario
-    >>> shuffled = data.assign(income=data["income"].sample(frac=1, random_state=1).to_numpy())
-    >>> found = rw.evaluate(data, {"shuffled": [shuffled]}, scenario, random_seed=1)
-    >>> found.summary().loc["shuffled", "U_m of income"]
-    np.float64(0.0)
+    >>> from riskweighted.runs.examples import data, scenario, synthetic
+    >>> evaluation = rw.evaluate(data, {"drawn": synthetic}, scenario, random_seed=1)
+    >>> evaluation.summary()[["mean risk", "U_m of income"]].round(3)
+    measure       mean risk  U_m of income
+    label
+    confidential      0.807            NaN
+    drawn             0.193          0.097
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     settings = EvaluationSettings() if settings is None else settings

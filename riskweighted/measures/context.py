@@ -104,7 +104,7 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a measure is computed from: the datasets of one label beside the confidential data.
+    """A context is what a measure is computed from: the datasets of one label beside the confidential data.
 
     Attributes
     ----------

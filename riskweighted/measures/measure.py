@@ -29,7 +29,7 @@ LEAST_TAIL = 10  # records on the smaller side of a share or a quantile, so that
 
 
 class Disclosure(StrEnum):
-    """How a value may be shown outside the agency (`riskweighted.reports.disclosure` does it).
+    """A disclosure rule says how a value may be shown outside the agency (`riskweighted.reports.disclosure` does it).
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Disclosure(StrEnum):
 
 
 class Value(NamedTuple):
-    """One value that a measure's computation gives, with what tells it from others of its measure.
+    """A value is what a measure's computation gives, with what tells it from others of its measure.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """One measure: its names, how it may be shown, and its computation; packages add theirs (docs/own-measure.md).
+    """A measure says its names, its source and how it may be shown, and computes; packages add theirs (docs/own-measure.md).
 
     They register it under the entry point group ``riskweighted.measures``.
 

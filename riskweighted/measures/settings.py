@@ -15,7 +15,7 @@ _SUMMED = read_by("expected", "checked", why="what of a fit's draws is summed")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """What is reported, and how; the table ``[evaluation]`` of a study file.
+    """Evaluation settings say what is reported, and how; they are the table ``[evaluation]`` of a study file.
 
     Parameters
     ----------
