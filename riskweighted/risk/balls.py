@@ -1,7 +1,7 @@
 """Probability that a synthesizer's value lands in a record's ball, as released values lie: rounded, codes apart (METHODS section 2)."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,17 +10,14 @@ from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, ends_of_code, find_statuses
-from riskweighted.intruder.world import World
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sampling.block_fit import BlockFit
-    from riskweighted.sequence.fit import Fit
 
-__all__ = ["REPEATS", "DrawnBalls", "Masses", "drawn_balls", "gives_mass", "mass_inside", "masses_of_one"]
+__all__ = ["REPEATS", "DrawnBalls", "drawn_balls", "gives_mass", "mass_inside", "masses_inside"]
 
 REPEATS = 20  # draws of y* per theta that stand for the mass of a synthesizer without one
 _ROUND_OFF = 1e-9
-Masses: TypeAlias = Callable[[Any, np.random.Generator, pd.DataFrame], np.ndarray]
 
 
 class DrawnBalls(NamedTuple):
@@ -87,25 +84,6 @@ def masses_inside(fit: "BlockFit", prepared: Any, balls: DrawnBalls) -> Callable
         return found
 
     return masses
-
-
-def masses_of_one(fit: "Fit", world: World, precision: float | None) -> Masses:
-    """By ``mass``; without it a share of more draws, where nothing is estimated of the one that each turn makes."""
-    block, precision = fit.block, precision or fit.precision
-    name = block.synthesizer.target
-    balls = drawn_balls(world.scenario, name, fit.numbers(world.confidential), bool(world.numeric), precision)
-    if gives_mass(block):
-        masses = masses_inside(block, block.prepared, balls)
-        return lambda theta, rng, frame: masses(theta[name])
-    repeats = REPEATS if fit.estimates else 1
-
-    def counted(theta: Any, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-        inside = np.zeros(len(frame))
-        for _ in range(repeats):
-            inside += balls.hold(fit.numbers(fit.released(theta, rng, precision)))
-        return inside / repeats
-
-    return counted
 
 
 def _checked(mass: object, synthesizer: Synthesizer, n: int) -> np.ndarray:

@@ -17,10 +17,10 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.design.precision import Precision, precision_of
+from riskweighted.design.precision import Precision
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.balls import Masses, gives_mass, masses_of_one
+from riskweighted.risk.balls import gives_mass
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sequence.fit import Fit
@@ -148,7 +148,9 @@ def expected_risk(
     _check_target(fit, world)
     check_seed(random_seed)
     blocks, precision = _blocks(fit, draws), None if fit.keeps_true_values else precision
-    count, masses, n = sum(map(len, blocks)), _masses(fit, world, precision), len(world.confidential)
+    from riskweighted.risk.masses import ball_masses  # loads xarray, which a fit did
+
+    count, masses, n = sum(map(len, blocks)), ball_masses(fit, world, precision), len(world.confidential)
     in_pattern = world.patterns.in_pattern
     one_record = 1 / in_pattern  # as a share of its pattern
     if world.scenario.singletons == "protect":
@@ -202,12 +204,14 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_s
     _check_target(fit, world)
     if not gives_masses(fit):
         raise InputError(f"{type(fit.synthesizer).__name__} has no mass(), which this measure needs")
-    rng, masses = np.random.default_rng(random_seed), _masses(fit, world, None)
+    from riskweighted.risk.masses import ball_masses  # loads xarray, which a fit did
+
+    rng, masses = np.random.default_rng(random_seed), ball_masses(fit, world)
 
     def walk() -> Iterator[np.ndarray]:
         for place in places:
             theta: Any = fit.draw(*place)
-            frame = fit.confidential if fit.prepared.of_one else fit.released(theta, rng)
+            frame = fit.confidential if len(fit.variables) == 1 else fit.released(theta, rng)
             yield masses(theta, rng, frame)
 
     return walk()
@@ -215,7 +219,7 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_s
 
 def gives_masses(fit: "Fit") -> bool:
     """Whether p_i is a probability given theta, rather than a share of draws."""
-    return not fit.prepared.of_one or gives_mass(fit.block)
+    return any(gives_mass(block) for block in fit.blocks.values())
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
@@ -232,28 +236,18 @@ def require_equality(world: World, target: str, levels: tuple[object, ...] | Non
 
 
 def _check_target(fit: "Fit", world: World) -> None:
-    asked = world.scenario.synthetic
-    if fit.prepared.of_one:
-        _check_one(fit, world)
-        return
-    strange = [name for name in asked if name not in fit.variables]
+    """Refuse a scenario of other variables, and values that a model cannot draw."""
+    asked, strange = world.scenario.synthetic, [name for name in world.scenario.synthetic if name not in fit.variables]
     if strange:
         raise InputError(f"the scenario synthesizes {listing(strange)}; valid are the fit's variables {listing(fit.variables)}")
     for link in fit.prepared.links:
+        missing = int(fit.confidential[link.variable].isna().sum()) if fit.prepared.of_one else 0
+        if missing:
+            raise InputError(
+                f"{link.variable!r} is missing in {missing} of {len(fit.confidential)} records, which a fit of one variable does not draw"
+            )
         if link.values is not None and link.variable in asked:
             require_equality(world, link.variable, fit.blocks[link.values.name].categories)
-
-
-def _check_one(fit: "Fit", world: World) -> None:
-    target, asked = fit.variables[0], world.scenario.synthetic
-    missing = int(fit.confidential[target].isna().sum())
-    if missing:
-        raise InputError(
-            f"{target!r} is missing in {missing} of {len(fit.confidential)} records, which a fit of one variable does not draw"
-        )
-    if asked != (target,):
-        raise InputError(f"the scenario synthesizes {listing(asked)}, the fit {target!r}: they must be the same")
-    require_equality(world, target, fit.categories)
 
 
 def count_draws(fit: "Fit", draws: int | None) -> int:
@@ -278,12 +272,3 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
         pieces = np.array_split(np.arange(len(own)), min(max(_BLOCKS // chains, 1), len(own)))
         blocks += [[own[at] for at in piece] for piece in pieces]
     return blocks
-
-
-def _masses(fit: "Fit", world: World, precision: Precision) -> Masses:
-    """From parameters, a generator and a dataset drawn with them to P(y*_i in B_i | theta), (n,)."""
-    if fit.prepared.of_one:
-        return masses_of_one(fit, world, precision_of(precision, fit.variables[0]))
-    from riskweighted.risk.chain_masses import chain_masses  # loads xarray, which a fit did
-
-    return chain_masses(fit, world, precision)

@@ -13,7 +13,6 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.sequence.declared import refuse_chain
 
 if TYPE_CHECKING:
     from riskweighted.contract.synthesizer import Draw
@@ -87,14 +86,14 @@ def recovery_probability(
     >>> rw.recovery_probability(fit, frames, scenario, records=[0, 1]).columns.tolist()
     ['probability', 'prior', 'ball_probability', 'ball_prior', 'rank', 'ess', 'release_ess', 'trusted']
     """
-    refuse_chain(fit.synthesizer, "recovery_probability")
+    block = fit.block
     released = _released(fit, frames, scenario)
     places = _places(fit.confidential.index, records)
     truth = fit.confidential[fit.variables[0]].to_numpy(dtype=float)
     candidates = _candidates(fit.confidential[fit.variables[0]], truth[places], guesses)
     log_prior = _log_prior(candidates, prior)
     chains, length = fit.sizes["chain"], fit.sizes["draw"]
-    thetas = [fit.block.draw(*place) for place in spread_draws(chains, length, chains * length if draws is None else draws)]
+    thetas = [block.draw(*place) for place in spread_draws(chains, length, chains * length if draws is None else draws)]
     log_likelihood = _on_confidential_scale(fit, truth, thetas[0])
 
     release = np.array([[terms.sum() for terms in log_likelihood(values, thetas)] for values in released])  # (L, H)

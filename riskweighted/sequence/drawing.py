@@ -131,10 +131,14 @@ class Drawing:
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.blocks[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
 
+    def is_fixed(self, block: Block) -> bool:
+        """Whether every record reaches a block, and no dataset changes what predicts it."""
+        return block.whole and not set(block.sources) & set(self.prepared.variables)
+
     def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
         """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
         own, prepared = self.blocks[block.name].prepared, self.prepared
-        if block.whole and len(rows) == len(frame) and not set(block.sources) & set(prepared.variables):
+        if len(rows) == len(frame) and self.is_fixed(block):
             return own
         if prepared.of_one:
             return own.at(frame.iloc[rows])

@@ -215,8 +215,6 @@ def test_numbers_drawn_as_levels_are_matched_by_equality(confidential):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda fit, data: rw.recovery_probability(fit, data, scenario_of("income"), [0]),
-        lambda fit, data: rw.check_fit(fit),
         lambda fit, data: reweighted_draws(fit, np.ones(N)),
         lambda fit, data: rw.scheme_weights("lipschitz", data, scenario_of("income"), fit),
     ],
@@ -229,3 +227,8 @@ def test_what_serves_one_variable_says_so(fit, confidential, call):
 def test_the_accountant_takes_a_chain(fit):
     release = rw.Release.of("several", fit, L=5)
     assert release.lipschitz == pytest.approx(rw.influence(fit)["lipschitz"].max())
+
+
+def test_recovery_names_the_blocks_of_a_chain(fit, confidential):
+    with pytest.raises(InputError, match="this fit is of a chain of 'edu', 'income', 'smoke', 'cigs'"):
+        rw.recovery_probability(fit, confidential, scenario_of("income"), [0])

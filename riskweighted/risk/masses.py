@@ -1,25 +1,27 @@
-"""Probability that all synthetic values of a record land in their balls, under a chain: one path a record (METHODS section 12, GHK).
+"""Probability that all synthetic values of a record land in their balls: one path a record (METHODS section 12, GHK).
 
 Variable after variable, the probability of the ball given the variables before it is multiplied in, and a value inside the ball is drawn,
 on which the next variables depend. The product is an unbiased estimate of the probability that they all land in theirs, and has far
-less noise than counting. Variables outside the scenario are drawn freely.
+less noise than counting. Variables outside the scenario are drawn freely. Of one variable nothing is drawn: its mass is the probability.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.frames import as_floats
 from riskweighted.contract.categories import target_numbers
+from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, gives_mass, mass_inside
+from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, gives_mass, mass_inside, masses_inside
 from riskweighted.risk.inside import Counted, Inside
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
@@ -27,10 +29,12 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.outcomes import is_missing
 from riskweighted.sequence.rules import Structure
 
-__all__ = ["chain_masses"]
+__all__ = ["Masses", "ball_masses"]
+
+Masses: TypeAlias = Callable[[Thetas, np.random.Generator, pd.DataFrame], np.ndarray]
 
 
-def chain_masses(fit: Fit, world: World, precision: Precision = None) -> Callable[[Thetas, np.random.Generator, pd.DataFrame], np.ndarray]:
+def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
     """From parameters, a generator and a dataset drawn with them to an estimate of P(y*_i in B_i | theta), (n,).
 
     It is unbiased and at most 1, but where the model is restricted to what rules of order and forbidden combinations allow: there the
@@ -39,10 +43,10 @@ def chain_masses(fit: Fit, world: World, precision: Precision = None) -> Callabl
     """
     balls = {link.variable: _balls(fit, link, world, precision) for link in fit.prepared.links if link.variable in world.scenario.synthetic}
     last = max(place for place, link in enumerate(fit.prepared.links) if link.variable in balls)
-    links = fit.prepared.links[: last + 1]
+    links, with_mass = fit.prepared.links[: last + 1], {name: gives_mass(own) for name, own in fit.blocks.items()}
 
     def masses(thetas: Thetas, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
-        walk = _Walk(fit, balls, precision, thetas, rng, frame.copy(deep=False), dict(fit.prepared.encoded), np.ones(len(frame)))
+        walk = _Walk(fit, balls, with_mass, precision, thetas, rng, frame.copy(deep=False), dict(fit.prepared.encoded), np.ones(len(frame)))
         for place, link in enumerate(links):
             walk.step(link, links[place + 1 :])
         return walk.mass
@@ -60,6 +64,7 @@ class _Balls(NamedTuple):
     values: DrawnBalls | None
     possible: np.ndarray
     confidential: np.ndarray
+    fixed: Callable[[Draw], np.ndarray] | None = None  # their masses (n,), where no dataset changes the model's arrays
 
 
 def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
@@ -73,7 +78,10 @@ def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
     numbers = as_floats(column) if own.categories is None else target_numbers(own.synthesizer, own.prepared, world.confidential)
     balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or own.precision)
     possible = ~np.isnan(numbers) if own.categories is None else numbers >= 0
-    return _Balls(statuses, None, structural, balls, possible, plain)
+    fixed = None
+    if fit.drawing.is_fixed(link.values) and gives_mass(own):
+        fixed = masses_inside(own, own.prepared, balls)
+    return _Balls(statuses, None, structural, balls, possible, plain, fixed)
 
 
 def _holds(world: World, link: Link, value: object) -> np.ndarray:
@@ -103,10 +111,11 @@ class _Piece(NamedTuple):
 
 @dataclass(eq=False)
 class _Walk:
-    """Down the chain with one set of parameters; ``mass`` (n,) is the product so far."""
+    """Down the sequence with one set of parameters; ``mass`` (n,) is the product so far."""
 
     fit: Fit
     balls: Mapping[str, _Balls]
+    with_mass: Mapping[str, bool]  # whether a block's model gives masses
     precision: Precision
     thetas: Thetas
     rng: np.random.Generator
@@ -212,7 +221,7 @@ class _Walk:
     def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
         """P(the status | those before it), (m,)."""
         own, ends = self.fit.blocks[block.name], np.ones(len(rows))
-        if not gives_mass(own):
+        if not self.with_mass[block.name]:
             draw = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
@@ -225,11 +234,12 @@ class _Walk:
         values = outcomes.empty(len(rows))
         if not len(reach) or balls.values is None:
             return _Piece(mass, lambda: values)
-        inside = self._inside(block, balls.values.at(rows[reach]), rows[reach])
-        mass[reach] = left[reach] * inside.mass()
+        inside = cache(partial(self._inside, block, balls.values.at(rows[reach]), rows[reach]))
+        fixed = balls.fixed if len(reach) == len(self.frame) else None
+        mass[reach] = left[reach] * (inside().mass() if fixed is None else fixed(self.thetas[block.name]))
 
         def filled() -> np.ndarray:
-            values[reach] = outcomes.drawn(inside.values())
+            values[reach] = outcomes.drawn(inside().values())
             return values
 
         return _Piece(mass, filled)
@@ -237,7 +247,8 @@ class _Walk:
     def _inside(self, block: Block, balls: DrawnBalls, rows: np.ndarray) -> Inside | Counted:
         """The model of the amounts or levels, cut to the balls of some records."""
         own, theta = self.fit.blocks[block.name], self.thetas[block.name]
-        if gives_mass(own):
+        if self.with_mass[block.name]:
             return Inside(own, theta, self.fit.drawing.at(block, self.frame, self.encoded, rows), balls, self.rng)
-        drawn = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(REPEATS))
+        times = REPEATS if own.estimates else 1
+        drawn = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(times))
         return Counted(own, drawn, balls)
