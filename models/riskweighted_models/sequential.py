@@ -131,6 +131,15 @@ class Sequential:
         found = [structure for structure in structures if structure is not None]
         return Rules(self.variables, self.order, self.forbidden, found, self.codes, self.on_broken)
 
+    def data_dependent_choices(self, variable: str) -> tuple[str, ...]:
+        """What it takes from the sensitive values for a variable, as the settings stand, beside what the variable's model does."""
+        own, found = self._own(variable), list[str]()
+        if own.get("model") in (None, _ONE_BY_ONE):
+            found.append("the model, chosen by the values")
+        if own.get("formula") is None:
+            found.append("predictors, their levels, codes and knots, and how many its events allow")
+        return tuple(found)
+
     def formula_of(self, variable: str) -> str | None:
         """The user's formula for a variable, if any."""
         found: str | None = self._own(variable).get("formula")

@@ -1,8 +1,8 @@
 """What the censored pseudo posterior proves: the settings of a guarantee, and the statement that follows (METHODS section 9.3)."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,11 @@ class Guarantee:
         if self.reference is not None and not callable(self.reference):
             raise InputError("reference must be a distribution with its parameters, or a function of values and frame")
 
+    def shared(self, blocks: int) -> "Guarantee":
+        """What each of so many blocks of a sequence must prove, so that together they prove this: an equal share of epsilon, or of M."""
+        epsilon, bound = (None if whole is None else whole / blocks for whole in (self.epsilon, self.M))
+        return replace(self, epsilon=epsilon, M=bound)
+
     def statement(self, L: int, probability_mass: bool = False) -> "Statement":  # noqa: N803
         """What holds for L datasets; `probability_mass`: whether the model's likelihood is a probability, not a density."""
         check_count(L)
@@ -161,9 +166,16 @@ class Statement:
     neighbours: str = REPLACE
     delta: float = 1e-6
 
+    @classmethod
+    def together(cls, statements: "Sequence[Statement]") -> "Statement":
+        """What holds of datasets drawn with parameters of all blocks of a sequence: what a record adds to them lies within the sum of clips."""
+        first = statements[0]
+        lower, upper = sum(one.lower for one in statements), sum(one.upper for one in statements)
+        return cls(lower, upper, first.L, first.neighbours, first.delta)
+
     @property
     def M(self) -> float:  # noqa: N802
-        """The clip."""
+        """The clip; of a sequence the sum of its blocks' clips."""
         return -self.lower
 
     @property

@@ -1,13 +1,19 @@
-"""The clip of a guarantee, block by block (METHODS sections 9.3 and 12)."""
+"""The clip of a guarantee, block by block, and what of a sequence would void it (METHODS sections 9.3 and 12)."""
 
+from collections.abc import Iterator
+
+import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError
-from riskweighted.guarantee.clip import Censoring
+from riskweighted.common.errors import InputError, listing
+from riskweighted.contract.synthesizer import probability_mass
+from riskweighted.guarantee.clip import Censoring, obstacles, refusal
 from riskweighted.guarantee.statement import Guarantee
-from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sampling.block_fit import refuse_survey
+from riskweighted.sequence.blocks import Link, PreparedSequence
+from riskweighted.sequence.declared import Chain
 
-__all__ = ["censor_blocks"]
+__all__ = ["censor_blocks", "sequence_obstacles"]
 
 
 def censor_blocks(
@@ -16,16 +22,68 @@ def censor_blocks(
     guarantee: Guarantee | None,
     L: int,  # noqa: N803
 ) -> dict[str, Censoring | None]:
-    """The clip of every block under a guarantee, by its name.
+    """The clip of every block under a guarantee, by its name: each has an equal share of epsilon, or of M.
+
+    A record adds at most one clipped contribution to each block, so that all that it adds lies within the sum of the clips.
 
     Raises
     ------
     InputError
-        If anything is taken from the data, all of which it names.
+        If anything is taken from the data, all of which it names, or there are survey weights, or a reference of several variables.
     """
+    blocks = prepared.blocks
     if guarantee is None:
-        return dict.fromkeys(block.name for block in prepared.blocks)
-    if not prepared.of_one:
-        raise InputError("a guarantee is that of one variable's model: a chain looks at the data to choose its models; fit them one by one")
-    (block,) = prepared.blocks
-    return {block.name: block.model.censor(guarantee, alphas[block.variable], L)}
+        return dict.fromkeys(block.name for block in blocks)
+    refuse_survey(prepared.survey, guarantee)
+    if prepared.of_one:
+        return {block.name: block.model.censor(guarantee, alphas[block.variable], L) for block in blocks}
+    found = [
+        *sequence_obstacles(prepared),
+        *(f"weights alpha of {name!r} that are not all the same" for name in alphas if _differ(alphas[name])),
+    ]
+    if found:
+        raise refusal(found)
+    if guarantee.reference is not None:
+        raise InputError("a reference is a density of one variable, and a chain has one of each; leave it out")
+    share = guarantee.shared(len(blocks))
+    return {
+        block.name: Censoring(share.statement(L, probability_mass(block.model.synthesizer)), np.zeros(len(block.model.confidential)))
+        for block in blocks
+    }
+
+
+def _differ(alpha: pd.Series) -> bool:
+    return bool(alpha.nunique() > 1)
+
+
+def sequence_obstacles(prepared: PreparedSequence) -> list[str]:
+    """What of a sequence voids a guarantee, in words: what its models, and the chain that chose them, take from the sensitive values."""
+    found = list[str]()
+    if isinstance(prepared.declared, Chain):
+        found += [one for link in prepared.links for one in _of_link(prepared, prepared.declared, link)]
+    for block in prepared.blocks:
+        before = "" if prepared.of_one else f"{block.name!r}: "
+        found += [f"{before}{one}" for one in obstacles(block.model.synthesizer, block.model.prepared)]
+    return found
+
+
+def _of_link(prepared: PreparedSequence, chain: Chain, link: Link) -> Iterator[str]:
+    """What the chain itself takes from the sensitive values for one variable."""
+    name, variables = link.variable, prepared.variables
+    choices = getattr(chain, "data_dependent_choices", None)
+    if choices is None:
+        yield f"{type(chain).__name__}, which does not say what it takes from the data for {name!r} (data_dependent_choices)"
+    else:
+        yield from (f"{one} of {name!r}" for one in choices(name))
+    if link.statuses or prepared.codes.get(name):
+        yield f"which codes and gaps of {name!r} occur, each of which is a block"
+    if link.constant is not None:
+        yield f"the one value of {name!r} beside its statuses"
+    asked = [] if link.structure is None else [source for source in link.structure.names if source in variables and source != name]
+    if asked:
+        yield f"which records the rule of {name!r} leaves by {listing(asked)}"
+    if prepared.aside[name].any() or (prepared.rules.on_broken == "leave-out" and prepared.rules.at(name)):
+        yield f"which records break a rule of {name!r} and are left out"
+    earlier = [] if link.values is None else [source for source in link.values.sources if source in variables]
+    if earlier and chain.formula_of(name) is not None:
+        yield f"levels, centre and scale of {listing(earlier)} as predictors of {name!r}: state formulas of unsynthesized columns"

@@ -16,7 +16,8 @@ __all__ = ["Chain", "is_chain", "refuse_chain"]
 class Chain(Protocol):
     """A sequence of synthesizers: what the framework asks of one.
 
-    It names no model itself: ``status_model`` and ``value_model`` of the chain choose them.
+    It names no model itself: ``status_model`` and ``value_model`` of the chain choose them. A guarantee also asks for
+    ``data_dependent_choices(variable)``: in words what the chain takes from the sensitive values for a variable, () for nothing.
     """
 
     @property
