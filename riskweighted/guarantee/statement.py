@@ -168,7 +168,7 @@ class Statement:
 
     @classmethod
     def together(cls, statements: "Sequence[Statement]") -> "Statement":
-        """What holds of datasets drawn with parameters of all blocks of a sequence: what a record adds to them lies within the sum of clips."""
+        """What holds of datasets drawn with the parameters of all blocks: a record adds no more than the sum of their clips."""
         first = statements[0]
         lower, upper = sum(one.lower for one in statements), sum(one.upper for one in statements)
         return cls(lower, upper, first.L, first.neighbours, first.delta)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.datasets import Datasets
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.seeds import Streams
@@ -113,7 +113,7 @@ def write_results(
             "records": len(checked.world.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
         },
-        **({"guarantee": list(statement.sentences(repr(study.target)))} if (statement := study.statement()) is not None else {}),
+        **({"guarantee": list(statement.sentences(listing(study.variables)))} if (statement := study.statement()) is not None else {}),
         "files": {path.relative_to(result).as_posix(): file_hash(path) for path in files},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

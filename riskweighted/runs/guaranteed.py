@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from riskweighted.common.errors import listing
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import probability_mass
-from riskweighted.guarantee.clip import obstacles, refusal
+from riskweighted.guarantee.clip import refusal
 from riskweighted.runs.study import Study
-from riskweighted.sequence.clipping import censor_blocks
+from riskweighted.sequence.clipping import censor_blocks, sequence_obstacles
 
 if TYPE_CHECKING:
     from riskweighted.guarantee.statement import Statement
@@ -30,8 +31,7 @@ def refuse_data_dependent(study: Study, prepared: "PreparedSequence") -> None:
     """
     if study.guarantee is None:
         return
-    found = list(study.data_dependent())
-    found += [text for block in prepared.blocks for text in obstacles(block.model.synthesizer, block.model.prepared)]
+    found = [*study.data_dependent(), *sequence_obstacles(prepared)]
     if any(study.release.precision_of(block.variable) is None and not _publicly_whole(study, block.model) for block in prepared.blocks):
         found.append(
             "release.precision, which is found in the data where it is not given; only counts, and whole numbers by a file's schema, "
@@ -57,7 +57,7 @@ def proved(study: Study) -> list[str]:
     statement = study.statement()
     if statement is None:
         return []
-    first, *conditions = statement.sentences(repr(study.target))
+    first, *conditions = statement.sentences(listing(study.variables))
     schemes = len(study.weights.schemes)
     together = f" This is of each of {schemes} schemes; released together, their epsilons add up." if schemes > 1 else ""
     if study.reproducible:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from riskweighted.common.checks import check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.settings import APART, as_table, fields_to_table, from_table, read_by, read_fields, read_toml, to_table
-from riskweighted.contract.synthesizer import Synthesizer, baseline_names, probability_mass
+from riskweighted.contract.synthesizer import Synthesizer, baseline_names
 from riskweighted.design.formulas import response_name
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.guarantee.clip import refusal
@@ -26,6 +26,7 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.models import build_synthesizer, declare
 from riskweighted.runs.sections import DataSettings, EvaluatingSettings, Radius, ReleaseSettings, SynthesizerSettings, WeightSettings
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.clipping import statement_of
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets
@@ -118,8 +119,6 @@ class Study:
             return
         if self.weights.survey is not None:
             raise InputError("a guarantee holds for no survey weights: leave out [guarantee] or weights.survey")
-        if self.synthesizer.formula is None:
-            raise InputError("guarantee is that of one variable's model: a chain looks at the data to choose its models; leave it out")
         if not isinstance(self.guarantee.reference, Reference | None):
             raise InputError("guarantee.reference must be a distribution with its parameters in a study, which is written to a file")
         if self.synthesizer.name == AUTO:
@@ -140,7 +139,7 @@ class Study:
         """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
         if self.guarantee is None:
             return None
-        return self.guarantee.statement(self.release.L, probability_mass(cast(Synthesizer, self.make_synthesizer())))
+        return statement_of(self.make_synthesizer(), self.guarantee, self.release.L)
 
     @classmethod
     def from_table(cls, table: object, place: str) -> "Study":

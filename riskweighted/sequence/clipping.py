@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.contract.synthesizer import probability_mass
+from riskweighted.contract.synthesizer import Synthesizer, probability_mass
 from riskweighted.guarantee.clip import Censoring, obstacles, refusal
-from riskweighted.guarantee.statement import Guarantee
+from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.block_fit import refuse_survey
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.declared import Chain
 
-__all__ = ["censor_blocks", "sequence_obstacles"]
+__all__ = ["censor_blocks", "sequence_obstacles", "statement_of"]
 
 
 def censor_blocks(
@@ -52,6 +52,24 @@ def censor_blocks(
     }
 
 
+def statement_of(declared: Synthesizer | Chain, guarantee: Guarantee, L: int) -> Statement:  # noqa: N803
+    """What a guarantee states of datasets of a synthesizer or a chain, before any data are seen.
+
+    Raises
+    ------
+    InputError
+        If a chain looks at the data for a model, so that none is stated.
+    """
+    if not isinstance(declared, Chain):
+        return guarantee.statement(L, probability_mass(declared))
+    found = [one for name in declared.variables for one in _choices(declared, name)]
+    if found:
+        raise refusal(found)
+    nothing, share = pd.Series(dtype=float), guarantee.shared(len(declared.variables))
+    models = [declared.value_model(name, nothing, str(declared.formula_of(name))) for name in declared.variables]
+    return Statement.together([share.statement(L, probability_mass(model)) for model in models])
+
+
 def _differ(alpha: pd.Series) -> bool:
     return bool(alpha.nunique() > 1)
 
@@ -67,14 +85,18 @@ def sequence_obstacles(prepared: PreparedSequence) -> list[str]:
     return found
 
 
+def _choices(chain: Chain, name: str) -> list[str]:
+    """What the chain says that it takes from the sensitive values for a variable."""
+    choices = getattr(chain, "data_dependent_choices", None)
+    if choices is None:
+        return [f"{type(chain).__name__}, which does not say what it takes from the data for {name!r} (data_dependent_choices)"]
+    return [f"{one} of {name!r}" for one in choices(name)]
+
+
 def _of_link(prepared: PreparedSequence, chain: Chain, link: Link) -> Iterator[str]:
     """What the chain itself takes from the sensitive values for one variable."""
     name, variables = link.variable, prepared.variables
-    choices = getattr(chain, "data_dependent_choices", None)
-    if choices is None:
-        yield f"{type(chain).__name__}, which does not say what it takes from the data for {name!r} (data_dependent_choices)"
-    else:
-        yield from (f"{one} of {name!r}" for one in choices(name))
+    yield from _choices(chain, name)
     if link.statuses or prepared.codes.get(name):
         yield f"which codes and gaps of {name!r} occur, each of which is a block"
     if link.constant is not None:

@@ -9,6 +9,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.runs import fits as fitting, run as running
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
@@ -116,7 +117,6 @@ def test_codes_of_the_synthesizer_are_those_of_the_scenario():
         ({"weights": {"match": "near"}}, "match must be 'own', 'joint' or"),
         ({"weights": {"match": [["smoke"]]}}, "in no subset"),
         ({"weights": {"target": "delta", "at_most": 1.0}}, "weights.target"),
-        ({"guarantee": {"epsilon": 1.0}}, "guarantee is that of one variable"),
         ({"release": {"precision": {"cigarettes": 0}}}, "precision must be a number > 0"),
         ({"synthesizer": {"name": "sequential", "predictors": ["smoke"]}}, "cannot be both a predictor and synthesized"),
         ({"scenario": {"known": ["smoke"], "synthetic": ["smoke", "health"]}}, "both known and synthetic"),
@@ -125,6 +125,17 @@ def test_codes_of_the_synthesizer_are_those_of_the_scenario():
 def test_a_study_file_that_is_wrong_is_refused(more, message):
     with pytest.raises(InputError, match=message):
         study(**more)
+
+
+def test_a_guarantee_names_at_once_what_the_chain_and_the_study_take_from_the_data():
+    with pytest.raises(InputError) as caught:
+        check_study(study(guarantee={"epsilon": 1.0}), people())
+    for named in (
+        "the weights of 'pairwise'",
+        "the model, chosen by the values of 'smoke'",
+        "predictors, their levels",
+    ):
+        assert named in str(caught.value), named
 
 
 def test_codes_that_are_wrong_are_not_said_to_be_a_radius():

@@ -406,7 +406,7 @@ def test_text_with_gaps_may_be_modelled_level_by_level():
 
 
 def test_a_guarantee_is_refused(data):
-    with pytest.raises(InputError, match="a guarantee is that of one variable"):
+    with pytest.raises(InputError, match="a guarantee holds for nothing that is taken from the data"):
         rw.fit(chain(), data, guarantee=rw.Guarantee(epsilon=1.0))
 
 
