@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 _NEAR = 0.75  # of a misspelling
+_NESTED = (list, tuple, dict, set, frozenset, np.ndarray)
 
 
 def kind_of_values(column: pd.Series) -> str:
@@ -65,18 +66,11 @@ def require_plain_values(data: pd.DataFrame, names: Iterable[Hashable], what: st
     """Refuse columns whose cells are lists, tables or sets, as parquet and Python may hold: no measure compares those."""
     wanted, columns = set(names), enumerate(zip(data.columns, data.dtypes, strict=True))
     objects = [(place, name) for place, (name, dtype) in columns if pd.api.types.is_object_dtype(dtype) and name in wanted]
-    nested = [name for place, name in objects if _holds_nested(data.iloc[:, place])]
+    # only what pandas calls mixed can hold them; it tells text apart much faster than we could cell by cell
+    mixed = [(place, name) for place, name in objects if pd.api.types.infer_dtype(data.iloc[:, place]).startswith("mixed")]
+    nested = [name for place, name in mixed if data.iloc[:, place].map(lambda cell: isinstance(cell, _NESTED)).any()]
     if nested:
         raise InputError(f"{what}: {listing(nested)} holds lists or tables; a column must hold numbers, text or dates, one in each cell")
-
-
-def _holds_nested(column: pd.Series) -> bool:
-    """Only what pandas calls mixed can hold them; it tells text apart much faster than we could cell by cell."""
-    return pd.api.types.infer_dtype(column).startswith("mixed") and bool(column.map(_is_nested).any())
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, (list, tuple, dict, set, frozenset, np.ndarray))
 
 
 def require_finite(column: pd.Series, what: str) -> None:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-__all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "pieces", "plain", "significant_digits"]
+__all__ = ["escape_latex", "escape_markdown", "for_spreadsheet", "pieces", "plain", "reads_as_number", "significant_digits"]
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width = + - @
 
@@ -19,13 +19,16 @@ def plain(text: str) -> str:
 def for_spreadsheet(text: str) -> str:
     """Text that a spreadsheet opens as text in one cell: on one line, an apostrophe before what would be a formula and is no number."""
     line = re.sub("[\t\r\n]+", " ", text)
-    if not line.lstrip().startswith(_FORMULA):
-        return line
+    return f"'{line}" if line.lstrip().startswith(_FORMULA) and not reads_as_number(line) else line
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether Python reads a text as a number."""
     try:
-        float(line)
+        float(text)
     except ValueError:
-        return f"'{line}"
-    return line
+        return False
+    return True
 
 
 def escape_markdown(text: str) -> str:

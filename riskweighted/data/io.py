@@ -17,7 +17,7 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 from riskweighted.common.frames import holds_numbers, require_plain_values
-from riskweighted.common.text import for_spreadsheet
+from riskweighted.common.text import for_spreadsheet, reads_as_number
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.data.formats import FORMATS, WRITABLE
 
@@ -84,7 +84,7 @@ def _read_csv(path: Path, names: Sequence[str] | None = None) -> pd.DataFrame:
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise InputError(f"{path.name!r} has column {listing(repeated)} more than once: column names must be unique")
-    numbers = sum(_reads_as_number(name) for name in header)
+    numbers = sum(reads_as_number(name) for name in header)
     if numbers:
         raise InputError(f"{path.name!r}: {numbers} of {len(header)} column names are numbers; the first line must hold the column names")
     text = pd.read_csv(path, encoding="utf-8-sig", dtype=str, keep_default_na=False, usecols=names)
@@ -94,14 +94,6 @@ def _read_csv(path: Path, names: Sequence[str] | None = None) -> pd.DataFrame:
     missing = {name: [""] if name in kept else _MISSING for name in text.columns}
     kinds = dict.fromkeys(kept, str)
     return pd.read_csv(path, encoding="utf-8-sig", dtype=kinds, na_values=missing, keep_default_na=False, usecols=names)
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _stays_text(column: pd.Series) -> bool:

@@ -35,8 +35,8 @@ def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
     """
     present = column.dropna()
     values = pd.Series(present.unique(), dtype=object).map(lambda value: str(value).strip())
-    share = present.map(dict(zip(present.unique(), values.map(_looks_like_a_number), strict=True)))
-    numbers = int(share.sum())
+    disguised = values.map(lambda text: bool(_AMOUNT.fullmatch(text) or _DATE.fullmatch(text)))
+    numbers = int(present.map(dict(zip(present.unique(), disguised, strict=True))).sum())
     if numbers and 2 * numbers >= len(present):
         raise InputError(
             f"{what}: {column.name!r} is text, but {numbers} of {len(column)} values are numbers, amounts or dates; convert it to numbers "
@@ -57,7 +57,3 @@ def disguise_of(column: pd.Series) -> str:
     if 2 * max(dates, numbers) < max(len(texts), 1):
         return ""
     return "dates" if dates >= numbers else "numbers"
-
-
-def _looks_like_a_number(text: str) -> bool:
-    return bool(_AMOUNT.fullmatch(text) or _DATE.fullmatch(text))

@@ -221,7 +221,13 @@ def _searcher(files: LinkedFiles, metric: str, settings: AttackSettings) -> Call
         return lambda stratum, progress: _unicity(codes, list(files.kinds), stratum, progress)
     if metric == "linkage":
         return lambda stratum, progress: _linkage(files, settings, stratum, progress)
-    return _distance_searcher(_distance(files, metric, settings))
+    comparison = _distance(files, metric, settings)
+
+    def search(stratum: Stratum, progress: Progress) -> _Found:
+        found = ranked_pairs(comparison, stratum.puf, stratum.eif, progress)
+        return _Found(found.puf, found.eif, {"score": found.score, "rank": found.rank}, found.crowded)
+
+    return search
 
 
 def _distance(files: LinkedFiles, metric: str, settings: AttackSettings) -> DistanceMetric:
@@ -232,14 +238,6 @@ def _distance(files: LinkedFiles, metric: str, settings: AttackSettings) -> Dist
     if settings.scores is None:
         raise InputError("the metric 'adhoc' needs scores: for every linking variable a function, PairScores or BreakScores")
     return adhoc(files, settings.scores)
-
-
-def _distance_searcher(comparison: DistanceMetric) -> Callable[[Stratum, Progress], _Found]:
-    def search(stratum: Stratum, progress: Progress) -> _Found:
-        found = ranked_pairs(comparison, stratum.puf, stratum.eif, progress)
-        return _Found(found.puf, found.eif, {"score": found.score, "rank": found.rank}, found.crowded)
-
-    return search
 
 
 def _unicity(codes: tuple[np.ndarray, np.ndarray], names: list[str], stratum: Stratum, progress: Progress) -> _Found:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
@@ -68,9 +66,8 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     files = {scheme: _write_datasets(contents, scheme, folder, hashes) for scheme in contents.schemes}
     run, first, facts = contents.run, contents.schemes[0], contents.facts()
     datasets = [frame for scheme in contents.schemes for frame in run.synthetic[scheme]]
-    book = codebook(datasets, contents.variables, contents.units, special_codes(run)).assign(
-        precision=lambda table: _precisions(table, run)
-    )
+    book = codebook(datasets, contents.variables, contents.units, special_codes(run))
+    book = book.assign(precision=[run.manifest["precision"].get(name, "") for name in book["variable"]])  # as they were rounded for release
     write_table(book, folder / "codebook.csv")
     write_file(folder / "codebook.md", f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}")
     every = [name for scheme in contents.schemes for kind in contents.formats for name in files[scheme][kind]]
@@ -82,7 +79,9 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     unaltered = [str(name) for name in datasets[0] if name not in contents.variables]
     own = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
     source = file_hash(run.folder / "manifest.json")
-    facts |= _exposure(run) | {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
+    share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
+    facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
+    facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
@@ -99,12 +98,6 @@ def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
 def share_of_uniques(run: FinishedRun) -> float:
     """Share of the records that are alone in their pattern of all unaltered released columns."""
     return float(by_label(run.tables["risk"], Statistic(UNIQUES.key))[CONFIDENTIAL])
-
-
-def _exposure(run: FinishedRun) -> dict[str, object]:
-    """What an intruder has who knows all unaltered columns, in words."""
-    share, most = share_of_uniques(run), run.study.release.unique_share
-    return {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
 
 
 class Dataset(NamedTuple):
@@ -136,11 +129,6 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
             writer.write(file.place, folder / file.name, label=file.label)
     write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
     return files
-
-
-def _precisions(table: pd.DataFrame, run: FinishedRun) -> list[str]:
-    """How finely the numbers of each variable are recorded, where they were rounded for release."""
-    return [run.manifest["precision"].get(name, "") for name in table["variable"]]
 
 
 def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path) -> bool:

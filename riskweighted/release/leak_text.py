@@ -171,15 +171,11 @@ def _readings(text: str, found: dict[str, None], depth: int = 3) -> Iterator[str
 
 def _decoded(block: str) -> bytes:
     letters = re.sub(r"\s|=", "", block).replace("-", "+").replace("_", "/")
+    whole = letters[:-1] if len(letters) % 4 == 1 else letters  # one letter alone says nothing
     try:
-        return base64.b64decode(letters[: len(letters) // 4 * 4] + _padding(letters))
+        return base64.b64decode(whole + "=" * (-len(whole) % 4))
     except (binascii.Error, ValueError):
         return b""
-
-
-def _padding(letters: str) -> str:
-    rest = letters[len(letters) // 4 * 4 :]
-    return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""
 
 
 def _is_text(content: bytes) -> bool:

@@ -5,14 +5,14 @@ rounded, "fewer than 10", "not shown". It holds neither the seed nor a path.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
 from riskweighted.evaluation.summary import FIT_COLUMNS
-from riskweighted.evaluation.tables import Statistic, statistics_of
+from riskweighted.evaluation.tables import statistics_of
 from riskweighted.reports.disclosure import View, outside, releasable
 from riskweighted.reports.verdicts import verdict_records
 from riskweighted.runs.finished import FinishedRun
@@ -88,16 +88,13 @@ def _fit(summary: pd.DataFrame, scheme: str) -> dict[str, str]:
 def _measures(table: pd.DataFrame, view: View) -> Iterator[dict[str, Any]]:
     """A record a row, of what may be shown."""
     for statistic, row in zip(statistics_of(table), table.to_dict("records"), strict=True):
+        about = {"variable": statistic.variable, "parameter": statistic.parameter, "term": statistic.term, "name": statistic.name}
         yield {
             "label": str(row["label"]),
             "measure": statistic.key,
-            **{name: value for name, value in _about(statistic).items() if value is not None},
+            **{name: value for name, value in about.items() if value is not None},
             **{name: view.show(statistic, row[name]) for name in ("value", "lower", "upper") if name == "value" or pd.notna(row[name])},
             "higher_is": statistic.measure.direction,
             "definition": str(row["definition"]),
             "source": statistic.measure.source,
         }
-
-
-def _about(statistic: Statistic) -> Mapping[str, Any]:
-    return {"variable": statistic.variable, "parameter": statistic.parameter, "term": statistic.term, "name": statistic.name}

@@ -65,9 +65,9 @@ def releasable(
     withheld = {}
     for name in ("risk", "utility"):
         statistics = distinct(kept[name])
-        ruled = [one for one in statistics if _rule(one) is not None and all(named in variables for named in _columns_of(one))]
+        ruled = [one for one in statistics if one.measure.disclosure is not None and all(named in variables for named in _columns_of(one))]
         withheld[name] = len(statistics) - len(ruled)
-        shown = {one for one in ruled if _rule(one) is not Disclosure.LEFT_OUT}
+        shown = {one for one in ruled if one.measure.disclosure is not Disclosure.LEFT_OUT}
         rows = kept[name][[one in shown for one in statistics_of(kept[name])]].reset_index(drop=True)
         numbers = ["value", "lower", "upper", "overlap"]
         kept[name] = rows.assign(**rows[numbers].apply(pd.to_numeric, errors="coerce"))
@@ -84,10 +84,6 @@ def _columns_of(statistic: Statistic) -> Iterator[str]:
         yield statistic.variable
     if statistic.measure.parameter == "variable":
         yield str(statistic.term)
-
-
-def _rule(statistic: Statistic) -> Disclosure | None:
-    return statistic.measure.disclosure
 
 
 def withheld_note(count: int) -> str:
@@ -188,7 +184,7 @@ class View:
             if statistic.measure.kind in _UNIT and isinstance(value, float):
                 return unit(value)
             return number(value, 9 if whole else 4 if statistic.variable is None else _DIGITS)
-        rule = _rule(statistic)
+        rule = statistic.measure.disclosure
         if rule is Disclosure.VERDICT:
             return str(value) if value in ("yes", "NO") else MISSING
         if rule in (None, Disclosure.LEFT_OUT, Disclosure.COMPARED) or self.few(statistic) or isinstance(value, str):
@@ -296,7 +292,7 @@ class View:
 
     def _digits(self, statistic: Statistic) -> int:
         """Significant digits outside; 0: not shown."""
-        rule = _rule(statistic)
+        rule = statistic.measure.disclosure
         return self.digits.get(statistic, 0) if rule is Disclosure.SHARED_DIGITS else _SIGNIFICANT.get(rule, 0)  # type: ignore[arg-type]
 
 

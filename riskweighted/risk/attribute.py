@@ -126,7 +126,7 @@ def correct_attribution(
         rows.append(_attribution_figures(cap, targeted))
     one_key = np.zeros(len(confidential), dtype=np.int64)
     baseline = float(_matching_share(confidential, one_key, confidential, one_key, scenario).mean())
-    by_dataset = pd.DataFrame(rows, index=_dataset_numbers(len(frames)))
+    by_dataset = pd.DataFrame(rows, index=pd.RangeIndex(1, len(frames) + 1, name="dataset"))
     caps = np.nan_to_num(caps) if absent == "zero" else caps
     cap = pd.DataFrame(caps.T, confidential.index).mean(axis=1).rename("cap")
     return CorrectAttribution(cap, absent, **by_dataset.mean().to_dict(), baseline=baseline, by_dataset=by_dataset)
@@ -142,10 +142,6 @@ def _attribution_figures(cap: np.ndarray, targeted: np.ndarray) -> dict[str, flo
         "tcap": float(cap[targeted].mean()) if targeted.any() else np.nan,
         "targeted": float(targeted.sum()),
     }
-
-
-def _dataset_numbers(count: int) -> pd.Index:
-    return pd.RangeIndex(1, count + 1, name="dataset")
 
 
 def _keyed_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scenario) -> Sequence[pd.DataFrame]:
