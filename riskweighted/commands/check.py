@@ -150,7 +150,7 @@ def _scheme_line(scheme: str, mean: float | None) -> str:
 
 def _named(study: "Study") -> tuple["Study", str]:
     """A study that names a model, the first of the candidates where it leaves the choice to the run; and the candidates in words."""
-    from riskweighted.runs.choice import find_candidates
+    from riskweighted.runs.candidates import find_candidates
     from riskweighted.runs.sections import SynthesizerSettings
     from riskweighted.runs.study import AUTO
 

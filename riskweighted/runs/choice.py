@@ -1,12 +1,10 @@
 """``name = "auto"``: which of the registered synthesizers suits the data, chosen in the open (METHODS section 5.11)."""
 
-import dataclasses
 import hashlib
 import json
-import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -22,25 +20,23 @@ from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
-from riskweighted.contract.distribution import has_mass, interval_masses
+from riskweighted.contract.distribution import interval_masses
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
-from riskweighted.design.design import response_values
+from riskweighted.contract.synthesizer import synthesizer_names
 from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verdict
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.runs.models import build_synthesizer
+from riskweighted.runs.candidates import Candidate, find_candidates
 from riskweighted.runs.sections import SynthesizerSettings
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import AUTO, Study
-from riskweighted.sampling.agreement import start_of
-from riskweighted.sampling.block_fit import PreparedModel, prepare_model
+from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import sequence_of
 
-__all__ = ["Candidate", "Choice", "choose_synthesizer", "find_candidates", "resolve_study", "study_text"]
+__all__ = ["Choice", "choose_synthesizer", "resolve_study", "study_text"]
 
 COLUMNS = (
     "synthesizer",
@@ -60,19 +56,6 @@ _DRAWS = 300  # of the posterior, for leave-one-out
 _MOST_RECORDS = 4000  # whose leave-one-out probabilities are computed
 _RELATIVE_WIDTH = 1e-3  # of the interval around a value where the column has no precision
 _LEAST_MASS = 1e-300
-
-
-class Candidate(NamedTuple):
-    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take the data."""
-
-    name: str
-    settings: Mapping[str, Any]
-    model: PreparedModel | None
-    refusal: str = ""
-
-    @property
-    def described(self) -> str:
-        return ", ".join(f"{name} = {value!r}" for name, value in self.settings.items())
 
 
 class _Tried(NamedTuple):
@@ -170,45 +153,6 @@ def choose_synthesizer(
             tried.append(_judge(candidate, fitted, scenario, seed))
     best, why = _best(tried)
     return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(found, tried, best))
-
-
-def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Every registered synthesizer that is no baseline, prepared for the data or refused with its reason; nothing is sampled."""
-    for name in synthesizer_names():
-        if name in baseline_names():
-            continue
-        try:
-            variants = _variants(name, formula, confidential, settings)
-        except ImportError as error:
-            yield Candidate(name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})")
-            continue
-        except InputError as error:
-            yield Candidate(name, dict(settings), None, str(error))
-            continue
-        for variant in variants:
-            try:
-                model = prepare_model(build_synthesizer(name, formula, variant), confidential)
-                if not has_mass(model.synthesizer, start_of(model.build()), model.prepared):
-                    raise InputError("its distribution has no mass, so its likelihood cannot be compared with that of others")
-                yield Candidate(name, variant, model)
-            except InputError as error:
-                yield Candidate(name, variant, None, str(error))
-
-
-def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings given; and for a class with a setting ``transform`` also log, or asinh where values are zero or negative."""
-    kind: Any = load_synthesizer(name)
-    fields = {one.name: one.default for one in dataclasses.fields(kind)}
-    given = dict(settings)
-    if "transform" not in fields or "transform" in settings:
-        return [given]
-    values = response_values(formula, confidential)
-    if values.min() > 0:
-        other: dict[str, Any] = {"transform": "log"}
-    else:
-        constant = 10.0 ** math.floor(math.log10(np.median(np.abs(values[values != 0])))) if values.any() else 1.0
-        other = {"transform": "asinh", "transform_constant": constant}
-    return [given] if other["transform"] == fields["transform"] else [given, given | other]
 
 
 def _model(candidate: Candidate) -> PreparedModel:

@@ -203,8 +203,8 @@ class Study:
 
     def check_synthesizer(self) -> None:
         """Refuse what cannot be built, or is of another variable than the scenario's."""
-        if self.synthesizer.name == AUTO:
-            self._check_target(response_name(str(self.synthesizer.formula)))
+        if self.synthesizer.name == AUTO and self.synthesizer.formula is not None:
+            self._check_target(response_name(self.synthesizer.formula))
         else:
             self.make_synthesizer()
 

@@ -65,14 +65,11 @@ def test_codes_of_a_command_line():
             codes_of([wrong])
 
 
-def test_tune_refuses_a_chain_in_a_line(data):
+def test_a_dry_run_of_a_chain_writes_nothing(data):
     study = make_study(CHAIN, data.parent)
     from riskweighted.runs.choice import study_text
 
     (data.parent / "study.toml").write_text(study_text(study, data.parent, "x"))
-    done = command("tune", data.parent / "study.toml", "--target", "isolated-risk", "--at-most", "0.1")
-    assert isinstance(done.exception, InputError)
-    assert str(done.exception).startswith("tune is for the model of one variable")
     plan = command("run", data.parent / "study.toml", "--out", data.parent / "out", "--dry-run")
     assert plan.exit_code == 0, plan.output
     assert "levels with weight" not in plan.output

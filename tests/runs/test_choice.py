@@ -13,7 +13,7 @@ import pytest
 from riskweighted import InputError, Scenario, choose_synthesizer, load_study, load_synthesizer
 from riskweighted.commands import run as command_run
 from riskweighted.common.settings import as_toml, to_table
-from riskweighted.runs import choice
+from riskweighted.runs import candidates, choice
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study, read_study
@@ -38,6 +38,7 @@ def few():
     """Names of a few models that compile fast, so that the tests do not wait for every registered one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choice, "synthesizer_names", lambda: NAMES)
+        patch.setattr(candidates, "synthesizer_names", lambda: NAMES)
         yield
 
 
@@ -67,7 +68,7 @@ def folder(tmp_path_factory, confidential, few):
 
 
 def test_every_registered_model_is_compared_or_refused_with_its_reason(confidential, few):
-    found = list(choice.find_candidates("income ~ group", confidential, {}))
+    found = list(candidates.find_candidates("income ~ group", confidential, {}))
     assert [(one.name, one.settings, one.model is None) for one in found] == [
         ("hierarchical", {}, True),
         ("hierarchical", {"transform": "log"}, True),
@@ -77,13 +78,13 @@ def test_every_registered_model_is_compared_or_refused_with_its_reason(confident
     ]
     assert "groups must name at least one column" in found[0].refusal
     zeros = confidential.assign(income=confidential["income"].where(confidential.index > 5, 0.0) * 100)
-    scales = [one.settings for one in choice.find_candidates("income ~ group", zeros, {}) if one.name == "linear-regression"]
+    scales = [one.settings for one in candidates.find_candidates("income ~ group", zeros, {}) if one.name == "linear-regression"]
     assert scales == [{}, {"transform": "asinh", "transform_constant": 1000.0}]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice, "load_synthesizer", lambda name: importlib.import_module("nobodys_package"))
-        broken = list(choice.find_candidates("income ~ group", confidential, {}))
+        patch.setattr(candidates, "load_synthesizer", lambda name: importlib.import_module("nobodys_package"))
+        broken = list(candidates.find_candidates("income ~ group", confidential, {}))
     assert {one.refusal for one in broken} == {"its package cannot be loaded (ModuleNotFoundError)"}
-    given = list(choice.find_candidates("income ~ group", confidential, {"transform": "log", "groups": ("group",)}))
+    given = list(candidates.find_candidates("income ~ group", confidential, {"transform": "log", "groups": ("group",)}))
     assert {one.name: one.refusal for one in given if one.model is None}["linear-regression"].startswith(
         "synthesizer 'linear-regression' has no setting 'groups'"
     )
@@ -121,7 +122,7 @@ def test_the_right_scale_is_chosen_and_the_table_says_by_how_much(confidential, 
 def test_a_fit_that_converged_and_suits_the_data_comes_before_a_larger_probability():
     def tried(name, elpd, fits, converged):
         loo = choice.LeaveOneOut(np.full(10, elpd / 10), np.zeros(10))
-        return choice._Tried(choice.Candidate(name, {}, None), loo, "fits" if fits else "misfits", 0 if fits else 3, converged)
+        return choice._Tried(candidates.Candidate(name, {}, None), loo, "fits" if fits else "misfits", 0 if fits else 3, converged)
 
     every = [
         tried("wild", 9.0, True, False),

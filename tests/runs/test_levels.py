@@ -14,7 +14,7 @@ from riskweighted.common.settings import as_toml
 from riskweighted.contract import synthesizer as contract
 from riskweighted.contract.synthesizer import GROUP
 from riskweighted.evaluation.tables import Statistic, by_label
-from riskweighted.runs import choice
+from riskweighted.runs import candidates
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
@@ -173,9 +173,9 @@ def test_a_column_that_tells_the_level_is_found_and_a_number_of_ones_own_is_not(
 
 
 def test_auto_compares_the_models_of_levels_with_each_other_only():
-    found = {one.name: one for one in choice.find_candidates("job ~ age", jobs(), {})}
+    found = {one.name: one for one in candidates.find_candidates("job ~ age", jobs(), {})}
     assert [name for name, one in found.items() if one.model is not None] == ["multinomial"]
     assert "order" in found["ordinal"].refusal
     assert "numeric" in found["linear-regression"].refusal
-    numbers = {one.name for one in choice.find_candidates("age ~ region", jobs(), {}) if one.model is not None}
+    numbers = {one.name for one in candidates.find_candidates("age ~ region", jobs(), {}) if one.model is not None}
     assert numbers.isdisjoint({"logistic", "multinomial", "ordinal"})

@@ -116,7 +116,6 @@ def test_codes_of_the_synthesizer_are_those_of_the_scenario():
         ({"synthesizer": {"name": "sequential", "variables": {"smoke": 3}}}, "synthesizer.variables.smoke"),
         ({"weights": {"match": "near"}}, "match must be 'own', 'joint' or"),
         ({"weights": {"match": [["smoke"]]}}, "in no subset"),
-        ({"weights": {"target": "delta", "at_most": 1.0}}, "weights.target"),
         ({"release": {"precision": {"cigarettes": 0}}}, "precision must be a number > 0"),
         ({"synthesizer": {"name": "sequential", "predictors": ["smoke"]}}, "cannot be both a predictor and synthesized"),
         ({"scenario": {"known": ["smoke"], "synthetic": ["smoke", "health"]}}, "both known and synthetic"),
@@ -144,12 +143,15 @@ def test_codes_that_are_wrong_are_not_said_to_be_a_radius():
         study(scenario=scenario)
 
 
-def test_one_variable_takes_no_match_and_no_table_of_precisions():
+def test_one_variable_is_a_sequence_of_one():
+    """What several variables take it takes too: its own box is the joint one, and a table may give its precision."""
     one = {"scenario": {"synthetic": "smoke"}, "synthesizer": {"name": "logistic", "formula": "smoke ~ age"}}
-    with pytest.raises(InputError, match="is for several variables"):
-        study(**one, weights={"match": "joint"})
-    with pytest.raises(InputError, match="is a table for several variables"):
-        study(**one, release={"precision": {"smoke": 1}})
+    assert study(**one, weights={"match": "joint"}).weights.match == "joint"
+    assert study(**one, release={"precision": {"smoke": 1}}).release.precision_of("smoke") == 1
+    with pytest.raises(InputError, match="which is not synthetic"):
+        study(**one, weights={"match": [["smoke", "age"]]})
+    with pytest.raises(InputError, match=r"release\.precision names 'age'"):
+        study(**one, release={"precision": {"age": 1}})
     assert dataclasses.replace(study(**one)).target == "smoke"
     with pytest.raises(InputError, match="this is for studies of one variable"):
         _ = study().target

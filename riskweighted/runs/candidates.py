@@ -1,0 +1,71 @@
+"""The registered synthesizers that a choice is among: each prepared for the data, or refused with its reason."""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.contract.distribution import has_mass
+from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
+from riskweighted.design.design import response_values
+from riskweighted.runs.models import build_synthesizer
+from riskweighted.sampling.agreement import start_of
+from riskweighted.sampling.block_fit import PreparedModel, prepare_model
+
+__all__ = ["Candidate", "find_candidates"]
+
+
+class Candidate(NamedTuple):
+    """A synthesizer with settings; ``model`` None and ``refusal`` a reason where it does not take the data."""
+
+    name: str
+    settings: Mapping[str, Any]
+    model: PreparedModel | None
+    refusal: str = ""
+
+    @property
+    def described(self) -> str:
+        return ", ".join(f"{name} = {value!r}" for name, value in self.settings.items())
+
+
+def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Every registered synthesizer that is no baseline, prepared for the data or refused with its reason; nothing is sampled."""
+    for name in synthesizer_names():
+        if name in baseline_names():
+            continue
+        try:
+            variants = _variants(name, formula, confidential, settings)
+        except ImportError as error:
+            yield Candidate(name, dict(settings), None, f"its package cannot be loaded ({type(error).__name__})")
+            continue
+        except InputError as error:
+            yield Candidate(name, dict(settings), None, str(error))
+            continue
+        for variant in variants:
+            try:
+                model = prepare_model(build_synthesizer(name, formula, variant), confidential)
+                if not has_mass(model.synthesizer, start_of(model.build()), model.prepared):
+                    raise InputError("its distribution has no mass, so its likelihood cannot be compared with that of others")
+                yield Candidate(name, variant, model)
+            except InputError as error:
+                yield Candidate(name, variant, None, str(error))
+
+
+def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings given; and for a class with a setting ``transform`` also log, or asinh where values are zero or negative."""
+    kind: Any = load_synthesizer(name)
+    fields = {one.name: one.default for one in dataclasses.fields(kind)}
+    given = dict(settings)
+    if "transform" not in fields or "transform" in settings:
+        return [given]
+    values = response_values(formula, confidential)
+    if values.min() > 0:
+        other: dict[str, Any] = {"transform": "log"}
+    else:
+        constant = 10.0 ** math.floor(math.log10(np.median(np.abs(values[values != 0])))) if values.any() else 1.0
+        other = {"transform": "asinh", "transform_constant": constant}
+    return [given] if other["transform"] == fields["transform"] else [given, given | other]
