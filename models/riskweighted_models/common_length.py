@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ class CommonLength:
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """b (S, d) of w (S, d)."""
-        found: np.ndarray = w * w.__array_namespace__().exp(self.log_ratio(_log_length(w)))
+        found: np.ndarray = w * np.exp(self.log_ratio(_log_length(w)))
         return found
 
     def vector(self, coefficients: np.ndarray) -> np.ndarray:
@@ -45,28 +44,26 @@ class CommonLength:
     def log_jacobian(self, w: np.ndarray) -> np.ndarray:
         """log |db / dw| at w (S, d), (S,)."""
         log_rho = _log_length(w)
-        found: np.ndarray = (self.count * self.log_ratio(log_rho) + _numbers(log_rho).log1p(self.slope(log_rho)))[..., 0]
+        found: np.ndarray = (self.count * self.log_ratio(log_rho) + np.log1p(self.slope(log_rho)))[..., 0]
         return found
 
     def log_ratio(self, log_rho: np.ndarray | float) -> np.ndarray:
         """log(r / rho)."""
-        numbers = _numbers(log_rho)
-        square = numbers.exp(2 * log_rho)
+        square = np.exp(2 * log_rho)
         found: np.ndarray
         if self.count == 1:
-            found = -numbers.log1p(numbers.log1p(numbers.exp(-log_rho)) * numbers.exp(-square))
+            found = -np.log1p(np.log1p(np.exp(-log_rho)) * np.exp(-square))
         else:
-            found = (self.count - 1) / 2 * numbers.log(-numbers.expm1(-square))
+            found = (self.count - 1) / 2 * np.log(-np.expm1(-square))
         return found
 
     def slope(self, log_rho: np.ndarray | float) -> np.ndarray:
         """The derivative of log(r / rho) in log rho."""
-        numbers = _numbers(log_rho)
-        rho, square = numbers.exp(log_rho), numbers.exp(2 * log_rho)
-        near, log_term = numbers.exp(-square), numbers.log1p(numbers.exp(-log_rho))
+        rho, square = np.exp(log_rho), np.exp(2 * log_rho)
+        near, log_term = np.exp(-square), np.log1p(np.exp(-log_rho))
         found: np.ndarray
         if self.count > 1:
-            found = (self.count - 1) * square * near / -numbers.expm1(-square)
+            found = (self.count - 1) * square * near / -np.expm1(-square)
         else:
             found = near * (1 / (1 + rho) + 2 * square * log_term) / (1 + near * log_term)
         return found
@@ -79,12 +76,6 @@ class CommonLength:
 
 def _log_length(vectors: np.ndarray) -> np.ndarray:
     """log |vector|, (..., 1), no less than `LEAST_LOG_LENGTH`."""
-    numbers = _numbers(vectors)
     with np.errstate(divide="ignore"):
-        found: np.ndarray = numbers.maximum(0.5 * numbers.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH)
+        found: np.ndarray = np.maximum(0.5 * np.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH)
     return found
-
-
-def _numbers(x: Any) -> Any:
-    """NumPy, or what stands for it where x is an array of another library that follows the array API."""
-    return x.__array_namespace__() if hasattr(x, "__array_namespace__") else np

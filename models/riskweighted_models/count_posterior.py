@@ -69,15 +69,11 @@ class CountLayout(ComponentVector):
         values, place = np.unique(self.rows.z, return_inverse=True)
         return values, place.astype(np.uint32)
 
-    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        inverse_phi = vectors.__array_namespace__().exp(vectors[:, self.places["log_inverse_phi"]])
-        coefficient = self.length.coefficients(vectors[:, self.coefficient] + self.origin)
-        return {"inverse_phi": inverse_phi, "coefficient": coefficient} | self.common_parameters(vectors)
-
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        k, found = self.components, self.variables(vectors)
+        coefficient = self.length.coefficients(vectors[:, self.coefficient] + self.origin)
+        k, found = self.components, {"inverse_phi": np.exp(vectors[:, self.places["log_inverse_phi"]]), "coefficient": coefficient}
+        found |= self.common_parameters(vectors)
         found |= {"intercept": found["coefficient"][:, :k]} | ({"slope": found["coefficient"][:, k:]} if self.predictors else {})
         weight, at_centre = found.get("weight", np.ones((1, 1))), np.exp(found["intercept"])
         overall = (weight * at_centre).sum(axis=1)

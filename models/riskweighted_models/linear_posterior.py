@@ -22,13 +22,9 @@ class LinearLayout:
         """d."""
         return self.coefficients + 1
 
-    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        return {"coefficient": vectors[:, :-1], "sigma": vectors.__array_namespace__().exp(vectors[:, -1])}
-
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        return self.variables(vectors)
+        return {"coefficient": vectors[:, :-1], "sigma": np.exp(vectors[:, -1])}
 
     def vector(self, theta: Draw) -> np.ndarray:
         """See `Layout`."""

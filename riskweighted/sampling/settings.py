@@ -6,9 +6,9 @@ from riskweighted.common.checks import check_choice, check_count, is_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import APART, read_by
 
-__all__ = ["AUTO", "DIRECT", "JAX", "NUTS", "Sampling"]
+__all__ = ["AUTO", "DIRECT", "NUTS", "Sampling"]
 
-AUTO, DIRECT, JAX, NUTS = "auto", "direct", "jax", "nuts"
+AUTO, DIRECT, NUTS = "auto", "direct", "nuts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class Sampling:
 
     The engine "direct" draws from a density near its mode by importance (`riskweighted.sampling.direct`), chains x draws draws, and is
     refused where the model offers no such density or the weights fail; "nuts" runs chains; "auto" tries the first, where it can, and then
-    the second. "jax" runs the same chains on a log density that JAX computes (`riskweighted.sampling.jaxed`), on a GPU where there is one.
+    the second.
 
     Cores of None are as many as there are chains and as the machine has; for a compiled density one for each third of a millisecond that a
     gradient takes, since shorter ones would wait for each other. The draws are the same.
@@ -46,4 +46,4 @@ class Sampling:
             check_count(self.cores, "cores", most=10_000)
         if self.target_accept is not None and not (is_number(self.target_accept) and 0 < self.target_accept < 1):
             raise InputError(f"target_accept must lie between 0 and 1, got {self.target_accept!r}")
-        check_choice(self.engine, (AUTO, NUTS, DIRECT, JAX), "engine")
+        check_choice(self.engine, (AUTO, NUTS, DIRECT), "engine")

@@ -15,9 +15,8 @@ from riskweighted.sampling.block_fit import refuse_survey
 from riskweighted.sampling.compiled import CompiledModel
 from riskweighted.sampling.direct_fit import not_possible
 from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.jaxed import check_jax
 from riskweighted.sampling.nuts import Progress
-from riskweighted.sampling.settings import AUTO, DIRECT, JAX, Sampling
+from riskweighted.sampling.settings import AUTO, DIRECT, Sampling
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
@@ -140,12 +139,10 @@ def fit_sequence(
 
 def _refuse_engine(tasks: Sequence[BlockTask], sampling: Sampling) -> None:
     """Refuse an engine that a block cannot be sampled by, before anything is compiled."""
-    for task in tasks if sampling.engine in (DIRECT, JAX) else ():
+    for task in tasks if sampling.engine == DIRECT else ():
         model, censored = task.block.model, task.censoring is not None
         blueprint = model.build()
-        if sampling.engine == JAX:
-            check_jax(model.synthesizer, blueprint, censored)
-        elif blueprint is None or blueprint.direct is None or censored:
+        if blueprint is None or blueprint.direct is None or censored:
             raise not_possible(model.synthesizer, blueprint)
 
 

@@ -92,7 +92,7 @@ def test_the_table_of_extras_is_that_of_the_package():
         names = {re.match(r"[\w-]+", requirement)[0] for requirement in declared["optional-dependencies"][extra]}
         assert names <= {*packages, "scikit-learn"}
         assert not names & {re.match(r"[\w-]+", requirement)[0] for requirement in declared["dependencies"]}
-        assert extra == "jax" or extra in declared["optional-dependencies"]["all"][0]  # JAX is for a GPU, and large
+        assert extra in declared["optional-dependencies"]["all"][0]
 
 
 def test_no_extra_brings_what_is_named_otherwise():

@@ -142,7 +142,7 @@ def test_each_number_against_its_definition():
     places = [(turn % 2, int((turn // 2 + 0.5) * 50 / 20)) for turn in range(40)]  # chains in turn, evenly within one
     seeds = np.random.SeedSequence(1).spawn(41)
     one = fitted(data).block
-    sets = [one.synthesizer.draw(one.draw(*place), one.prepared, np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False)]
+    sets = [one.distribution(one.draw(*place)).draw(np.random.default_rng(s)) for place, s in zip(places, seeds, strict=False)]
     expected = {
         ("check-status", "zero"): [np.mean(v == 0) for v in (y, *sets)],
         ("check-quantile", "0.9"): [np.quantile(v, 0.9) for v in (y, *sets)],

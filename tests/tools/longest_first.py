@@ -16,7 +16,6 @@ LONGEST = (  # seconds of one core, about, where all caches are empty
     "reports/test_browser.py",
     "conformance/test_own_synthesizer.py",  # 40
     "experiments/test_claims.py",
-    "sampling/test_jaxed.py",
     "sampling/test_fitting.py",
     "runs/test_several_page.py",
     "commands/test_writing.py",
