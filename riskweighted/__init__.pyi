@@ -13,6 +13,7 @@ from .common.errors import (
 )
 from .common.survey import survey_weights as survey_weights
 from .conformance.checking import check_synthesizer as check_synthesizer
+from .contract.equations import Regression as Regression
 from .contract.synthesizer import (
     Blueprint as Blueprint,
     ContractError as ContractError,

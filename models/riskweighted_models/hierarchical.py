@@ -1,7 +1,8 @@
 """Regression with coefficients that vary by group (Kleisle-Murphy 2020: the lab's JAGS model, for any grouping)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,13 @@ from scipy.stats import norm
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.contract.distribution import once
+from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.transforms import Transform
 from riskweighted.intruder.patterns import known_patterns
+from riskweighted_models.graphs import log_normal_graph, normal_mass_graph
 from riskweighted_models.normal_parts import normal_mass
 from riskweighted_models.scaling import on_scale
 
@@ -166,28 +168,32 @@ class Hierarchical:
 
     def distribution(self, theta: Draw, prepared: GroupedResponse) -> "GroupedRecords":
         """One normal distribution a record."""
-        mean: np.ndarray = theta["intercept"][prepared.group]
+        mean: Any = theta["intercept"][prepared.group]
         if "slope" in theta:
             mean = mean + (theta["slope"][prepared.group] * prepared.predictors).sum(axis=1)
-        return GroupedRecords(mean, 1 / np.sqrt(theta["precision"][prepared.scale_group]), prepared)
+        precision: Any = theta["precision"][prepared.scale_group]
+        if is_symbolic(theta):
+            return GroupedRecords(mean, 1 / pt.sqrt(precision), prepared, log_normal_graph, normal_mass_graph)
+        return GroupedRecords(mean, 1 / np.sqrt(precision), prepared)
 
 
 class GroupedRecords(NamedTuple):
     """Responses that are normal on the transformed scale: see `Records`; ``mean`` and ``sd`` (n,)."""
 
-    mean: np.ndarray
-    sd: np.ndarray
+    mean: Any
+    sd: Any
     prepared: GroupedResponse
+    log_normal: Callable[..., Any] = norm.logpdf
+    normal_mass: Callable[..., Any] = normal_mass
 
-    def log_density(self, y: np.ndarray) -> np.ndarray:
+    def log_density(self, y: np.ndarray) -> Any:
         """log p(z_i | theta) on the transformed scale."""
-        each: np.ndarray = norm.logpdf(_transformed(self.prepared, y), self.mean, self.sd)
-        return each
+        return self.log_normal(_transformed(self.prepared, y), self.mean, self.sd)
 
-    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         """P(lower <= y_i <= upper)."""
         low, high = _transformed_ends(self.prepared, lower, upper)
-        return normal_mass(low, high, self.mean, self.sd)
+        return self.normal_mass(low, high, self.mean, self.sd)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """New responses."""

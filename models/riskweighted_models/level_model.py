@@ -14,6 +14,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns, require_finite, require_target
 from riskweighted.common.groups import most_categories
 from riskweighted.contract.categories import codes_in
+from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design
 from riskweighted.design.formulas import response_name
@@ -157,9 +158,12 @@ class LevelModel(ABC):
         """The numbers that the levels of the records stand for, (n,); NaN where there is no level."""
         return np.where(prepared.code < 0, np.nan, self.numbers(prepared).astype(float)[prepared.code])
 
-    def distribution(self, theta: Draw, prepared: Levelled) -> "LevelRecords":
-        """The shares of the levels in each design."""
-        return LevelRecords(self, theta["coefficient"], prepared)
+    def distribution(self, theta: Draw, prepared: Levelled) -> Any:
+        """The shares of the levels in each design: `LevelRecords`, or `LevelGraph` of expressions."""
+        coefficient: Any = theta["coefficient"]
+        if is_symbolic(theta):
+            return LevelGraph(self._graph(coefficient, prepared.rows, len(prepared.levels)), self.numbers(prepared), prepared)
+        return LevelRecords(self, coefficient, prepared)
 
     def probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         """P(level | row), (K, m)."""
@@ -252,3 +256,22 @@ class LevelRecords:
     def _shares(self) -> np.ndarray:
         """P(level | design), (K, m)."""
         return self.model.probabilities(self.coefficient, self.prepared.rows, len(self.prepared.levels))
+
+
+class LevelGraph(NamedTuple):
+    """The same of expressions: ``log_shares`` (K, m) of the designs, ``numbers`` (K,) of the levels."""
+
+    log_shares: Tensor
+    numbers: np.ndarray
+    prepared: Levelled
+
+    def log_density(self, y: np.ndarray) -> Tensor:
+        """log P(level_i | x_i, theta)."""
+        found: Tensor = self.log_shares[np.searchsorted(self.numbers, y), self.prepared.which]
+        return found
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> Tensor:
+        """P(lower <= number of the level <= upper | x_i, theta)."""
+        inside = (lower <= self.numbers[:, None]) & (self.numbers[:, None] <= upper)
+        found: Tensor = (inside * pt.exp(self.log_shares)[:, self.prepared.which]).sum(axis=0)
+        return found

@@ -6,9 +6,11 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.sampling.coordinates import free_normal
+from riskweighted_models.graphs import GraphParts
 from riskweighted_models.linear_posterior import LinearLayout, linear_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
@@ -83,9 +85,14 @@ class LinearRegression(StandardUnits):
 
     def distribution(self, theta: Draw, prepared: ScaledResponse) -> ScaledRecords:
         """One normal distribution a record."""
-        coefficient, (rows, which) = theta["coefficient"], prepared.raw.distinct
+        coefficient, sigma = theta["coefficient"], theta["sigma"]
+        (rows, which), bounds = prepared.raw.distinct, self._bounds(prepared)
+        if is_symbolic(theta):
+            mean = coefficient[0] + pt.as_tensor(rows) @ coefficient[1:]
+            graph = GraphParts(mean[:, None], pt.reshape(sigma, (1,)), pt.zeros((1, 1)), which, bounds)
+            return ScaledRecords(graph, prepared, self.support)
         mean = coefficient[0] + rows @ coefficient[1:]
-        parts = NormalParts(mean[:, None], np.reshape(theta["sigma"], 1), np.zeros((1, 1)), which, self._bounds(prepared))
+        parts = NormalParts(mean[:, None], np.reshape(sigma, 1), np.zeros((1, 1)), which, bounds)
         return ScaledRecords(parts, prepared, self.support)
 
 

@@ -1,6 +1,6 @@
 """What the two finite mixtures share: component weights, and slopes shrunk towards common ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from riskweighted.contract.synthesizer import Draw
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["check_mixture", "component_slopes", "component_weights", "label_free", "slopes_of", "weights_of"]
+__all__ = ["check_mixture", "component_slopes", "component_weights", "label_free", "slopes_graph", "slopes_of", "weights_of"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
@@ -59,6 +59,12 @@ def component_slopes(
 def weights_of(theta: Draw) -> np.ndarray:
     """Component weights of one posterior draw, (K,)."""
     return np.asarray(theta.get("weight", np.ones(1)))
+
+
+def slopes_graph(theta: Mapping[str, Any]) -> Tensor:
+    """Component slopes (K, p), or (1, p) that all have, as an expression."""
+    common: Tensor = theta["slope"][None, :]
+    return common + theta["slope_spread"] * theta["slope_deviation"] if "slope_deviation" in theta else common
 
 
 def slopes_of(theta: Draw, components: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
-from riskweighted.contract.distribution import once
+from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
@@ -22,6 +22,7 @@ from riskweighted_models.mixture import (
     component_slopes,
     component_weights,
     label_free,
+    slopes_graph,
     slopes_of,
     weights_of,
 )
@@ -167,8 +168,12 @@ class NegativeBinomial:
         """The counts, (n,)."""
         return np.asarray(prepared.counts[prepared.which])
 
-    def distribution(self, theta: Draw, prepared: DistinctCounts) -> "CountRecords":
-        """A mixture for each record."""
+    def distribution(self, theta: Draw, prepared: DistinctCounts) -> Any:
+        """A mixture for each record: `CountRecords`, or `CountGraph` of expressions."""
+        if is_symbolic(theta):
+            shift = pt.as_tensor(prepared.whitened) @ slopes_graph(theta).T if "slope" in theta else np.zeros((len(prepared.whitened), 1))
+            weight = theta["weight"] if "weight" in theta else pt.ones(1)
+            return CountGraph(pt.exp(theta["intercept"] + shift), 1 / theta["inverse_phi"], weight, prepared)
         mean: np.ndarray = np.exp(theta["intercept"] + prepared.whitened @ slopes_of(theta, self.components).T)
         return CountRecords(mean, 1 / theta["inverse_phi"], weights_of(theta), prepared)
 
@@ -210,6 +215,30 @@ class CountRecords(NamedTuple):
         rate = rng.gamma(phi, self.mean[which, component] / phi)
         count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
         return count
+
+
+class CountGraph(NamedTuple):
+    """The same of expressions."""
+
+    mean: Any
+    phi: Any
+    weight: Any
+    prepared: DistinctCounts
+
+    def log_density(self, y: np.ndarray) -> Any:
+        """log p(y_i | theta) of counts."""
+        counts, cell, which = _pairs(self.prepared, y)
+        by_component = pm.logp(pm.NegativeBinomial.dist(mu=self.mean[cell], alpha=self.phi), counts[:, None])
+        return pt.logsumexp(pt.log(self.weight) + by_component, axis=1)[which]
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
+        """P(lower <= y_i <= upper)."""
+        ends = _distinct_ends(self.prepared, lower, upper)
+        inside = np.isfinite(ends.end) & (ends.end >= 0)
+        mean = self.mean[ends.design]
+        cdf = pt.betainc(self.phi, np.where(inside, ends.end, 0.0) + 1, self.phi / (mean + self.phi))
+        cdf = pt.switch(inside, cdf, (ends.end > 0).astype(float))
+        return (pt.maximum(cdf[ends.last] - cdf[ends.below], 0.0) @ self.weight)[ends.of]
 
 
 class _Ends(NamedTuple):

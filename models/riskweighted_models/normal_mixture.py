@@ -1,5 +1,6 @@
 """Finite mixture of normal regressions, for the logarithm of income (Hu et al. 2022, section 2)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -9,9 +10,11 @@ import pytensor.tensor as pt
 from scipy.special import log_softmax
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.sampling.coordinates import free_normal
-from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_of, weights_of
+from riskweighted_models.graphs import GraphParts
+from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_graph, slopes_of, weights_of
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
@@ -128,6 +131,8 @@ class NormalMixture(StandardUnits):
     def distribution(self, theta: Draw, prepared: ScaledResponse) -> ScaledRecords:
         """A mixture for each record."""
         columns, which = prepared.raw.distinct
+        if is_symbolic(theta):
+            return ScaledRecords(self._graph_parts(theta, prepared), prepared, self.support)
         mean = theta["centre"] + columns @ slopes_of(theta, self.components).T
         with np.errstate(divide="ignore"):
             log_share = np.log(weights_of(theta))[None]
@@ -135,6 +140,15 @@ class NormalMixture(StandardUnits):
             log_share = log_softmax(log_share + columns @ theta["gate"].T, axis=1)
         parts = NormalParts(mean, np.asarray(theta["sigma"], dtype=float), log_share, which, self._bounds(prepared))
         return ScaledRecords(parts, prepared, self.support)
+
+    def _graph_parts(self, theta: Mapping[str, Any], prepared: ScaledResponse) -> GraphParts:
+        """The same of expressions."""
+        columns, which = prepared.raw.distinct
+        mean = theta["centre"] + (pt.as_tensor(columns) @ slopes_graph(theta).T if columns.shape[1] else np.zeros((len(columns), 1)))
+        log_share = pt.log(theta["weight"])[None] if "weight" in theta else pt.zeros((1, 1))
+        if "gate" in theta:
+            log_share = pt.special.log_softmax(log_share + pt.as_tensor(columns) @ theta["gate"].T, axis=1)
+        return GraphParts(mean, theta["sigma"], log_share, which, self._bounds(prepared))
 
     @staticmethod
     def _rows(prepared: ScaledResponse) -> MixtureRows:

@@ -1,7 +1,7 @@
 """The response of a continuous model: transformed, then put in standard units so that priors need no units."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
 from riskweighted.design.transforms import Transform
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds
+from riskweighted_models.graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -62,20 +63,21 @@ def _standard_ends(prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarra
 class ScaledRecords(NamedTuple):
     """Responses that are normal, or mixtures of normal distributions, in standard units: see `Records`."""
 
-    parts: NormalParts
+    parts: NormalParts | GraphParts
     prepared: ScaledResponse
     support: Bounds | None
 
-    def log_density(self, y: np.ndarray) -> np.ndarray:
+    def log_density(self, y: np.ndarray) -> Any:
         """log p(z_i | theta) in standard units, without the bounds of the support."""
         return self.parts.log_density(standard_units(self.prepared, y))
 
-    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         """P(lower <= y_i <= upper), within the support."""
         return self.parts.mass(*_standard_ends(self.prepared, lower, upper))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """New responses within the support."""
+        assert isinstance(self.parts, NormalParts)
         values = self.prepared.transform.inverse(self.prepared.location + self.prepared.scale * self.parts.draw(rng))
         return values if self.support is None else np.clip(values, *self.support)  # round-off alone: z is within them
 

@@ -1,5 +1,6 @@
 """Which kind of value a record has (a special code, zero, negative or positive), by continuation-ratio logits (METHODS section 5)."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from riskweighted_models.continuation import cell_weights, log_probabilities, lo
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["StatusCells", "probabilities", "slopes_can_follow", "status_density", "status_priors", "status_sum"]
+__all__ = ["StatusCells", "log_status_graph", "probabilities", "slopes_can_follow", "status_density", "status_priors", "status_sum"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
@@ -74,16 +75,21 @@ def status_priors(cells: StatusCells) -> dict[str, Tensor]:
 
 def status_sum(theta: dict[str, Tensor], cells: StatusCells, weight: Tensor) -> Tensor:
     """sum of alpha log P(status | x)."""
+    total: Tensor = (weight * log_status_graph(theta, cells)).sum() if cells.statuses > 1 else pt.zeros(())
+    return total
+
+
+def log_status_graph(theta: Mapping[str, Tensor], cells: StatusCells) -> Tensor:
+    """log P(status | design), (S, m)."""
     if cells.statuses == 1:
-        return pt.zeros(())
+        return pt.zeros((1, len(cells.rows)))
     logits = []
     for place in range(cells.statuses - 1):
         logit = theta["status_intercept"][place] + pt.zeros(len(cells.rows))
         if place in cells.sloped:
             logit = logit + pt.as_tensor(cells.rows) @ theta["status_slope"][cells.sloped.index(place)]
         logits.append(logit)
-    total: Tensor = (weight * log_probability_graph(pt.stack(logits), cells.statuses)).sum()
-    return total
+    return log_probability_graph(pt.stack(logits), cells.statuses)
 
 
 def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:

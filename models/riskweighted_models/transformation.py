@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.contract.distribution import once
+from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
@@ -22,7 +23,15 @@ from riskweighted.design.tables import Tables
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, find_ends, make_grid, straight
 from riskweighted_models.raw_columns import RawColumns, raw_columns
-from riskweighted_models.transformation_posterior import Cells, density_of, point_weight, priors, written_sum
+from riskweighted_models.transformation_posterior import (
+    Cells,
+    density_of,
+    log_bins_graph,
+    log_points_graph,
+    point_weight,
+    priors,
+    written_sum,
+)
 from riskweighted_models.transformation_records import Designs, inverse_masses, masses_of, pick_record_bins, record_probabilities
 
 __all__ = ["FEWEST_DISTINCT", "Binned", "Transformation"]
@@ -228,8 +237,15 @@ class Transformation:
         terms = len(cells.rows) * len(prepared.grid.band) // 5
         return Blueprint(model, total, cells.weigh, tuple(cells.shapes), terms, density=partial(density_of, cells))
 
-    def distribution(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> "BinnedRecords":
-        """The shares of the bins in each design; of `wanted` records (booleans (n,)) alone, if they are given, the same as without."""
+    def distribution(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> Any:
+        """The shares of the bins in each design: `BinnedRecords`, or `BinnedGraph` of expressions.
+
+        Of `wanted` records (booleans (n,)) alone, if they are given, the same as without.
+        """
+        if is_symbolic(theta):
+            log_mass = log_bins_graph(theta, prepared.distinct.rows, prepared.grid)  # type: ignore[arg-type]
+            points = log_points_graph(theta, prepared.grid, prepared.heap_of)  # type: ignore[arg-type]
+            return BinnedGraph(log_mass - pt.logsumexp(log_mass, axis=0), points, prepared)
         return BinnedRecords(theta, prepared, wanted)
 
 
@@ -270,6 +286,29 @@ class BinnedRecords(NamedTuple):
     def _point_weight(self) -> np.ndarray:
         """P(point | bin) by heap, (K, C)."""
         return point_weight(self.theta, self.prepared.grid, self.prepared.heap_of)
+
+
+class BinnedGraph(NamedTuple):
+    """The same of expressions: ``log_bins`` (K, m) of the designs, ``log_points`` (K, C) of a point of a bin by heap."""
+
+    log_bins: Any
+    log_points: Any
+    prepared: Binned
+
+    def log_density(self, y: np.ndarray) -> Any:
+        """log P(recorded value i | x_i, theta)."""
+        bins, heap = _recorded(self.prepared, y)
+        return self.log_bins[bins, self.prepared.distinct.which] + self.log_points[bins, heap]
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
+        """P(lower <= y_i <= upper | x_i, theta)."""
+        n, grid = len(self.prepared.bins), self.prepared.grid
+        ends, which = find_ends(grid, interval_ends(lower, n), interval_ends(upper, n)), self.prepared.distinct.which
+        weight = pt.switch(grid.points > 0, pt.exp(self.log_points), 0.0)
+        share, shares = (ends.counts * weight[ends.bins]).sum(axis=1), pt.exp(self.log_bins)
+        before = pt.cumsum(shares, axis=0) - shares
+        low, high = (before[ends.bins[of], which] + shares[ends.bins[of], which] * share[of] for of in ends.of)
+        return pt.maximum(high - low, 0.0)
 
 
 @once

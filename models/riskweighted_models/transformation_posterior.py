@@ -19,7 +19,7 @@ from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["Cells", "density_of", "gamma_of", "point_weight", "predictor_of", "priors", "written_sum"]
+__all__ = ["Cells", "density_of", "gamma_of", "log_bins_graph", "log_points_graph", "point_weight", "predictor_of", "priors", "written_sum"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
@@ -97,27 +97,38 @@ def priors(cells: Cells) -> dict[str, Tensor]:
 
 def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Tensor]) -> Tensor:
     """The weighted log-likelihood as METHODS section 5 writes it, for the weights of `Cells.weigh`."""
-    hats, slopes = cells.grid.hats, [theta[name] if name in theta else np.zeros(0) for name in _SLOPES]
-    e0, e1, e2 = (pt.as_tensor(cells.rows) @ slope for slope in slopes)
-    gamma = theta["gamma_middle"] + _walk(len(cells.grid.knots)) @ theta.get("step", np.zeros(0))
+    log_mass = log_bins_graph(theta, cells.rows, cells.grid)
+    normaliser = pt.logsumexp(log_mass, axis=0)
+    design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
+    binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
+    total: Tensor = binned + (data["heaped"] * log_points_graph(theta, cells.grid, cells.heap_of)).sum()
+    return total
+
+
+def log_points_graph(theta: Mapping[str, Tensor], grid: Grid, heap_of: np.ndarray) -> Tensor:
+    """log P(point | bin) by heap, (K, C); of a unit of width where values are on no grid."""
+    phi = theta["log_heaping"] if "log_heaping" in theta else np.zeros(0)
+    log_weight = pt.concatenate([phi, pt.zeros(1)])[heap_of] + _given(grid)
+    points: Tensor = log_weight - pt.log((grid.points * pt.exp(log_weight)).sum(axis=1))[:, None]
+    return points
+
+
+def log_bins_graph(theta: Mapping[str, Tensor], rows: np.ndarray, grid: Grid) -> Tensor:
+    """log P(bin | design), (K, m), up to the constant of each design."""
+    hats, slopes = grid.hats, [theta[name] if name in theta else np.zeros(0) for name in _SLOPES]
+    e0, e1, e2 = (pt.as_tensor(rows) @ slope for slope in slopes)
+    gamma = theta["gamma_middle"] + _walk(len(grid.knots)) @ theta.get("step", np.zeros(0))
     slope = pt.exp(gamma[:, None] + e1 + hats.place[:, None] * e2)  # at the knots, (J, m)
     rise = pt.as_tensor(hats.coefficient) @ slope  # between inner edges, (K - 2, m)
     origin = int(hats.origin[0])
     up, down = pt.cumsum(rise[origin:], axis=0), pt.cumsum(rise[:origin][::-1], axis=0)[::-1]
-    h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(cells.rows))), up])  # at inner edges, (K - 1, m)
+    h = theta["intercept"] + e0 + pt.concatenate([-down, pt.zeros((1, len(rows))), up])  # at inner edges, (K - 1, m)
     bent = pt.clip(h, -STRAIGHT, STRAIGHT)
     s = LINEAR * bent + CUBIC * bent**3 + STEEPEST * (h - bent)
     below, above = _softplus(-s), _softplus(s)  # -log F and -log(1 - F)
     between = _log_one_less_exp(s[:-1] - s[1:]) - (below[1:] + above[:-1])
-    log_mass = pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]  # with tilts, (K, m)
-    normaliser = pt.logsumexp(log_mass, axis=0)
-    design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
-    binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
-    phi = theta["log_heaping"] if "log_heaping" in theta else np.zeros(0)
-    log_weight = pt.concatenate([phi, pt.zeros(1)])[cells.heap_of] + _given(cells.grid)
-    points = pt.log((cells.grid.points * pt.exp(log_weight)).sum(axis=1))
-    total: Tensor = binned + (data["heaped"] * (log_weight - points[:, None])).sum()
-    return total
+    log_mass: Tensor = pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]
+    return log_mass
 
 
 def _softplus(x: Tensor) -> Tensor:

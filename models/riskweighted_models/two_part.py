@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
+from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.layout import EndToEnd, Joined, layout_of
 from riskweighted.contract.synthesizer import (
     Blueprint,
@@ -31,7 +32,7 @@ from riskweighted_models.bounds import Bounds, check_within, checked_bounds, lar
 from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.status import StatusCells, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
-from riskweighted_models.two_part_records import NEGATIVE, POSITIVE, ZERO, Part, TwoPartRecords, TwoParts, filled, status_of
+from riskweighted_models.two_part_records import NEGATIVE, POSITIVE, ZERO, Part, TwoPartGraph, TwoPartRecords, TwoParts, filled, status_of
 
 __all__ = ["TwoPart"]
 
@@ -238,8 +239,13 @@ class TwoPart:
         density = _joint(cells, built, members) if fused else None
         return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=_side_by_side(cells, built) if fused else None)
 
-    def distribution(self, theta: Draw, prepared: TwoParts) -> TwoPartRecords:
-        """The shares of the statuses in each design, and the distribution of the values of either sign."""
+    def distribution(self, theta: Draw, prepared: TwoParts) -> Any:
+        """The shares of the statuses in each design, and the distribution of the values of either sign.
+
+        `TwoPartRecords`, or `TwoPartGraph` of expressions.
+        """
+        if is_symbolic(theta):
+            return TwoPartGraph(theta, prepared)
         return TwoPartRecords(theta, prepared)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pytensor.tensor as pt
 
 from riskweighted.contract.distribution import Records, fixed, once
 from riskweighted.contract.synthesizer import Draw, Synthesizer
@@ -15,10 +16,10 @@ from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
 from riskweighted_models.bounds import Bounds, check_within, interval_ends
 from riskweighted_models.raw_columns import RawColumns
-from riskweighted_models.status import StatusCells, probabilities
+from riskweighted_models.status import StatusCells, log_status_graph, probabilities
 from riskweighted_models.transformation import Transformation
 
-__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "TwoPartRecords", "TwoParts", "filled", "status_of"]
+__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "TwoPartGraph", "TwoPartRecords", "TwoParts", "filled", "status_of"]
 
 NEGATIVE, ZERO, POSITIVE = "negative", "zero", "positive"
 _SIDES = {NEGATIVE: -1, POSITIVE: 1}  # of the values that are single ones
@@ -206,8 +207,38 @@ class TwoPartRecords:
         """The distribution of the absolute values of one sign; of the wanted ones (booleans (n,)) alone, where a model can be told so."""
         part, theta = self.prepared.parts[sign], _part_of(self.theta, sign)
         if wanted is not None and isinstance(part.synthesizer, Transformation):
-            return part.synthesizer.distribution(theta, part.prepared, wanted)
+            chosen: Records = part.synthesizer.distribution(theta, part.prepared, wanted)
+            return chosen
         return part.synthesizer.distribution(theta, part.prepared)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoPartGraph:
+    """The same of expressions."""
+
+    theta: Mapping[str, Any]
+    prepared: TwoParts
+
+    def log_density(self, y: np.ndarray) -> Any:
+        """log p(status_i | x_i) + log p(value_i | status_i, x_i)."""
+        status, amounts = _told_apart(self.prepared, y)
+        each = log_status_graph(self.theta, self.prepared.cells)[status, self.prepared.cells.which]
+        for sign, (member, values) in amounts.items():
+            each = each + pt.switch(member, self._values(sign).log_density(values), 0.0)
+        return each
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
+        """P(lower <= y_i <= upper | x_i, theta)."""
+        shares, total = pt.exp(log_status_graph(self.theta, self.prepared.cells)), 0.0
+        for place, (status, ends) in enumerate(_cut_to_status(self.prepared, lower, upper)):
+            inside = ends[0].astype(float) if len(ends) == 1 else self._values(str(status)).mass(*ends)
+            total = total + shares[place][self.prepared.cells.which] * inside
+        return total
+
+    def _values(self, sign: str) -> Any:
+        """The distribution of the absolute values of one sign."""
+        part = self.prepared.parts[sign]
+        return part.synthesizer.distribution(_part_of(self.theta, sign), part.prepared)
 
 
 @once

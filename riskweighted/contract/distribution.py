@@ -1,14 +1,14 @@
 """The distribution of each record's value given parameters: what everything that looks at a model asks (METHODS section 2)."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 
-__all__ = ["Masses", "Records", "draw_values", "fixed", "has_mass", "interval_masses", "log_densities", "once"]
+__all__ = ["Masses", "Records", "draw_values", "fixed", "has_mass", "interval_masses", "is_symbolic", "log_densities", "once"]
 
 Masses = Callable[[Draw], np.ndarray]
 _Found = TypeVar("_Found")
@@ -18,6 +18,7 @@ class Records(Protocol):
     """The values of n records as random variables, independent given parameters; what `Synthesizer.distribution` returns.
 
     Numbers are those of the target: its values, or the codes of its levels. A model that cannot do something has no such method.
+    Of parameters that are PyTensor expressions the first two are expressions too: the same statement serves a graph.
     """
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
@@ -52,6 +53,11 @@ def once(find: Callable[..., _Found]) -> Callable[..., _Found]:
         return found
 
     return find_once
+
+
+def is_symbolic(theta: Mapping[str, Any]) -> bool:
+    """Whether parameters are PyTensor expressions rather than numbers."""
+    return any(hasattr(value, "owner") for value in theta.values())
 
 
 def fixed(values: np.ndarray) -> np.ndarray:
