@@ -194,7 +194,7 @@ def call(counts, fit=None, **settings):
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_sampled(counts, settings, text, monkeypatch):
-    monkeypatch.setattr("riskweighted.tuning.tune.compile_prepared", None)
+    monkeypatch.setattr("riskweighted.tuning.search.fit_sequence", None)
     with pytest.raises(InputError, match=text):
         call(counts, **settings)
 
