@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "logistic": ("logistic", "eligible_401k ~ C(married) + C(age_band) + family_size", {"levels": (0, 1)}),
     "ordinal": ("ordinal", "family_size ~ C(married) + C(age_band)", {"levels": (1, 2, 3, 4, 5, 6)}),
     "multinomial": ("multinomial", "age_band ~ C(married) + family_size", {}),
-    "count-ratio": ("count-ratio", "family_size ~ C(married) + C(age_band)", {}),
+    "counts": ("counts", "family_size ~ C(married) + C(age_band)", {}),
 }
 
 
