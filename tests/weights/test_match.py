@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import SECRET, assert_clear
-from handmade import given_fit
+from handmade import given_chain_fit, given_fit
 
 import riskweighted as rw
 from riskweighted.common.errors import FlatWeightsWarning, InputError, SingletonWarning
@@ -210,3 +210,26 @@ def test_no_value_of_the_data_is_told():
     with pytest.raises(InputError, match="infinite in 1 of 80") as caught:
         rw.match_weights(data, scenario)
     assert_clear(caught)
+
+
+def test_weights_made_of_a_fit_of_several_variables_follow_from_each_one_s_own_blocks():
+    """The parameters of the blocks are independent, so a record's influence on one variable says nothing of another's."""
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({"age": rng.integers(20, 60, 40), "kind": rng.choice(list("ab"), 40), "pay": rng.normal(size=40).round(3)})
+    settings = {"pay": {"model": "linear-regression"}}
+    chain = rw.load_synthesizer("sequential")(["kind", "pay"], predictors=["age"], settings=settings)
+    fit = given_chain_fit(chain, data, draws=20)
+    two = rw.Scenario(known="age", synthetic=["kind", "pay"])
+    found = rw.match_weights(data, two, "lipschitz", "joint", fit=fit)
+    for name in two.synthetic:
+        terms = [np.abs(fit.contributions(fit.draw(chain, draw), name)) for chain in range(2) for draw in range(20)]
+        largest = np.max(terms, axis=0)
+        np.testing.assert_allclose(found[name], 1 - (largest - largest.min()) / np.ptp(largest), err_msg=name)
+    assert not np.allclose(found["kind"], found["pay"])
+    target = rw.match_weights(data, two, "lipschitz-target(D=1)", fit=fit, scale=0.5)
+    assert (target <= 0.5).all(axis=None)
+    halved = given_chain_fit(chain, data, 0.5, draws=20)
+    with pytest.raises(InputError, match="made of the unweighted fit, and the weights of this one are not all 1"):
+        rw.match_weights(data, two, "lipschitz", fit=halved)
+    again = rw.match_weights(data, two, "reweighted", fit=halved)
+    assert (again >= 0.95 * 0.5 - 1e-12).all(axis=None)  # the record of the largest influence keeps c times its weight, others gain
