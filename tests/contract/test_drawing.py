@@ -8,11 +8,10 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.contract.drawing import as_column, random_draws, spread_draws
 
-pytestmark = pytest.mark.quick
-
 
 @given(chains=st.integers(1, 6), draws=st.integers(1, 40), share=st.floats(0, 1))
 @hypothesis_settings(deadline=None, max_examples=100)
+@pytest.mark.quick
 def test_draws_are_distinct_and_evenly_spread(chains, draws, share):
     count = max(1, round(share * chains * draws))
     pairs = spread_draws(chains, draws, count)
@@ -68,6 +67,7 @@ def test_every_draw_is_as_likely_as_any_other(chains, draws, count):
         (2, 2, 4, [(0, 0), (1, 0), (0, 1), (1, 1)]),
     ],
 )
+@pytest.mark.quick
 def test_chains_take_turns(chains, draws, count, expected):
     assert spread_draws(chains, draws, count) == expected
 
@@ -97,6 +97,7 @@ def test_check_count_names_what_was_counted_and_returns_a_plain_integer():
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "Int64", "Int16", "int64[pyarrow]"])
+@pytest.mark.quick
 def test_whole_number_columns_are_rounded_and_keep_their_dtype(dtype):
     original = pd.Series([1, 2, 3, 4], index=["p", "q", "r", "s"], name="count").astype(dtype)
     column = as_column(np.array([0.4, 0.6, 1.5, 99.9]), original)
@@ -177,6 +178,7 @@ def test_a_draw_beyond_float32_is_refused():
     ],
     ids=["category", "object", "string"],
 )
+@pytest.mark.quick
 def test_codes_become_levels_in_the_dtype_of_the_column(original):
     drawn = as_column(np.array([1, 1, 0]), original, ("a", "b"))
     assert drawn.astype(object).tolist() == ["b", "b", "a"]

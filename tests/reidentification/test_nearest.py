@@ -8,8 +8,6 @@ import pytest
 from riskweighted.reidentification import nearest as nearest_module
 from riskweighted.reidentification.nearest import EQUAL, LOGISTIC, STEPS, TABLE, Costs, nearest
 
-pytestmark = pytest.mark.quick
-
 
 def all_pairs(first, second, costs):
     """Cost of every pair, (n, m), one variable after the other."""
@@ -86,6 +84,7 @@ def test_one_kind(kind, leaf, monkeypatch):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.15, 0.6])
+@pytest.mark.quick
 def test_kinds_together(missing, monkeypatch):
     monkeypatch.setattr(nearest_module, "_LEAF", 3)
     for seed, kinds in enumerate(itertools.product([EQUAL, LOGISTIC], [EQUAL, LOGISTIC], [LOGISTIC, EQUAL])):

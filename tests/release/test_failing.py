@@ -1,13 +1,10 @@
 """A scheme that does not keep to the thresholds: its release is warned of, and its sign-off sheet says so."""
 
-import pytest
 from command_line import riskweighted
 from finished_run import ENTROPY, SETTINGS, confidential_data
 
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-
-pytestmark = pytest.mark.quick
 
 LIMIT = {"thresholds": {"expected-mean-risk": 0.0001}}
 

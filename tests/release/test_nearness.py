@@ -9,8 +9,6 @@ from riskweighted.design.precision import find_precision, round_to
 from riskweighted.release.leak_check import check_synthesized, recorded
 from riskweighted.release.nearness import _clusters, chance_of, find_nearness
 
-pytestmark = pytest.mark.quick
-
 N = 383
 
 
@@ -89,6 +87,7 @@ def test_plants_are_found(kind, plant):
 
 
 @pytest.mark.parametrize("kind", ["full", "cents", "thousands"])
+@pytest.mark.quick
 def test_three_true_values_and_a_constant_added_are_found(kind):
     truth, unit, chance, clean = world(kind, 3)
     rng = np.random.default_rng(2)
@@ -96,6 +95,7 @@ def test_three_true_values_and_a_constant_added_are_found(kind):
     assert list(find_nearness(round_to(some(clean, 100, truth + 1.234, rng), unit), chance))
 
 
+@pytest.mark.quick
 def test_the_truth_in_low_digits_is_found():
     truth, _, chance, clean = world("whole", 5)
     hidden = np.floor(clean / 1000) * 1000 + np.rint(truth / 1000)
@@ -104,6 +104,7 @@ def test_the_truth_in_low_digits_is_found():
     assert "digits below" in " ".join(find_nearness(copied, chance))
 
 
+@pytest.mark.quick
 def test_digits_beyond_the_precision_and_columns_of_weights_are_found():
     truth, unit, chance, clean = world("whole", 6)
     assert check_synthesized(clean + truth / 1e9, chance, unit, {}) == [f"more digits than its precision in {N} rows"]
@@ -112,6 +113,7 @@ def test_digits_beyond_the_precision_and_columns_of_weights_are_found():
     assert "weights marginal of the records" in check_synthesized(copied, chance, unit, recorded(alpha))
 
 
+@pytest.mark.quick
 def test_a_message_holds_no_value():
     truth, _, chance, clean = world("cents", 8)
     text = " ".join(find_nearness(largest(clean, truth, 50), chance))
@@ -124,6 +126,7 @@ def with_gaps(column, rng, share=0.2):
 
 
 @pytest.mark.parametrize("kind", ["full", "heaped", "counts"])
+@pytest.mark.quick
 def test_missing_values_pass_unless_they_stand_where_the_confidential_ones_do(kind):
     rng = np.random.default_rng(3)
     for seed in range(4):
@@ -158,6 +161,7 @@ def test_chance_is_that_of_every_record_compared_with_every_fresh_dataset(kind, 
 
 
 @pytest.mark.parametrize("planted", [0, 3, 6, 30])
+@pytest.mark.quick
 def test_clusters_are_those_of_every_window(planted):
     rng = np.random.default_rng(planted)
     for width in (1e-6, 1e-4, 1e-2):

@@ -26,8 +26,6 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
 
-pytestmark = pytest.mark.quick
-
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 
 
@@ -170,6 +168,7 @@ def test_a_fit_that_did_not_converge_comes_out_red(run):
 @pytest.mark.parametrize(
     ("count", "most", "shown"), [(3, 2, "not shown"), (3, 0, "not shown"), (3, 10, PASS), (47, 47, "not shown"), (47, 20, FAIL)]
 )
+@pytest.mark.quick
 def test_a_verdict_tells_no_more_of_a_count_than_the_count_that_is_shown(count, most, shown):
     limit = Limit("expected-records-over", "0.5", at_most=most)
     statistic = Statistic("expected-records-over", parameter=0.5)
@@ -178,6 +177,7 @@ def test_a_verdict_tells_no_more_of_a_count_than_the_count_that_is_shown(count, 
     assert shown_verdict(one, INTERNAL) == one.verdict
 
 
+@pytest.mark.quick
 def test_verdicts_for_a_terminal_and_for_a_machine(run):
     lines = list(sentences(run.verdicts, run.study.thresholds, INTERNAL))
     assert lines[0] == "Thresholds: 3, from the study."

@@ -169,6 +169,7 @@ def test_nothing_is_loaded_and_nothing_is_bigger_than_allowed(releasable, intern
 
 
 @given(value=st.integers(0, 1000), m=st.integers(3, 20))
+@pytest.mark.quick
 def test_counts_say_no_more_than_they_may(value, m):
     shown = View(False, m, 1000, {}).count(value)
     if value < m:
@@ -182,6 +183,7 @@ def test_counts_say_no_more_than_they_may(value, m):
     assert View(True, m, 1000, {}).count(value) == str(value)
 
 
+@pytest.mark.quick
 def test_quantiles_keep_the_digits_that_ten_records_share():
     values = pd.DataFrame({"y": np.r_[np.full(10, 1234.0), np.arange(5000.0, 5012.0), 70000.0]})
     median, high, low = (Statistic("quantile", "y", share) for share in (0.5, 0.9, 0.1))
@@ -269,6 +271,7 @@ def test_two_values_of_one_measure_are_refused(tmp_path):
         render_report(planted(tmp_path, [("risk", "mean-risk", None, None, None, "mean risk")]))
 
 
+@pytest.mark.quick
 def test_numbers_are_readable():
     assert [number(value) for value in (0.123456, 12.0, None, "yes", 123456.0)] == ["0.1235", "12", "n/a", "yes", "123500"]
 
@@ -380,5 +383,6 @@ def test_columns_of_numbers_stand_to_the_right_whatever_is_said_about_them():
     assert make_table("key", "caption", cells).numeric == (False, True, False)
 
 
+@pytest.mark.quick
 def test_no_number_is_minus_zero():
     assert View(False, 10, 1000, {}).check("check-correlation", -0.001, 1000) == "0.00"

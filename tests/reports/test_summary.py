@@ -64,6 +64,7 @@ def test_the_command_prints_each_form(tmp_path):
         assert expected in done.stdout
 
 
+@pytest.mark.quick
 def test_markdown_keeps_its_shape_and_shows_text():
     lines = to_markdown(TABLE).splitlines()
     rows = [line for line in lines if line.startswith("|")]
@@ -76,6 +77,7 @@ def test_markdown_keeps_its_shape_and_shows_text():
     assert "🙂" in to_markdown(TABLE)
 
 
+@pytest.mark.quick
 def test_latex_by_hand():
     assert escape_latex("a_b & 5 % of $x^2$ ~ #1 {y} \\z") == (
         r"a\_\allowbreak{}b \& 5 \% of \$x\textasciicircum{}2\$ \textasciitilde{} \#1 \{y\} \textbackslash{}z"
@@ -97,6 +99,7 @@ def test_markdown_leaves_no_character_with_a_meaning(text):
     assert not re.search(r"[`*_{}\[\]<>|&~^$#!\n\r]", re.sub(r"\\.", "", escape_markdown(text)))
 
 
+@pytest.mark.quick
 def test_latex_keeps_its_shape():
     text = to_latex(TABLE)
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()

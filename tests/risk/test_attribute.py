@@ -11,8 +11,6 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.attribute import correct_attribution, replicated_uniques
 
-pytestmark = pytest.mark.quick
-
 quick = hypothesis_settings(deadline=None, max_examples=100)
 KINDS = st.sampled_from([(True, False), (False, True), (True, True)])
 

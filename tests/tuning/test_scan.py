@@ -17,8 +17,6 @@ from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Sampled
 from riskweighted.utility.regression import checked_regression
 
-pytestmark = pytest.mark.quick
-
 
 def scan_of(target, loss, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0), error=0.0):
     scored = []

@@ -12,8 +12,6 @@ from riskweighted.common.groups import group_codes
 from riskweighted.utility.propensity import propensity_distance
 from riskweighted.utility.tables import table_utility
 
-pytestmark = pytest.mark.quick
-
 
 def yes_no(no, yes):
     return pd.DataFrame({"smoke": ["NO"] * no + ["YES"] * yes})
