@@ -5,7 +5,7 @@ What they come to is sampled, measured, and corrected once by how far the mode w
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Subject
-from riskweighted.measures.measure import Estimate
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.blocks import PreparedSequence
@@ -27,12 +26,12 @@ from riskweighted.tuning.losses import Loss, loss_of
 from riskweighted.tuning.paths import Path, path_of
 from riskweighted.tuning.scan import Point, Scan, Scorer, Weigh, scan_path
 from riskweighted.tuning.settings import TuningSettings
-from riskweighted.tuning.tables import Sampled, explained, families_table, frontier_table, meets, unreachable
+from riskweighted.tuning.tables import Sampled, Tuning, explained, families_table, frontier_table, meets, unreachable
 from riskweighted.tuning.targets import check_measurable
 from riskweighted.utility.regression import Regression
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["Tuning", "tune_model"]
+__all__ = ["tune_model"]
 
 _RISK_DRAWS = 200  # on which the expected risk of a fit is measured
 _AIM = 0.975  # of the target, for the first fit: the mode is off by a few hundredths, and a fit shall end below rather than above
@@ -40,71 +39,6 @@ _CLOSE = 0.95  # of the target: a fit between this and the target is not correct
 _DEARER = 1.5  # times its loss at the mode: a fit that costs more is compared with the next family
 _HAIR = 0.01  # of the target, by which a corrected fit ends below it
 _REFERENCES = ("marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
-
-
-@dataclass(frozen=True, eq=False)
-class Tuning:
-    """A tuning holds a setting of the weights that was chosen, and how. Confidential: it carries data.
-
-    Attributes
-    ----------
-    target : str
-    at_most : float
-    family : str
-    settings : mapping
-        Of the family; empty where the unweighted synthesizer meets the target as it is.
-    scheme : str
-        Both as study files name them: "mix(t=0.62)".
-    alpha : Series (n,), or DataFrame (n, V) of several variables
-    fit : Fit
-        Sampled with these weights.
-    unweighted : Fit
-        The unweighted one, from which the search began.
-    reached, error : float
-        The target as measured on the fit, and its Monte Carlo standard error.
-    loss, loss_error : float
-        The loss of datasets drawn from the fit, and its Monte Carlo standard error.
-    fits : int
-        Weighted fits that were sampled: 0, 1 or 2.
-    frontier : DataFrame
-        One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
-        ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with) and
-        ``chosen``. Targets of kind "plug-in" are scaled to agree with the unweighted fit.
-    families : DataFrame
-        One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
-        target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
-    why : str
-        What was chosen and why, in words.
-
-    Examples
-    --------
-    >>> from riskweighted.runs.examples import data, scenario, synthesizer
-    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
-    >>> tuning.frontier.columns.tolist()[:5]
-    ['scheme', 'family', 'setting', 'target', 'target_error']
-    """
-
-    target: str
-    at_most: float
-    family: str
-    settings: Mapping[str, float]
-    scheme: str
-    alpha: pd.Series | pd.DataFrame = field(repr=False)
-    fit: Fit = field(repr=False)
-    unweighted: Fit = field(repr=False)
-    reached: float
-    error: float
-    loss: float
-    loss_error: float
-    fits: int
-    frontier: pd.DataFrame = field(repr=False)
-    families: pd.DataFrame = field(repr=False)
-    why: str
-
-    @property
-    def met(self) -> bool:
-        """Whether the fit meets the target, but for its Monte Carlo error."""
-        return meets(Estimate(self.reached, self.error), self.at_most)
 
 
 def tune_model(

@@ -1,6 +1,7 @@
 """What a search found, as tables and in words."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
-__all__ = ["Sampled", "explained", "families_table", "frontier_table", "meets", "unreachable"]
+__all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "meets", "unreachable"]
 
 
 class Sampled(NamedTuple):
@@ -30,6 +31,71 @@ class Sampled(NamedTuple):
 def meets(target: Estimate, at_most: float) -> bool:
     """Whether a fit meets a target, but for its Monte Carlo error."""
     return bool(target.value <= at_most + np.nan_to_num(target.error))
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """A tuning holds a setting of the weights that was chosen, and how. Confidential: it carries data.
+
+    Attributes
+    ----------
+    target : str
+    at_most : float
+    family : str
+    settings : mapping
+        Of the family; empty where the unweighted synthesizer meets the target as it is.
+    scheme : str
+        Both as study files name them: "mix(t=0.62)".
+    alpha : Series (n,), or DataFrame (n, V) of several variables
+    fit : Fit
+        Sampled with these weights.
+    unweighted : Fit
+        The unweighted one, from which the search began.
+    reached, error : float
+        The target as measured on the fit, and its Monte Carlo standard error.
+    loss, loss_error : float
+        The loss of datasets drawn from the fit, and its Monte Carlo standard error.
+    fits : int
+        Weighted fits that were sampled: 0, 1 or 2.
+    frontier : DataFrame
+        One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
+        ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with) and
+        ``chosen``. Targets of kind "plug-in" are scaled to agree with the unweighted fit.
+    families : DataFrame
+        One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
+        target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
+    why : str
+        What was chosen and why, in words.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthesizer
+    >>> tuning = rw.tune(synthesizer, data, scenario, target="lipschitz", at_most=3.0, family="uniform", random_seed=1)
+    >>> tuning.frontier.columns.tolist()[:5]
+    ['scheme', 'family', 'setting', 'target', 'target_error']
+    """
+
+    target: str
+    at_most: float
+    family: str
+    settings: Mapping[str, float]
+    scheme: str
+    alpha: pd.Series | pd.DataFrame = field(repr=False)
+    fit: Fit = field(repr=False)
+    unweighted: Fit = field(repr=False)
+    reached: float
+    error: float
+    loss: float
+    loss_error: float
+    fits: int
+    frontier: pd.DataFrame = field(repr=False)
+    families: pd.DataFrame = field(repr=False)
+    why: str
+
+    @property
+    def met(self) -> bool:
+        """Whether the fit meets the target, but for its Monte Carlo error."""
+        return meets(Estimate(self.reached, self.error), self.at_most)
 
 
 def unreachable(settings: TuningSettings, scans: list[Scan], scale: float) -> str:

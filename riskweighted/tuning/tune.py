@@ -18,8 +18,9 @@ from riskweighted.sampling.settings import AUTO, Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.tuning.search import Tuning, tune_model
+from riskweighted.tuning.search import tune_model
 from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.tables import Tuning
 from riskweighted.utility.regression import checked_regression
 from riskweighted.weights.match import Match, world_weights
 
