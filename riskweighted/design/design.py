@@ -87,8 +87,8 @@ class Design(NamedTuple):
 
     def placed(self, columns: Tables) -> "Design":
         """The same design for records whose model matrix without its intercept is given, (m, p), rather than made of a frame."""
-        found = columns.grouped()
-        return self._replace(distinct=found._replace(rows=found.rows - self.centre))
+        groups = columns.grouped()
+        return self._replace(distinct=groups._replace(rows=groups.rows - self.centre))
 
     def response(self, frame: pd.DataFrame) -> np.ndarray:
         """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such column."""
@@ -224,8 +224,8 @@ def build_design(formula: str, data: pd.DataFrame) -> Design:
     distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data)
     columns = distinct.rows
     keep = [str(name) != "Intercept" for name in matrix.columns]
-    terms = {place: str(term) for term, places in matrix.model_spec.term_slices.items() for place in range(places.start, places.stop)}
-    names = [terms[place] for place, kept in enumerate(keep) if kept]  # a term names no level of a variable
+    terms = {position: str(term) for term, places in matrix.model_spec.term_slices.items() for position in range(places.start, places.stop)}
+    names = [terms[position] for position, kept in enumerate(keep) if kept]  # a term names no level of a variable
     if "Intercept" not in matrix.columns:
         raise InputError(f"formula {formula!r} removes the intercept; the models need one, so write it without '0 +' or '- 1'")
     empty = [str(term) for term, places in matrix.model_spec.term_slices.items() if places.start == places.stop]

@@ -42,12 +42,12 @@ class Distinct(NamedTuple):
 
     def triangle(self, weights: np.ndarray) -> np.ndarray:
         """R (min(m, p), p), upper triangular, with R'R = rows' diag(weights) rows: the QR of rows times the root of weights (m,) >= 0."""
-        found = np.empty((0, self.rows.shape[1]))
+        triangle = np.empty((0, self.rows.shape[1]))
         for begin in range(0, len(self.rows), _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            stacked = np.vstack([found, np.sqrt(weights[part])[:, None] * self.rows[part]])
-            found = np.asarray(np.linalg.qr(stacked, mode="r"))
-        return found
+            stacked = np.vstack([triangle, np.sqrt(weights[part])[:, None] * self.rows[part]])
+            triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+        return triangle
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """rows' diag(weights) rows, (p, p), of weights (m,)."""
@@ -67,14 +67,14 @@ def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, 
     """
     code, levels = np.zeros(n, dtype=np.int64), 1
     for column in columns:
-        own = _codes(column)
-        count = 1 + int(own.max(initial=0))
+        column_codes = _codes(column)
+        count = 1 + int(column_codes.max(initial=0))
         if count > max(_MOST * n, 1):
             return np.arange(n), np.arange(n)
         if levels * count > _LARGEST:
             code, uniques = pd.factorize(code)
             levels = len(uniques)
-        code, levels = code * count + own, levels * count
+        code, levels = code * count + column_codes, levels * count
     which = pd.factorize(code)[0]
     first = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
     return (first, which) if len(first) <= max(_MOST * n, 1) else (np.arange(n), np.arange(n))

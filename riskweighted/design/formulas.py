@@ -106,11 +106,11 @@ def _names(right: str) -> tuple[str, ...]:
         tree = ast.parse(f"({' '.join(plain.replace(':', '@').split())})", mode="eval").body
         if _terms(tree) > _MOST_TERMS:
             raise _NotAllowedError(f"makes more than {_MOST_TERMS} terms")
-        found = tuple(dict.fromkeys(_columns(tree)))
+        names = tuple(dict.fromkeys(_columns(tree)))
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise _NotAllowedError("cannot be read") from None
     places = {f"_{kind}_{place}_": name for place, name in enumerate(quoted) for kind in ("quoted", "word")}
-    return tuple(places.get(name, name) for name in found)
+    return tuple(places.get(name, name) for name in names)
 
 
 def _columns(node: ast.expr) -> Iterator[str]:

@@ -17,14 +17,14 @@ def level_members(design: Design) -> dict[str, np.ndarray]:
     """
     spec = design.spec
     recorded = design.distinct.rows + design.centre
-    kept = [place for place, name in enumerate(spec.column_names) if str(name) != "Intercept"]
-    column = {place: recorded[:, at] for at, place in enumerate(kept)}
+    kept = [position for position, name in enumerate(spec.column_names) if str(name) != "Intercept"]
+    column = {position: recorded[:, at] for at, position in enumerate(kept)}
     members: dict[str, np.ndarray] = {}
     for term, places in spec.term_slices.items():
-        held = [place for place in range(places.start, places.stop) if place in column]
-        if not held or not all(_binary(column[place]) for place in held):
+        held = [position for position in range(places.start, places.stop) if position in column]
+        if not held or not all(_binary(column[position]) for position in held):
             continue
-        ones = {str(spec.column_names[place]): column[place] > 0.5 for place in held}
+        ones = {str(spec.column_names[position]): column[position] > 0.5 for position in held}
         members |= ones
         if len(term.factors) == 1:
             members[_reference(str(term), spec)] = ~np.any(list(ones.values()), axis=0)

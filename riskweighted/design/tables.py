@@ -64,18 +64,18 @@ class Tables:
 
     def _combined(self, codes: np.ndarray) -> list[Distinct]:
         """The parts of combinations given by their codes."""
-        found = []
+        parts = []
         for part in reversed(self.parts):
-            codes, place = np.divmod(codes, len(part.rows))
-            found.append(part._replace(which=place))
-        return found[::-1]
+            codes, which = np.divmod(codes, len(part.rows))
+            parts.append(part._replace(which=which))
+        return parts[::-1]
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Its product with a vector (p,) or matrix (p, k)."""
-        found = np.zeros((self.n, *right.shape[1:]))
+        product = np.zeros((self.n, *right.shape[1:]))
         for part, places in self._each():
-            found += np.take(part.rows @ right[places], part.which, axis=0)
-        return found
+            product += np.take(part.rows @ right[places], part.which, axis=0)
+        return product
 
     def __sub__(self, shift: np.ndarray) -> "Tables":
         return Tables((part._replace(rows=part.rows - shift[places]) for part, places in self._each()), self.n)

@@ -44,20 +44,20 @@ def numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Codes (n,) >= 0 as numbers 0 .. C-1 in their order, (n,), and the codes that occur, (C,)."""
     highest = int(codes.max())
     if highest >= _table_length(len(codes)):
-        found, numbers = np.unique(codes, return_inverse=True)
-        return numbers, found
+        distinct, numbers = np.unique(codes, return_inverse=True)
+        return numbers, distinct
     present = np.bincount(codes) > 0
     return (np.cumsum(present) - 1)[codes], np.flatnonzero(present)
 
 
-def numbered_as(codes: np.ndarray, found: np.ndarray) -> np.ndarray:
+def numbered_as(codes: np.ndarray, distinct: np.ndarray) -> np.ndarray:
     """The number of each code (m,) among the sorted ones of `numbered`, (m,); C where it is none of the C."""
-    count, highest = len(found), int(found[-1])
+    count, highest = len(distinct), int(distinct[-1])
     if highest >= _table_length(len(codes)):
-        places = np.minimum(np.searchsorted(found, codes), count - 1)
-        return np.where(found[places] == codes, places, count)
+        places = np.minimum(np.searchsorted(distinct, codes), count - 1)
+        return np.where(distinct[places] == codes, places, count)
     table = np.full(highest + 2, count)
-    table[found] = np.arange(count)
+    table[distinct] = np.arange(count)
     numbers: np.ndarray = table[np.minimum(codes, highest + 1)]
     return numbers
 

@@ -14,11 +14,11 @@ __all__ = ["point_balls", "warn_of_unscored"]
 
 def point_balls(confidential: pd.DataFrame, scenario: Scenario, variable: str) -> np.ndarray:
     """Which records' ball of a numeric variable holds one value only although its radius is positive, (n,); none without an amount."""
-    own = scenario.statuses(confidential[variable])
+    statuses = scenario.statuses(confidential[variable])
     if scenario.radius_of(variable) == 0:  # equality is what was asked for
-        return np.zeros(len(own.values), dtype=bool)
-    balls = scenario.balls(variable, own.values)
-    points: np.ndarray = (balls.upper <= balls.lower) & own.is_amount
+        return np.zeros(len(statuses.values), dtype=bool)
+    balls = scenario.balls(variable, statuses.values)
+    points: np.ndarray = (balls.upper <= balls.lower) & statuses.is_amount
     return points
 
 

@@ -96,8 +96,8 @@ def _own_weights(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray) -> 
 
 def _levels(world: World, name: str, alpha: np.ndarray) -> pd.DataFrame:
     """Raw and weighted share of each level that a variable has."""
-    place, shown = _groups(world, name)
-    raw, weighted = np.bincount(place) / len(place), np.bincount(place, weights=alpha) / alpha.sum()
+    group, shown = _groups(world, name)
+    raw, weighted = np.bincount(group) / len(group), np.bincount(group, weights=alpha) / alpha.sum()
     return pd.DataFrame(
         {"variable": name, "level": pd.Series(shown, dtype=object), "raw": raw, "weighted": weighted, "ratio": weighted / raw}
     )
@@ -109,17 +109,17 @@ def _groups(world: World, name: str) -> tuple[np.ndarray, list[object]]:
     if name not in world.numeric:
         codes = group_codes([column], _GROUPS, numeric=False)[0]
         codes[codes == 0] = codes.max() + 1  # missing, the last one
-        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
-        return place, ["missing" if pd.isna(column.iloc[row]) else column.iloc[row] for row in first]
-    own = scenario.statuses(column)
-    quintile = group_codes([pd.Series(own.amounts)], _GROUPS, numeric=True)[0]
-    place = np.empty(len(column), dtype=np.int64)
-    found, place[own.is_amount] = np.unique(quintile, return_inverse=True)
-    shown: list[object] = [f"{rank} of {len(found)}" for rank in range(1, len(found) + 1)]
-    for status in sorted(own.present, key=lambda status: (status == MISSING, status)):
-        place[own.status == status] = len(shown)
+        _, first, group = np.unique(codes, return_index=True, return_inverse=True)
+        return group, ["missing" if pd.isna(column.iloc[row]) else column.iloc[row] for row in first]
+    statuses = scenario.statuses(column)
+    quintile = group_codes([pd.Series(statuses.amounts)], _GROUPS, numeric=True)[0]
+    group = np.empty(len(column), dtype=np.int64)
+    quintiles, group[statuses.is_amount] = np.unique(quintile, return_inverse=True)
+    shown: list[object] = [f"{rank} of {len(quintiles)}" for rank in range(1, len(quintiles) + 1)]
+    for status in sorted(statuses.present, key=lambda status: (status == MISSING, status)):
+        group[statuses.status == status] = len(shown)
         shown.append(status_name(status, scenario.codes_of(name)))
-    return place, shown
+    return group, shown
 
 
 def _distance(name: str, table: pd.DataFrame, alpha: np.ndarray) -> dict[str, object]:

@@ -41,12 +41,12 @@ def parse_scheme(text: str) -> SchemeName:
     InputError
         If the text has another form.
     """
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise InputError(f"weighting scheme {text!r} cannot be read; {_VALID}")
     settings: dict[str, float] = {}
     of = None
-    for piece in _pieces(found[2] or ""):
+    for piece in _pieces(match[2] or ""):
         key, _, value = (part.strip() for part in piece.partition("="))
         if not key.isidentifier() or not value or key in settings or (key == "of" and of is not None):
             raise InputError(f"weighting scheme {text!r}: its setting {piece.strip()!r} cannot be read; {_VALID}")
@@ -57,7 +57,7 @@ def parse_scheme(text: str) -> SchemeName:
             settings[key] = float(value)
         except ValueError:
             raise InputError(f"weighting scheme {text!r}: {key} must be a number, got {value!r}") from None
-    return SchemeName(found[1], settings, of)
+    return SchemeName(match[1], settings, of)
 
 
 def split_schemes(text: str) -> list[str]:
