@@ -5,11 +5,10 @@ from typing import Protocol, runtime_checkable
 
 import pandas as pd
 
-from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "is_chain", "refuse_chain"]
+__all__ = ["Chain", "is_chain"]
 
 
 @runtime_checkable
@@ -55,15 +54,3 @@ class Chain(Protocol):
 def is_chain(synthesizer: object) -> bool:
     """Whether it synthesizes several variables, one after the other."""
     return isinstance(synthesizer, Chain)
-
-
-def refuse_chain(synthesizer: object, what: str) -> None:
-    """Refuse a fit of several variables where one is asked for.
-
-    Raises
-    ------
-    InputError
-    """
-    if is_chain(synthesizer):
-        variables = tuple(synthesizer.variables)  # type: ignore[attr-defined]
-        raise InputError(f"{what} is of a fit of one variable, got one of {listing(variables)}, each by models of its own")

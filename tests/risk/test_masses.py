@@ -212,16 +212,17 @@ def test_numbers_drawn_as_levels_are_matched_by_equality(confidential):
     assert rw.expected_identification_risk(fit, equal)["own_mass"].between(0.01, 0.5).all()
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda fit, data: reweighted_draws(fit, np.ones(N)),
-        lambda fit, data: rw.scheme_weights("lipschitz", data, scenario_of("income"), fit),
-    ],
-)
-def test_what_serves_one_variable_says_so(fit, confidential, call):
-    with pytest.raises(InputError, match="is of a fit of one variable, got one of 'edu', 'income', 'smoke', 'cigs'"):
-        call(fit, confidential)
+def test_neighbouring_weights_of_a_chain_are_those_of_its_blocks_together(fit, confidential):
+    """The logarithms are sums over the blocks; under the same weights nothing is to be done."""
+    assert reweighted_draws(fit, fit.alphas).spread == 0
+    other = fit.alphas.assign(income=0.999 * fit.alphas["income"])
+    logs = [((other - fit.alphas)["income"].to_numpy() * _log_density(fit, "income", *place)).sum() for place in np.ndindex(2, 60)]
+    assert reweighted_draws(fit, other).spread == pytest.approx(np.std(logs, ddof=1))
+
+
+def _log_density(fit, variable, *place):
+    """What the records add to a variable's log posterior at one draw, (n,)."""
+    return fit.contributions(fit.draw(*place), variable)
 
 
 def test_the_accountant_takes_a_chain(fit):
