@@ -154,10 +154,8 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
-from .tuning.tune import (
-    Tuning as Tuning,
-    tune as tune,
-)
+from .tuning.search import Tuning as Tuning
+from .tuning.tune import tune as tune
 from .utility.bootstrap import pooled_bootstrap as pooled_bootstrap
 from .utility.ecdf import ecdf_distance as ecdf_distance
 from .utility.intervals import (

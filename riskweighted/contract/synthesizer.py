@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor import TensorVariable
 
-    from riskweighted.contract.distribution import Records
+    from riskweighted.contract.records import Records
 
 __all__ = [
     "Blueprint",
