@@ -154,7 +154,7 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
-from .tuning.search import Tuning as Tuning
+from .tuning.tables import Tuning as Tuning
 from .tuning.tune import tune as tune
 from .utility.bootstrap import pooled_bootstrap as pooled_bootstrap
 from .utility.ecdf import ecdf_distance as ecdf_distance
