@@ -40,6 +40,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 default_role = "code"
+suppress_warnings = ["ref.python"]  # an attribute that two classes have, such as `weights`, leads to one of them
 
 html_theme = "furo"
 html_title = "riskweighted"
