@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # benchmarks are no part of the package
-from benchmarks import engines, engines_gradient, engines_samplers
+from benchmarks import engines, engines_samplers
 from benchmarks.engines_posterior import judged, posterior_of, standard_errors_apart
 
 
@@ -99,15 +99,6 @@ def test_the_error_of_an_sd_counts_heavy_tails():
     for shape, kurtosis in (("normal", 3.0), ("laplace", 6.0)):
         table = judged({"x": getattr(rng, shape)(size=(4, 5000))})
         assert table.loc["x", "log_sd_error"] == pytest.approx(np.sqrt((kurtosis - 1) / 4 / 20_000), rel=0.1)
-
-
-def test_the_gradient_is_timed_of_all_households_with_an_income():
-    posterior = engines_gradient.ce_posterior(300)
-    assert 250 < len(posterior.alpha) <= 300
-    assert np.isfinite(posterior.density(np.zeros(posterior.layout.size))[0])
-    calls = []
-    processor, clock = engines_gradient.least(lambda: calls.append(1), 3)
-    assert (len(calls), processor >= 0, clock > 0) == (15, True, True)
 
 
 def test_ours_is_sampled_read_and_put_in_tables(tmp_path):
