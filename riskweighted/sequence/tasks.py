@@ -40,7 +40,7 @@ def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.D
         given: dict[str, Any] = {name: alpha[name] for name in variables}
     elif isinstance(alpha, np.ndarray) and alpha.ndim == 2:
         if alpha.shape != (len(index), len(variables)):
-            raise InputError(f"alpha has shape {alpha.shape}; valid are ({len(index)},) and ({len(index)}, {len(variables)})")
+            raise InputError(f"weights: alpha has shape {alpha.shape}; valid are ({len(index)},) and ({len(index)}, {len(variables)})")
         given = dict(zip(variables, alpha.T, strict=True))
     else:
         given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
