@@ -284,7 +284,7 @@ def plot_curves(curves: pd.DataFrame, x: str, y: str, *, ax: Axes | None = None)
     The point of a scheme at c = 1 is enlarged.
     """
     summary = summarize(curves, ["scheme", "scale"])
-    ax = new_axes(ax, None, (8.5, 5.0))
+    ax = new_axes((8.5, 5.0), ax)
     styles = scheme_styles(dict.fromkeys(summary["scheme"]))
     for scheme, rows in summary.groupby("scheme", sort=False):
         means, sds = (rows.pivot(index="scale", columns="measure", values=what).sort_index() for what in ("mean", "sd"))

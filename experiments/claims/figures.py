@@ -35,7 +35,7 @@ def plot_risk_by_value(fits: Mapping[str, Measured], world: World) -> Figure:
     order = np.argsort(_values(world), kind="stable")
     parts = np.array_split(order, _BINS)
     middles = (np.arange(_BINS) + 0.5) / _BINS * 100
-    ax = new_axes(None, (9.0, 5.0))
+    ax = new_axes((9.0, 5.0))
     for label, style in _styles(fits).items():
         risk = fits[label].risk
         look = {"color": style.colour, "linestyle": style.line, "marker": style.marker, "markersize": 4.5}
@@ -73,7 +73,7 @@ def plot_frontier(fits: Mapping[str, Measured], world: World, families: Mapping[
         label: (expected_of(found, lambda risk: risk[isolated].mean()), mean_of(found.statistics[:, place]))
         for label, found in fits.items()
     }
-    ax = new_axes(None, (9.5, 5.4))
+    ax = new_axes((9.5, 5.4))
     colours = {"marginal, mixed in": "marginal", "pairwise to a power": "pairwise", "delete": "delete 5 %"}
     styles = _styles(fits)
     drawn = set()

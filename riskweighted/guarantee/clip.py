@@ -114,8 +114,7 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
         other = synthesizer.prepare(confidential.assign(**{synthesizer.target: others}))
     except InputError:
         return  # such data do not suit it: nothing to compare
-    y = target_numbers(synthesizer, prepared, confidential)
-    of_values = [log_densities(synthesizer, one, y) for one in (prepared, other)]
+    of_values = [log_densities(synthesizer, one, target_numbers(synthesizer, one, confidential)) for one in (prepared, other)]
     for theta in thetas:
         terms = [find(theta) for find in of_values]
         draws = [draw_values(synthesizer, theta, one, np.random.default_rng(0), n) for one in (prepared, other)]

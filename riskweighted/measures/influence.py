@@ -57,7 +57,7 @@ def _by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd
     every = InfluenceSums(index, chains * draws, attributes=False)
     each = [InfluenceSums(index, draws, attributes=False) for _ in range(chains)]
     for chain, draw in spread_draws(chains, draws, chains * draws):
-        terms = variable_terms(fit, fit.draw(chain, draw))
+        terms = variable_terms(fit, fit.thetas(chain, draw))
         own = terms if len(terms) == len(variables) else terms[[list(fit.variables).index(name) for name in variables]]
         every.add(own)
         each[chain].add(own)

@@ -159,7 +159,7 @@ def expected_risk(
     rng = np.random.default_rng(random_seed)
     for place, block in enumerate(blocks):
         for chain, draw in block:
-            theta: Any = fit.draw(chain, draw)
+            theta: Any = fit.thetas(chain, draw)
             frame = fit.released(theta, rng, precision)
             neighbours = world.find(frame)
             outside = 1 - (1 + neighbours.within - neighbours.own_inside) * one_record
@@ -210,7 +210,7 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_s
 
     def walk() -> Iterator[np.ndarray]:
         for place in places:
-            theta: Any = fit.draw(*place)
+            theta: Any = fit.thetas(*place)
             frame = fit.confidential if len(fit.variables) == 1 else fit.released(theta, rng)
             yield masses(theta, rng, frame)
 

@@ -94,7 +94,7 @@ def influence(
     masses = itertools.repeat(None) if world is None else own_masses(fit, world, places, random_seed)
     found = InfluenceSums(index, count, attributes=world is not None)
     for place, mass in zip(places, masses, strict=False):
-        terms = variable_terms(fit, fit.draw(*place))
+        terms = variable_terms(fit, fit.thetas(*place))
         found.add(terms if clusters is None else clusters.sums(terms), mass)
     return found.table()
 

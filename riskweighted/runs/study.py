@@ -26,7 +26,6 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.models import build_synthesizer, declare
 from riskweighted.runs.sections import DataSettings, EvaluatingSettings, Radius, ReleaseSettings, SynthesizerSettings, WeightSettings
 from riskweighted.sampling.settings import Sampling
-from riskweighted.sequence.clipping import statement_of
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets
@@ -139,6 +138,8 @@ class Study:
         """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
         if self.guarantee is None:
             return None
+        from riskweighted.sequence.clipping import statement_of  # loads what samples, which reading a study does not need
+
         return statement_of(self.make_synthesizer(), self.guarantee, self.release.L)
 
     @classmethod

@@ -161,7 +161,7 @@ class Fit:
             return self.blocks[blocks[0].name].largest_terms
         largest = np.zeros(len(self.confidential))
         for place in np.ndindex(self.sizes["chain"], self.sizes["draw"]):
-            thetas, total = self.draw(*place), np.zeros(len(largest))
+            thetas, total = self.thetas(*place), np.zeros(len(largest))
             for block in blocks:
                 total[block.member] += self.blocks[block.name].terms(thetas[block.name])
             largest = np.maximum(largest, np.abs(total))
@@ -224,17 +224,26 @@ class Fit:
 
     # -- what is made of it
 
-    def draw(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
+    def thetas(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
         """One posterior draw: block -> parameter name -> value."""
         return {name: fit.draw(chain, draw) if fit.estimates else fit.draw(0, 0) for name, fit in self.blocks.items()}
 
-    def contributions(self, thetas: Thetas, variable: str | None = None) -> np.ndarray:
+    def draw(self, chain: int, draw: int) -> dict[str, Any]:
+        """One posterior draw: parameter name -> value of a synthesizer, block -> parameter name -> value of a chain."""
+        return self.block.draw(chain, draw) if self.prepared.of_one else self.thetas(chain, draw)
+
+    def _by_block(self, theta: Mapping[str, Any]) -> Thetas:
+        """What `draw` or `thetas` gives as block -> parameter name -> value."""
+        name = next(iter(self.blocks))
+        return theta if isinstance(theta.get(name), Mapping) else {name: theta}
+
+    def contributions(self, theta: Mapping[str, Any], variable: str | None = None) -> np.ndarray:
         """What each record adds to the log posterior, on the scale of the model, (n,), of all variables or of one.
 
         The sum over the blocks that it reaches of alpha_i log p(y_i | theta), alpha_i times the survey weight if there is one; or that
         clipped.
         """
-        blocks = [block for block in self.prepared.blocks if variable is None or block.variable == variable]
+        blocks, thetas = [block for block in self.prepared.blocks if variable is None or block.variable == variable], self._by_block(theta)
         if len(blocks) == 1 and blocks[0].whole:
             return self.blocks[blocks[0].name].contributions(thetas[blocks[0].name])
         total = np.zeros(len(self.confidential))
@@ -247,9 +256,9 @@ class Fit:
         """What draws its variables."""
         return Drawing(self.prepared, self.blocks)
 
-    def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
+    def released(self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`."""
-        return self.drawing.released(thetas, rng, precision)
+        return self.drawing.released(self._by_block(theta), rng, precision)
 
     def synthesize(
         self,
@@ -335,7 +344,7 @@ class Fit:
         fits = {link.variable: self.blocks[link.values.name] for link in self.prepared.links if link.values is not None and not link.levels}
         far, amounts = Counter[str](), Counter[str]()
         for place, seed in zip(places, seeds, strict=True):
-            frame = self.released(self.draw(*place) if plugged is None else plugged, np.random.default_rng(seed), precision)
+            frame = self.released(self.thetas(*place) if plugged is None else plugged, np.random.default_rng(seed), precision)
             for name, fit in fits.items():
                 codes, column = [*self.prepared.codes.get(name, ())], frame[name]
                 held = (column[~column.isin(codes)] if codes else column).dropna()

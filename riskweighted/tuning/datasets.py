@@ -30,7 +30,7 @@ def measured_on(measure: Measure, fit: Any, subject: Subject, seed: int) -> Esti
     """A measure of datasets drawn from a fit, the same number of every fit."""
     rng, sizes = np.random.default_rng(seed), fit.sizes
     places = spread_draws(sizes["chain"], sizes["draw"], min(DATASETS, sizes["chain"] * sizes["draw"]))
-    frames = [fit.released(fit.draw(*places[turn % len(places)]), rng) for turn in range(DATASETS)]
+    frames = [fit.released(fit.thetas(*places[turn % len(places)]), rng) for turn in range(DATASETS)]
     return value_on(measure, subject, frames, fit)
 
 

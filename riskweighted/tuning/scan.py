@@ -75,7 +75,7 @@ class Scorer:
             fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
             around = self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if self.target.influence else fixed
             target = self.target.measure(around, self.subject, _RISK_DRAWS, self.seed)
-            rng, theta = self._rng(), fixed.draw(0, 0)
+            rng, theta = self._rng(), fixed.thetas(0, 0)
             return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode)
 
     def _rng(self) -> np.random.Generator:

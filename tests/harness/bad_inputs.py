@@ -760,10 +760,9 @@ CHAIN_EDITS = (  # of a study of several variables: what is changed, and what mu
     ("[weights]", '[weights]\nmatch = [["note", "income"], ["note"]]', "in two subsets"),
     ("[weights]", '[weights]\nmatch = [["note", "income"], ["person"]]', "not synthetic"),
     ("[weights]", "[weights]\nmatch = 3", "match"),
-    ("[weights]", '[weights]\ntarget = "isolated-risk"\nat_most = 0.1', "one variable's model"),
+    ("[weights]", '[weights]\ntarget = "isolated-risk(nope)"\nat_most = 0.1', "nope"),
     ("[weights]", '[weights]\nsurvey = "income"', "which is synthesized"),
     ("[weights]", '[weights]\ncluster = "note"', "which is synthesized"),
-    ('["unweighted", "pairwise"]', '["unweighted", "lipschitz"]', "made of the fit of one variable"),
     ("[sampling]", "[guarantee]\nepsilon = 1\n[sampling]", "the model, chosen by the values"),
     ("[sampling]", "[top_coding]\nquantile = 0.9\n[sampling]", "one variable"),
     ("L = 3", "L = 3\nprecision = {nope = 1}", "'nope'; valid are"),
@@ -800,7 +799,7 @@ CHAIN_OPTIONS = (
     ((*WEIGHTS, *SEVERAL, "--codes", "nope=1"), "'nope'"),
     ((*ASSESS, "--codes", "income=x"), "VARIABLE=CODE"),
     ((*ASSESS, "--codes", "nope=1"), "'nope'"),
-    (("tune", "chain.toml", "--target", "isolated-risk", "--at-most", "0.1"), "one variable"),
+    (("tune", "chain.toml", "--target", "isolated-risk(nope)", "--at-most", "0.1"), "nope"),
 )
 LINKING_EDITS = (
     ('"unicity"', '"cosine"'),
@@ -882,7 +881,7 @@ RUN_DATASETS = {
     "a dataset of text under its hash": under_its_hash(SYNTHETIC, b"id,group,size,income\n0,a,1,okapi\n"),
     "a binary dataset under its hash": under_its_hash(SYNTHETIC, bytes(range(256))),
     "weights that are none under their hash": under_its_hash("confidential/weights.csv", b"row,okapi\n1,2\n"),
-    "a posterior that is none under its hash": under_its_hash("confidential/posterior/pairwise.nc", b"okapi" * 99),
+    "a posterior that is none under its hash": under_its_hash("confidential/posterior/pairwise.zip", b"okapi" * 99),
 }
 
 

@@ -196,9 +196,9 @@ def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far
     for vector in vectors:
         assert exact(vector)[0] == other(vector)[0] != rounded(vector)[0]
         theta = {name: values[0] for name, values in blueprints[0].layout.parameters(vector[None]).items()}
-        records = fits[0].distribution(theta)
+        records = fits[0].block.distribution(theta)
         moved = np.exp(prepared.location + prepared.scale * np.rint(prepared.z / 0.1) * 0.1)
-        difference = records.log_density(moved).sum() - records.log_density(fits[0].y).sum()
+        difference = records.log_density(moved).sum() - records.log_density(fits[0].block.y).sum()
         assert rounded(vector)[0] - exact(vector)[0] == pytest.approx(difference, abs=1e-8)
     with pytest.raises(InputError, match="exact must be true or false, got 1"):
         NormalMixture("rent ~ 1", exact=1)

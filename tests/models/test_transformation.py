@@ -370,7 +370,7 @@ def test_parameters_of_another_grid_are_refused(fitted, data):
 def test_plug_in_draws_share_one_theta(fitted):
     first, second = (frame["income"].to_numpy() for frame in fitted.synthesize(2, random_seed=1, parameters="mode"))
     assert not np.array_equal(first, second)
-    mode = plug_in(fitted)
+    mode = plug_in(fitted.block)
     assert set(mode) == set(fitted.posterior)
     at, drawn = (np.concatenate([np.ravel(theta[name]) for name in mode]) for theta in (mode, fitted.draw(0, 0)))
     density = fitted.synthesizer.build(fitted.block.prepared).density(np.ones(N))

@@ -144,7 +144,7 @@ def test_attributable_probability_is_what_leaving_the_record_out_takes_away(conf
         (lambda fit: rw.expected_identification_risk(fit, SCENARIO, draws=0), "draws"),
         (
             lambda fit: rw.expected_identification_risk(fit, OTHER),
-            "fit 'jobs'",
+            r"'area'.*'jobs'",
         ),
         (lambda fit: rw.influence(fit, draws=121), "draws"),
         (lambda fit: rw.influence(fit, cluster="nobody"), "nobody"),

@@ -1,5 +1,7 @@
 """Values drawn inside balls: by the model's inverse, and by halving."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 
@@ -13,10 +15,13 @@ N = 300
 
 
 class Halving:
-    """A model without `inverse`."""
+    """A model whose distribution has no `inverse`."""
 
     def __init__(self, synthesizer):
-        self.mass = synthesizer.mass
+        self.whole = synthesizer
+
+    def distribution(self, theta, prepared):
+        return SimpleNamespace(mass=self.whole.distribution(theta, prepared).mass)
 
 
 def test_the_inverse_draws_what_halving_draws():
