@@ -41,9 +41,9 @@ a-stranger-beyond = strangers_package:BEYOND
 zz-stranger-secret = strangers_package:SECRET
 """
 LISTING = (
-    "statistical/test_calibration.py::test_every_synthesizer_that_estimates_is_calibrated",
-    "models/test_contract.py",
-    "runs/test_study.py",
+    "tests/statistical/test_calibration.py::test_every_synthesizer_that_estimates_is_calibrated",
+    "tests/models/test_contract.py",
+    "tests/runs/test_study.py",
 )
 
 
