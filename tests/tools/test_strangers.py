@@ -42,7 +42,6 @@ zz-stranger-secret = strangers_package:SECRET
 """
 LISTING = (
     "tests/statistical/test_calibration.py::test_every_synthesizer_that_estimates_is_calibrated",
-    "tests/models/test_contract.py",
     "tests/runs/test_study.py",
 )
 
