@@ -50,7 +50,7 @@ def test_the_product_enters_and_alpha_stays_what_it_is(fitted, alpha):
     pd.testing.assert_series_equal(fitted.weights, alpha * survey, check_names=False)
     assert fitted.weights.max() > 1.5
     theta = fitted.draw(0, 0)
-    terms = fitted.block.terms(theta["y"])
+    terms = fitted.block.terms(theta)
     np.testing.assert_allclose(fitted.contributions(theta), alpha * survey * terms)
     np.testing.assert_allclose(rw.influence(fitted, draws=5)["lipschitz"] <= survey * np.abs(fitted.largest_terms / survey), True)
 
