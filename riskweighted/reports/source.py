@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import as_floats
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.tables import CONFIDENTIAL, distinct
 from riskweighted.evaluation.verdicts import Verdict
@@ -135,7 +136,14 @@ def _without_baselines_of_few(run: FinishedRun, data: pd.DataFrame, minimum_coun
     """Without a baseline that altered fewer than m records: its mean tells what these few have."""
     if not run.study.baselines:
         return run
-    values = data[run.study.target].to_numpy()
-    few = [name for name in run.study.baselines if (run.baseline(name)[run.study.target].to_numpy() != values).sum() < minimum_count]
+    scenario = run.study.evaluating_scenario()
+    numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
+
+    def altered(name: str) -> int:
+        """In how many records the variable has another value than the data, of the variable in which they are fewest."""
+        protected = run.baseline(name)
+        return min((int((as_floats(protected[of]) != as_floats(data[of])).sum() - data[of].isna().sum()) for of in numeric), default=0)
+
+    few = [name for name in run.study.baselines if altered(name) < minimum_count]
     tables = {name: table[~table["label"].isin(few)].reset_index(drop=True) for name, table in run.tables.items()}
     return run.with_tables(tables) if few else run

@@ -39,8 +39,11 @@ def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
 
     It is unbiased and at most 1, but where the model is restricted to what rules of order and forbidden combinations allow: there the
     probability is divided by that of obeying, estimated without bias by the number of draws until one obeys (100 at most), and may
-    exceed 1. Of the dataset the variables before the scenario's first one are used.
+    exceed 1. Of the dataset the variables before the scenario's first one are used. Of a fit that keeps true values the estimate is
+    whether the dataset's lie in their balls.
     """
+    if fit.keeps_true_values:
+        return lambda thetas, rng, frame: world.find(frame).own_inside.astype(float)
     balls = {link.variable: _balls(fit, link, world, precision) for link in fit.prepared.links if link.variable in world.scenario.synthetic}
     last = max(place for place, link in enumerate(fit.prepared.links) if link.variable in balls)
     links, with_mass = fit.prepared.links[: last + 1], {name: gives_mass(own) for name, own in fit.blocks.items()}

@@ -106,7 +106,7 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     prepared = prepare_sequence(declared, confidential, study.weights.survey)
     _check_values(study, world, prepared)
     refuse_data_dependent(study, prepared)
-    baselines = {name: prepare_sequence(study.make_baseline(name), confidential) for name in study.baselines}
+    baselines = {name: study.prepare_baseline(name, confidential) for name in study.baselines}
     weights = all_weights(study, world)
     for alphas in weights.values():
         for block in prepared.blocks:

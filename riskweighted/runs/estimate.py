@@ -197,7 +197,7 @@ def _some(checked: CheckedStudy) -> _Some:
             own = model.blocks[0].model
             model = sequence_of(PreparedModel(own.synthesizer, data, own.prepared.at(data), survey))
         else:
-            model = prepare_sequence(model.declared, data, checked.study.weights.survey)
+            model = prepare_sequence(checked.study.make_synthesizer(), data, checked.study.weights.survey)
     return _Some(checked.study, world, _stand_in(model))
 
 

@@ -108,19 +108,23 @@ class FinishedRun:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
         first, scenario = read_table(self.folder / names[self.schemes[0]][0]), self.study.scenario
         columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
-        targets = [name for name in scenario.synthetic if self.manifest.get("precision", {}).get(name) != LEVELS]
         found: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme, files in names.items():
             frames = _shared(first, list(read_datasets([self.folder / name for name in files], first, self.study.variables)))
             for frame, name in zip(frames, files, strict=True):
-                check_dataset(frame, name, columns, targets, self._count)
+                check_dataset(frame, name, columns, self._numeric, self._count)
             found[scheme] = frames
         return found
 
     def baseline(self, name: str) -> pd.DataFrame:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
-        file, targets = f"confidential/{name}.{self.study.release.format}", self.study.scenario.synthetic
-        return check_dataset(read_table(self.folder / file), file, targets, targets, self._count)
+        file = f"confidential/{name}.{self.study.release.format}"
+        return check_dataset(read_table(self.folder / file), file, self.study.variables, self._numeric, self._count)
+
+    @property
+    def _numeric(self) -> list[str]:
+        """The synthesized variables that hold numbers."""
+        return [name for name in self.study.variables if self.manifest.get("precision", {}).get(name) != LEVELS]
 
     @cached_property
     def records(self) -> pd.DataFrame:

@@ -144,7 +144,12 @@ class Stages:
     def _settings(self, stage: str, label: str) -> Mapping[str, Any]:
         """What a stage of a label reads of the study, by section."""
         if stage == "prepared" and label in self.study.baselines:
-            return {"variables": self.study.variables, "baseline": _plain(self.study.baselines[label])}
+            return {
+                "variables": self.study.variables,
+                "codes": _plain(self.study.evaluating_scenario().codes),
+                "categorical": self.study.scenario.categorical,
+                "baseline": _plain(self.study.baselines[label]),
+            }
         return {} if self._reads_nothing(stage, label) else settings_of(self.study, stage)
 
 

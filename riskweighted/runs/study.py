@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -29,6 +29,9 @@ from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets
+
+if TYPE_CHECKING:
+    from riskweighted.sequence.blocks import PreparedSequence
 
 __all__ = ["AUTO", "UNNAMED", "Study", "check_models", "demo_study", "load_study", "make_study", "read_study", "section_of"]
 
@@ -216,11 +219,25 @@ class Study:
                 "they must be the same variable"
             )
 
-    def make_baseline(self, name: str) -> Synthesizer:
-        """A baseline for the variable that the synthesizer replaces."""
-        if len(self.variables) > 1:
-            raise InputError(f"[{section_of(name)}] is a baseline of one variable; of several leave it out")
-        return build_synthesizer(name, f"`{self.target}` ~ 1", self.baselines[name])
+    def make_baselines(self, name: str) -> dict[str, Synthesizer]:
+        """A baseline of each variable, by its own table of ``variables`` where it has one, otherwise by the settings for all."""
+        settings, section = dict(self.baselines[name]), section_of(name)
+        tables = as_table(settings.pop("variables", {}), f"{section}.variables")
+        strange = [variable for variable in tables if variable not in self.variables]
+        if strange:
+            raise InputError(f"{section}.variables names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}")
+        own = {variable: as_table(tables.get(variable, {}), f"{section}.variables.{variable}") for variable in self.variables}
+        return {variable: build_synthesizer(name, f"`{variable}` ~ 1", {**settings, **own[variable]}) for variable in self.variables}
+
+    def prepare_baseline(self, name: str, confidential: pd.DataFrame) -> "PreparedSequence":
+        """A baseline of the study, prepared for the data."""
+        from riskweighted.sequence.baselines import prepare_baseline  # loads what samples, which reading a study does not need
+        from riskweighted.sequence.prepare import prepare_sequence
+
+        baselines, scenario = self.make_baselines(name), self.evaluating_scenario()
+        if self.synthesizer.formula is not None:
+            return prepare_sequence(baselines[self.target], confidential)
+        return prepare_baseline(baselines, confidential, scenario.codes, scenario.categorical)
 
     def read_data(self) -> pd.DataFrame:
         """The confidential data."""
@@ -257,7 +274,7 @@ def check_models(study: Study) -> None:
     """Refuse a study whose synthesizer or baselines cannot be built."""
     study.check_synthesizer()
     for name in study.baselines:
-        study.make_baseline(name)
+        study.make_baselines(name)
 
 
 def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study:

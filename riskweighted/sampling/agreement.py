@@ -312,9 +312,10 @@ def check_draws(synthesizer: Synthesizer, prepared: Any, thetas: Sequence[Draw],
     ContractError
     """
     n = len(confidential)
+    gaps = confidential[synthesizer.target].isna().to_numpy() if keeps_true_values(synthesizer) else False  # which it may keep, too
     for theta in thetas:
         values = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), n)
-        unusable = int((~np.isfinite(values)).sum())
+        unusable = int((~np.isfinite(values) & ~np.asarray(gaps)).sum())
         if unusable:
             raise ContractError(
                 f"{type(synthesizer).__name__}: draw gave {unusable} of {n} values that are missing or infinite; "

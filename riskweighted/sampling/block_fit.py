@@ -173,7 +173,7 @@ class BlockFit:
 
     @cached_property
     def _limit(self) -> float:
-        return float(_FAR * np.abs(self.confidential[self.synthesizer.target].to_numpy(dtype=float)).max())
+        return float(_FAR * np.nanmax(np.abs(as_floats(self.confidential[self.synthesizer.target]))))
 
     def warn_of_far(self, far: int, drawn: int) -> None:
         """Warn of that many values of those drawn, as `synthesize` does."""

@@ -19,7 +19,7 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel
-from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.recoding import Recipe
 from riskweighted.sequence.rules import Rules, Structure
 
@@ -103,7 +103,7 @@ class PreparedSequence:
 
     Attributes
     ----------
-    declared : Synthesizer or Chain
+    declared : Synthesizer, Chain or SideBySide
     confidential : DataFrame, n rows
     links : tuple of Link
         One a variable, in the order in which they are drawn.
@@ -115,7 +115,7 @@ class PreparedSequence:
         Survey weights of mean 1, where there are any; every block has those of its members.
     """
 
-    declared: Synthesizer | Chain
+    declared: Synthesizer | Chain | SideBySide
     confidential: pd.DataFrame = field(repr=False)
     links: tuple[Link, ...] = field(repr=False)
     recipes: Mapping[str, Recipe] = field(default_factory=dict, repr=False)
@@ -125,12 +125,12 @@ class PreparedSequence:
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """The synthesized variables, in order."""
-        return tuple(self.declared.variables) if isinstance(self.declared, Chain) else (self.declared.target,)
+        return tuple(self.declared.variables) if isinstance(self.declared, Chain | SideBySide) else (self.declared.target,)
 
     @property
     def of_one(self) -> bool:
-        """Whether a synthesizer of one variable was declared, rather than a chain."""
-        return not isinstance(self.declared, Chain)
+        """Whether a synthesizer of one variable was declared, rather than several."""
+        return not isinstance(self.declared, Chain | SideBySide)
 
     @cached_property
     def rules(self) -> Rules:

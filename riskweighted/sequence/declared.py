@@ -1,6 +1,7 @@
 """What the framework asks of a sequence of synthesizers: `Chain`."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.sequence.rules import Rules
 
-__all__ = ["Chain", "is_chain"]
+__all__ = ["Chain", "SideBySide", "is_chain"]
 
 
 @runtime_checkable
@@ -49,6 +50,18 @@ class Chain(Protocol):
 
     def value_model(self, variable: str, amounts: pd.Series, formula: str) -> Synthesizer:
         """The model of a variable's amounts or levels, chosen by their type."""
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Synthesizers of one variable each, none of which looks at the variable of another: what baselines of several variables are."""
+
+    synthesizers: tuple[Synthesizer, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variable of each."""
+        return tuple(synthesizer.target for synthesizer in self.synthesizers)
 
 
 def is_chain(synthesizer: object) -> bool:

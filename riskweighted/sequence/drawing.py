@@ -115,7 +115,8 @@ class Drawing:
             values[left] = outcomes.number(link.constant)
         elif len(left):
             numbers = self.numbers_at(link.values, frame, encoded, thetas, rng, rows[left])
-            values[left] = outcomes.drawn(self.blocks[link.values.name].rounded(numbers, precision))
+            fit = self.blocks[link.values.name]
+            values[left] = numbers if fit.keeps_true_values else outcomes.drawn(fit.rounded(numbers, precision))
         return values
 
     def numbers_at(

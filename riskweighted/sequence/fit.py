@@ -26,7 +26,7 @@ from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
 from riskweighted.sampling.saving import BLANK, with_checksum
 from riskweighted.sequence.blocks import PreparedSequence
-from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.drawing import Drawing, Thetas
 from riskweighted.sequence.prepare import sequence_of
 
@@ -83,8 +83,8 @@ class Fit:
     # -- what it is of
 
     @property
-    def synthesizer(self) -> Synthesizer | Chain:
-        """What was declared: a synthesizer, or a chain of them."""
+    def synthesizer(self) -> Synthesizer | Chain | SideBySide:
+        """What was declared: a synthesizer, a chain of them, or baselines side by side."""
         return self.prepared.declared
 
     @property

@@ -16,10 +16,10 @@ from riskweighted.design.formulas import split_formula
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status, numeric_names
-from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.recoding import independent, make_recipes
 
-__all__ = ["prepare_sequence", "sequence_of"]
+__all__ = ["prepare_sequence", "sequence_of", "side_by_side"]
 
 _EVENTS_PER_SLOPE = 10
 _FEW = 3  # records of a single value
@@ -44,10 +44,20 @@ def prepare_sequence(
 
 def sequence_of(model: PreparedModel) -> PreparedSequence:
     """The sequence of one variable: one block, of all records, whose design is the synthesizer's own."""
-    name, n = model.synthesizer.target, len(model.confidential)
-    block = Block(name, name, None, np.ones(n, dtype=bool), (), None, model)
-    link = Link(name, None, (), block, levels=categories_of(model.synthesizer, model.prepared) is not None)
+    link = _whole(model, categories_of(model.synthesizer, model.prepared) is not None)
     return PreparedSequence(model.synthesizer, model.confidential, (link,), survey=model.survey)
+
+
+def side_by_side(declared: SideBySide, models: Sequence[PreparedModel]) -> PreparedSequence:
+    """A block of all records for each variable, none of which looks at another's."""
+    links = tuple(_whole(model, not holds_numbers(model.confidential[model.synthesizer.target])) for model in models)
+    return PreparedSequence(declared, models[0].confidential, links)
+
+
+def _whole(model: PreparedModel, levels: bool) -> Link:
+    """A variable whose one block all records reach."""
+    name, n = model.synthesizer.target, len(model.confidential)
+    return Link(name, None, (), Block(name, name, None, np.ones(n, dtype=bool), (), None, model), levels=levels)
 
 
 def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None) -> PreparedSequence:

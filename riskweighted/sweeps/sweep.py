@@ -170,7 +170,7 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
     study, label, scenario = point.study, point.label, point.study.weighting_scenario()
     stages, radii = Stages(study, repr(study.data)), sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
     if label in study.baselines:
-        yield f"{label} {stages.key('prepared', label)}", lambda: prepare_sequence(study.make_baseline(label), data)
+        yield f"{label} {stages.key('prepared', label)}", lambda: study.prepare_baseline(label, data)
         return
     common = f"{label} {stages.key('checked')} {radii}"
     if label == CONFIDENTIAL:

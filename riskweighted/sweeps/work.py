@@ -118,7 +118,7 @@ class _Work:
         """Blocks that were fitted before in this process are taken from there: those of a chain that no setting of the cell changes."""
         label, study = self.group.first.label, self.study
         if label in study.baselines:
-            return fit_baseline(prepare_sequence(study.make_baseline(label), self.confidential))
+            return fit_baseline(study.prepare_baseline(label, self.confidential))
         planned = plan_fit(study, self._prepared(), label, self._alphas(label), Streams(study.seed), self)
         began = time.perf_counter()
         planned.compile()

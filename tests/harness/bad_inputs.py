@@ -764,7 +764,7 @@ CHAIN_EDITS = (  # of a study of several variables: what is changed, and what mu
     ("[weights]", '[weights]\nsurvey = "income"', "which is synthesized"),
     ("[weights]", '[weights]\ncluster = "note"', "which is synthesized"),
     ("[sampling]", "[guarantee]\nepsilon = 1\n[sampling]", "the model, chosen by the values"),
-    ("[sampling]", "[top_coding]\nquantile = 0.9\n[sampling]", "one variable"),
+    ("[sampling]", "[top_coding.variables.nope]\nquantile = 0.9\n[sampling]", "'nope'; valid are"),
     ("L = 3", "L = 3\nprecision = {nope = 1}", "'nope'; valid are"),
     ("L = 3", "L = 3\nprecision = {note = 1}", "drawn as levels"),
     ("L = 3", "L = 3\nprecision = {income = 0}", "precision"),
