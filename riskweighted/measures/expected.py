@@ -84,7 +84,6 @@ HARDLY_MOVES = (
     "the bulk by about what it saves there"
 )
 _D = Disclosure
-_SHAPING = ("mix", "power", "delete")
 _risk = partial(Measure, source="METHODS section 2.4", direction="riskier", order=10, compute=summaries, mechanism=True)
 _mean = partial(_risk, kind="mean", disclosure=_D.THREE_DECIMALS, symbol="E[IR]")
 _count = partial(_risk, kind="count", disclosure=_D.COUNT)
@@ -97,7 +96,7 @@ ISOLATED = _mean(
     share=0.05,
     words="expected risk of isolated records",
     main=10,
-    aim=Aim("isolated-risk", "mean expected risk of the isolated records", _SHAPING, _mean_of(lambda subject: subject.isolated)),
+    aim=Aim("isolated-risk", "mean expected risk of the isolated records", "risk", _mean_of(lambda subject: subject.isolated)),
 )
 _TOP = _mean(
     "expected-top-risk",
@@ -108,11 +107,7 @@ _TOP = _mean(
     words="expected risk of the top 1 % of values",
     main=20,
     aim=Aim(
-        "top-1-percent-risk",
-        "mean expected risk of the largest 1 % of values",
-        _SHAPING,
-        _mean_of(lambda subject: subject.top),
-        numeric=True,
+        "top-1-percent-risk", "mean expected risk of the largest 1 % of values", "risk", _mean_of(lambda subject: subject.top), numeric=True
     ),
 )
 MEAN = _mean(

@@ -68,7 +68,6 @@ _TERM = "alpha_i log p(y_i | theta_s), s over {draws} posterior draws, log densi
 _SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
 _NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
 _D = Disclosure
-_FAMILIES = ("mix", "power", "delete", "uniform")
 _one = partial(Measure, source="METHODS section 9.1", direction="riskier", order=30, compute=of_records, unbounded=True)
 _extreme = partial(_one, kind="extreme", disclosure=_D.LEFT_OUT)
 _estimate = partial(_one, kind="estimate", disclosure=_D.THREE_DIGITS)
@@ -80,9 +79,7 @@ DELTA = _extreme(
     words="largest influence of a record",
     symbol="Delta",
     main=70,
-    aim=Aim(
-        "lipschitz", "largest alpha_i |log p_i| (Delta)", (*_FAMILIES, "lipschitz-target"), _from_draws("lipschitz", np.max), influence=True
-    ),
+    aim=Aim("lipschitz", "largest alpha_i |log p_i| (Delta)", "influence", _from_draws("lipschitz", np.max)),
 )
 _RANGE = _extreme(
     "influence-range",
@@ -90,14 +87,14 @@ _RANGE = _extreme(
     f"largest over records of max_s - min_s of {_TERM}; {_NO_GUARANTEE}",
     words="largest range of influence of a record",
     main=80,
-    aim=Aim("range", "largest range of alpha_i log p_i", (*_FAMILIES, "lipschitz-target"), _from_draws("range", np.max), influence=True),
+    aim=Aim("range", "largest range of alpha_i log p_i", "influence", _from_draws("range", np.max)),
 )
 _INFORMATION = _sum(
     "influence-information",
     "information",
     f"sum over records of half the variance over s of {_TERM}",
     words="information that records give",
-    aim=Aim("information", "sum of the records' information", _FAMILIES, _from_draws("information", np.sum), influence=True),
+    aim=Aim("information", "sum of the records' information", "information", _from_draws("information", np.sum)),
 )
 _P_EFF = _sum(
     "p-eff",

@@ -106,22 +106,25 @@ class Aim(NamedTuple):
     name : str
         Its short name in study files; its key is understood too.
     label : str
-    families : tuple of str
-        Families of weights along which it falls.
+    of : str
+        What it is a measure of: "risk", "influence" (the largest one of a record) or "information"; it falls along the families of weights
+        that lower that.
     measure : callable
         From a fit, the `Subject` whose risk it is, a number of draws and a seed to its `Estimate`.
-    influence : bool
-        Whether it is one of the fit's draws, where a mode does not tell.
     numeric : bool
         Whether it is one of numbers alone.
     """
 
     name: str
     label: str
-    families: tuple[str, ...]
+    of: str
     measure: Callable[[Any, Any, int, int], Estimate]
-    influence: bool = False
     numeric: bool = False
+
+    @property
+    def influence(self) -> bool:
+        """Whether it is one of the fit's draws, where a mode does not tell."""
+        return self.of != "risk"
 
 
 class Loss(NamedTuple):

@@ -1,6 +1,5 @@
 """Families as paths from the unweighted synthesizer to ever smaller weights: their settings in order of strength."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +10,6 @@ from riskweighted.weights.names import scheme_text
 
 __all__ = ["Path", "path_of", "rounded"]
 
-_POINTS: Mapping[str, tuple[float, ...]] = {
-    "mix": (0, 0.2, 0.4, 0.6, 0.8, 0.9, 1),
-    "power": (0, 0.1, 0.25, 0.5, 1, 2, 4),
-    "delete": (0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4),
-    "uniform": (1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02),
-    "lipschitz-target": (1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02),  # shares of the largest f_i
-}
 _DIGITS = 4  # of a setting
 
 
@@ -34,13 +26,13 @@ class Path(NamedTuple):
 
 
 def path_of(family: str, fit: Fit) -> Path:
-    """The path of a family; `fit` is the unweighted one, from which "lipschitz-target" starts."""
-    (setting,) = FAMILIES[family].settings
-    points = _POINTS[family]
-    if family == "lipschitz-target":
-        largest = max(float(block.largest_terms.max()) for block in fit.blocks.values() if block.estimates)
-        points = tuple(rounded(share * largest) for share in points)
-    return Path(family, setting, points)
+    """The path of a family; `fit` is the unweighted one, of which the settings of some are shares."""
+    declared = FAMILIES[family]
+    (setting,) = declared.settings
+    if declared.unit is None:
+        return Path(family, setting, declared.path)
+    unit = declared.unit(fit)
+    return Path(family, setting, tuple(rounded(share * unit) for share in declared.path))
 
 
 def rounded(value: float) -> float:

@@ -6,12 +6,8 @@ from riskweighted.common.checks import check_count, check_number
 from riskweighted.common.errors import InputError
 from riskweighted.tuning.losses import find_loss
 from riskweighted.tuning.targets import Target, check_family, find_target
-from riskweighted.weights.families import FAMILIES
-from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["TuningSettings"]
-
-_WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class TuningSettings:
         if check_number(self.at_most, "at_most", least=0) == 0:
             raise InputError("at_most must be a number > 0, got 0")
         if self.family is not None:
-            check_family(self.family, self.target, FAMILIES, _WITHOUT)
+            check_family(self.family, self.target)
         find_loss(self.loss)
         if self.risk_draws is not None:
             check_count(self.risk_draws, "risk_draws")
@@ -45,4 +41,4 @@ class TuningSettings:
     @property
     def tried(self) -> tuple[str, ...]:
         """The families that are searched."""
-        return self.asked.aim.families if self.family is None else (self.family,)
+        return self.asked.families if self.family is None else (self.family,)

@@ -1,7 +1,6 @@
 """What a setting of the weights can be asked to reach: any measure of the registry, of the whole file or of one variable of several."""
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from riskweighted.common.errors import InputError, listing
@@ -10,11 +9,13 @@ from riskweighted.measures.measure import Aim, Measure
 from riskweighted.measures.registry import measures
 from riskweighted.tuning.datasets import is_measured, measured_on
 from riskweighted.tuning.losses import find_loss
+from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Target", "check_family", "check_measurable", "find_target", "target_names"]
 
 _NAME = re.compile(r"(?P<measure>[a-z0-9-]+)(\((?P<variable>.+)\))?")
-_SHAPING = ("mix", "power", "delete")
+_WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
 _SHRINKING = (
     "shrinking all weights lets the prior take over, which raises the risk of isolated records again, so the target is not monotone there"
 )
@@ -30,6 +31,11 @@ class Target(NamedTuple):
     def label(self) -> str:
         """What it is, in words."""
         return self.aim.label if self.variable is None else f"{self.aim.label}, {self.variable} alone"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families of weights along which it falls."""
+        return tuple(name for name, family in FAMILIES.items() if self.aim.of in family.lowers)
 
 
 def target_names() -> list[str]:
@@ -61,7 +67,7 @@ def find_target(asked: object) -> Target:
 def _aim_of(measure: Measure) -> Aim:
     """How a measure of datasets is a target that does not say so itself."""
     label = measure.words or measure.label
-    return Aim(measure.key, label, _SHAPING, lambda fit, subject, draws, seed: measured_on(measure, fit, subject, seed))
+    return Aim(measure.key, label, "risk", lambda fit, subject, draws, seed: measured_on(measure, fit, subject, seed))
 
 
 def check_measurable(target: str, loss: str, world: World) -> None:
@@ -86,26 +92,21 @@ def check_measurable(target: str, loss: str, world: World) -> None:
         raise InputError(f"target {target!r} is of one variable: name it, as in {f'{asked.aim.name}({numeric[0]})'!r}")
 
 
-def check_family(family: object, target: str, families: Mapping[str, object], without: tuple[str, ...] = ()) -> None:
+def check_family(family: object, target: str) -> None:
     """Refuse a family along which a target cannot be tuned.
 
-    Parameters
-    ----------
-    family : object
-    target : str
-    families : mapping
-        Those with a parameter.
-    without : tuple of str
-        Schemes without one.
+    Raises
+    ------
+    InputError
     """
-    aim = find_target(target).aim
-    if family in aim.families:
+    asked = find_target(target)
+    if family in asked.families:
         return
-    hint = f"valid for {target!r} are {listing(aim.families)}"
-    if family in without or (isinstance(family, str) and family.endswith("-way")):
+    hint = f"valid for {target!r} are {listing(asked.families)}"
+    if family in _WITHOUT or (isinstance(family, str) and family.endswith("-way")):
         raise InputError(f"family {family!r} has no parameter to tune; {hint}")
-    if family not in families:
+    if family not in FAMILIES:
         raise InputError(f"unknown family {family!r}; {hint}")
-    if not aim.influence:
+    if not asked.aim.influence:
         raise InputError(f"{target!r} cannot be tuned along {family!r}: {_SHRINKING}; {hint}")
     raise InputError(f"{target!r} cannot be tuned along {family!r}: nothing bounds it there as the setting changes; {hint}")

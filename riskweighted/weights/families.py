@@ -1,4 +1,4 @@
-"""Families of weights with a parameter, by name (METHODS sections 3.4 and 9.2)."""
+"""Families of weights with a parameter, by name, and what can be tuned along them (METHODS sections 3.4, 9.2 and 11)."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,10 @@ class Family(NamedTuple):
     ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
     the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
     leave no weight, whatever the data; ``risk``: whether it is made of IR^c, and so of the scenario.
+
+    `tune` goes along a family of one setting by its ``path``, values from the unweighted synthesizer to ever smaller weights that are
+    scanned first; what then falls is ``lowers``, of "risk", "influence" (the largest one of a record) and "information". ``unit`` of an
+    unweighted fit: what the values of the path are shares of.
     """
 
     make: Callable[..., np.ndarray]
@@ -31,6 +35,9 @@ class Family(NamedTuple):
     fit: str | None = None
     nothing: Callable[[Mapping[str, float]], bool] | None = None
     risk: bool = False
+    path: tuple[float, ...] = ()
+    lowers: tuple[str, ...] = ()
+    unit: Callable[["Fit"], float] | None = None
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -75,16 +82,32 @@ def _largest(world: World, fit: "Fit") -> tuple[np.ndarray, np.ndarray]:
     return alpha * fit.largest(variable), alpha
 
 
+def _largest_of_all(fit: "Fit") -> float:
+    """The largest f_i of all variables."""
+    return max(float(block.largest_terms.max()) for block in fit.blocks.values() if block.estimates)
+
+
 _ANY = (0.0, np.inf)
+_SHARES = (1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
+_ALL = ("risk", "influence", "information")
 FAMILIES: Mapping[str, Family] = {
-    "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}),
-    "delete": Family(_delete, {"q": None}, {"q": (0, 1)}, risk=True),
-    "power": Family(_power, {"g": None}, {"g": _ANY}, risk=True),
-    "mix": Family(_mix, {"t": None}, {"t": (0, 1)}, risk=True),
+    "mix": Family(_mix, {"t": None}, {"t": (0, 1)}, risk=True, path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), lowers=_ALL),
+    "power": Family(_power, {"g": None}, {"g": _ANY}, risk=True, path=(0, 0.1, 0.25, 0.5, 1, 2, 4), lowers=_ALL),
+    "delete": Family(_delete, {"q": None}, {"q": (0, 1)}, risk=True, path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4), lowers=_ALL),
+    "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")),
     "lipschitz": Family(
         _lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted", lambda given: given["c"] + given["g"] <= 0
     ),
-    "lipschitz-target": Family(_lipschitz_target, {"D": None}, {"D": _ANY}, "unweighted", lambda given: given["D"] == 0),
+    "lipschitz-target": Family(
+        _lipschitz_target,
+        {"D": None},
+        {"D": _ANY},
+        "unweighted",
+        lambda given: given["D"] == 0,
+        path=_SHARES,
+        lowers=("influence",),
+        unit=_largest_of_all,
+    ),
     "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0),
 }
 

@@ -213,4 +213,4 @@ def test_ties_at_the_cut_are_all_isolated():
     assert isolated_records(np.linspace(0, 1, 41)).sum() == 3  # ceil(.05 n)
     assert top_values(np.arange(101.0)).sum() == 2
     assert top_values(np.ones(50)).all()
-    assert set(find_target("isolated-risk").aim.families) == {"mix", "power", "delete"}
+    assert set(find_target("isolated-risk").families) == {"mix", "power", "delete"}
