@@ -185,21 +185,21 @@ def test_a_run_says_as_much_as_it_is_asked_to(folder):
     assert quiet.stdout.startswith("Results: quiet/")
     assert quiet.stdout.count("\n") == 1
     assert without_log(quiet.stderr) == quiet.stderr
-    found = only_json(riskweighted("run", "study.toml", "--out", "json", "--json", cwd=folder), "run")
+    done = riskweighted("run", "study.toml", "--out", "json", "--json", cwd=folder)
+    steps = [line for line in done.stderr.splitlines() if re.match(LOG_LINE.removesuffix(r"\n"), line)]
+    assert any("done in" in line and "unweighted" in line for line in steps)
+    found = only_json(done, "run")
     assert (found["exit_code"], found["results"], found["converged"]) == (0, "json", True)
     assert [row["label"] for row in found["summary"]] == ["confidential", "unweighted", "pairwise"]
     assert found["summary"][0]["converged"] is None
-    loud = riskweighted("run", "study.toml", "--out", "loud", "--verbose", cwd=folder)
+    loud = riskweighted("run", "study.toml", "--out", "loud", "--verbose", cwd=folder, columns=60)
     lines = [line for line in loud.stderr.splitlines() if not line.startswith("note: ")]
     assert all(re.fullmatch(LOG_LINE, f"{line}\n") for line in lines)
     assert sum("begins" in line for line in lines) == sum("at the peak" in line for line in lines) > 4
     assert "\x1b" not in loud.stderr + loud.stdout
     assert "\r" not in loud.stderr + loud.stdout
-    plain = riskweighted("run", "study.toml", "--out", "plain", cwd=folder, columns=60)
-    steps = [line for line in plain.stderr.splitlines() if re.match(LOG_LINE.removesuffix(r"\n"), line)]
-    assert any("done in" in line and "unweighted" in line for line in steps)
-    assert max(map(len, plain.stdout.splitlines())) <= 60
-    assert "…" not in plain.stdout
+    assert max(map(len, loud.stdout.splitlines())) <= 60
+    assert "…" not in loud.stdout
 
 
 @pytest.mark.slow

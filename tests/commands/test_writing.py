@@ -1,15 +1,15 @@
 """What commands write, seen from outside: who may read it, two at once, stale and refused places."""
 
+import functools
 import os
 import stat
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import Command, riskweighted, without_log
+from full_disk import fill
 from study_text import study_text
 
 from riskweighted.common.folders import opened
@@ -135,35 +135,13 @@ def test_a_killed_run_leaves_no_lock(folder):
 
 
 WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income")
-TO_A_FULL_DISK = """
-import errno, os, sys
-from riskweighted.commands import terminal
-from riskweighted.commands.main import main
-
-def full(*arguments, **settings):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-place, sys.argv = sys.argv[1], ["riskweighted", *sys.argv[2:]]
-if place == "console":
-    terminal.output.print = full
-elif place == "fsync":
-    os.fsync = full
-elif place == "frame":
-    import pandas
-    from riskweighted.data.csv_text import CsvTable
-    pandas.DataFrame.to_csv = CsvTable.write = full
-elif place == "name":
-    os.link = os.replace = os.rename = full
-main()
-"""
 
 
 @pytest.mark.parametrize("place", ["console", "fsync", "frame", "name"])
 @pytest.mark.parametrize("command", [(*WEIGHTS, "--out", "deep/w.csv"), (*ASSESS, "--out", "deep/risk")], ids=["weights", "assess"])
 def test_a_full_disk_leaves_no_file(folder, command, place):
     before = modes(folder)
-    started = [sys.executable, "-c", TO_A_FULL_DISK, place, *command]
-    done = subprocess.run(started, cwd=folder, capture_output=True, text=True, timeout=300)
+    done = riskweighted(*command, cwd=folder, before=functools.partial(fill, place))
     assert_refused(done, "cannot read or write", "No space left on device")
     assert modes(folder) == before
 

@@ -123,6 +123,7 @@ def test_a_minimal_installation_runs_a_study_and_refuses_the_rest_in_one_line(tm
         assert message.endswith(f", which is not installed: pip install 'riskweighted[{extras[what]}]'"), message
 
 
+LONG = [pytest.mark.long, pytest.mark.slow]
 COMMAND = BLOCK + "block({packages}); from riskweighted.commands.main import main; main()"
 
 
@@ -130,10 +131,10 @@ COMMAND = BLOCK + "block({packages}); from riskweighted.commands.main import mai
     ("arguments", "extra"),
     [
         (("report", "{run}", "--out", "report.html"), "report"),
-        (("release", "{run}", "--out", "pack"), "report"),
-        (("demo", "--out", "demo"), "demo"),
-        (("tune", "study.toml", "--target", "isolated-risk", "--at-most", ".1", "--out", "tuned"), "report"),
-        (("assess", "a.csv", "b.csv", "--known", "g", "--synthesized", "y", "--out", "assessed"), "report"),
+        pytest.param(("release", "{run}", "--out", "pack"), "report", marks=LONG),
+        pytest.param(("demo", "--out", "demo"), "demo", marks=LONG),
+        pytest.param(("tune", "study.toml", "--target", "isolated-risk", "--at-most", ".1", "--out", "tuned"), "report", marks=LONG),
+        pytest.param(("assess", "a.csv", "b.csv", "--known", "g", "--synthesized", "y", "--out", "assessed"), "report", marks=LONG),
         (("sweep", "sweep.toml", "--out", "swept", "--scheduler", "tcp://localhost:1"), "cluster"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,

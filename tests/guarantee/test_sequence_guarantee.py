@@ -134,6 +134,8 @@ def test_a_reference_and_survey_weights_are_refused():
         rw.fit(chain_of(), frame().assign(w=1.0), survey="w", guarantee=rw.Guarantee(epsilon=1))
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_a_chain_is_fitted_under_a_guarantee_saved_and_counted(tmp_path):
     data, asked = frame(), {"guarantee": rw.Guarantee(epsilon=40), "L": 2}

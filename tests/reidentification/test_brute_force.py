@@ -11,7 +11,10 @@ from riskweighted.reidentification import nearest as nearest_module
 from riskweighted.reidentification.attack import reidentify
 from riskweighted.reidentification.scores import BreakScores, PairScores
 
-STUDIES = 200
+# 40 small studies at once, and 160 more.
+studies = pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 200), marks=[pytest.mark.long, pytest.mark.slow])], ids=["some", "more"]
+)
 
 
 def random_study(seed):
@@ -63,8 +66,9 @@ def ranks(found):
     return dict(zip(map(tuple, found.pairs.to_numpy().tolist()), found.links["rank"], strict=True))
 
 
-def test_unicity():
-    for seed in range(STUDIES):
+@studies
+def test_unicity(seeds):
+    for seed in seeds:
         puf, eif, iuf, linking = random_study(seed)
         expected = brute_links.unicity(puf, eif, linking)
         found = quietly(puf, eif, iuf, linking)
@@ -74,9 +78,10 @@ def test_unicity():
         assert shown == {pair: " + ".join(names[j] for j in interaction) for pair, interaction in expected.items()}
 
 
+@studies
 @pytest.mark.parametrize("alpha", [0.5, 0.3])
-def test_taxicab(alpha):
-    for seed in range(STUDIES):
+def test_taxicab(alpha, seeds):
+    for seed in seeds:
         puf, eif, iuf, linking = random_study(seed)
         scores = brute_links.taxicab_scores(puf, eif, linking, alpha)
         expected = brute_links.whole_ranks(scores, lambda score: score < round(alpha / 2, 12))
@@ -85,9 +90,10 @@ def test_taxicab(alpha):
         assert ranks(found) == expected
 
 
+@studies
 @pytest.mark.parametrize("normalization", ["primer", "rms"])
-def test_euclidean(normalization):
-    for seed in range(STUDIES):
+def test_euclidean(normalization, seeds):
+    for seed in seeds:
         puf, eif, iuf, linking = random_study(seed)
         scores = brute_links.euclidean_scores(puf, eif, linking, normalization=normalization)
         limit = 0.25 if normalization == "primer" else round(0.5 / 2**0.5, 12)
@@ -121,8 +127,9 @@ def random_scores(linking, rng):
     return given, plain
 
 
-def test_adhoc():
-    for seed in range(STUDIES):
+@studies
+def test_adhoc(seeds):
+    for seed in seeds:
         puf, eif, iuf, linking = random_study(seed)
         given, plain = random_scores(linking, np.random.default_rng(seed))
         scores = brute_links.adhoc_scores(puf, eif, plain)

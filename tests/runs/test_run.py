@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import shutil
 import stat
 
 import numpy as np
@@ -61,6 +62,24 @@ def whole(tmp_path_factory, confidential):
     return finished, modes
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory, confidential):
+    """The working folder of the run, interrupted in its third fit."""
+    out, sample, calls = tmp_path_factory.mktemp("begun") / "out", fitting.CompiledModel.sample, []
+
+    def interrupted(self, *arguments, **settings):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return sample(self, *arguments, **settings)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting.CompiledModel, "sample", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_study(make_study(SETTINGS), out, confidential=confidential)
+    return out.with_name("out.partial")
+
+
 @pytest.fixture
 def samplings(monkeypatch):
     """Calls of the sampler; the number in "stop" is interrupted."""
@@ -91,11 +110,8 @@ def test_what_never_leaves_is_its_owners_only_from_the_first_byte(whole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["bit", "short", "foreign", "old"])
-def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, samplings, damage):
-    samplings["stop"] = 3
-    with pytest.raises(KeyboardInterrupt):
-        run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
-    one, other = sorted((tmp_path / "out.partial").glob("*.nc"))
+def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, begun, samplings, damage):
+    one, other = sorted(shutil.copytree(begun, tmp_path / "out.partial").glob("*.nc"))
     content = one.read_bytes()
     if damage == "bit":
         one.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
@@ -108,7 +124,7 @@ def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, sa
         one.with_name(one.name + ".seal").unlink()
     with pytest.warns(RiskWeightedWarning, match=f"'{one.name}' is damaged or was made for something else"):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
-    assert samplings["calls"] == 3 + 2  # the damaged and the interrupted one
+    assert samplings["calls"] == 2  # the damaged and the interrupted one
     assert content_of(tmp_path / "out") == content_of(whole[0].folder)
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 

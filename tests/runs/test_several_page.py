@@ -73,6 +73,7 @@ def test_the_dry_run_says_what_the_page_says(command):
     assert "sum of alpha" in said
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_study_runs(folder, command):
     done = command()
@@ -87,6 +88,7 @@ def test_the_study_runs(folder, command):
     assert abs((frame["net_assets"] == 0).mean() - (data["net_assets"] == 0).mean()) < 0.08
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of a few draws
 def test_the_program_runs(folder, monkeypatch, capsys):

@@ -44,6 +44,7 @@ def run(tmp_path_factory):
     return result, compiled
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_fit_needs_no_compiler(run):
     result, compiled = run
@@ -52,6 +53,7 @@ def test_a_fit_needs_no_compiler(run):
     assert list(compiled.rglob("*.cpp")) == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_nobody_is_told_that_a_compiler_is_missing(run):
     result, _ = run

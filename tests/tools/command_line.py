@@ -20,7 +20,7 @@ _LIMIT = 900  # seconds, of a machine that works on other things besides
 class Command:
     """A command that runs: its arguments, its number as a process, what it has said so far and its exit code once it has ended."""
 
-    def __init__(self, *arguments, cwd, columns=None):
+    def __init__(self, *arguments, cwd, columns=None, before=None):
         self.words = ["riskweighted", *map(str, arguments)]
         environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         environment |= {} if columns is None else {"COLUMNS": str(columns)}
@@ -29,7 +29,7 @@ class Command:
         for path in self._said:
             path.touch()
         os.umask(mask := os.umask(0))
-        self._process = _loaded().Process(target=_run, args=(self.words, Path(cwd), environment, mask, *self._said))
+        self._process = _loaded().Process(target=_run, args=(self.words, Path(cwd), environment, mask, before, *self._said))
         self._process.start()
 
     def __enter__(self):
@@ -64,9 +64,9 @@ class Command:
         return subprocess.CompletedProcess(self.words, self.returncode, self.stdout, self.stderr)
 
 
-def riskweighted(*arguments, cwd, columns=None):
-    """A command that has ended; `columns`: as wide a terminal as it is told of."""
-    with Command(*arguments, cwd=cwd, columns=columns) as command:
+def riskweighted(*arguments, cwd, columns=None, before=None):
+    """A command that has ended; `columns`: as wide a terminal as it is told of; `before`: called in its process first."""
+    with Command(*arguments, cwd=cwd, columns=columns, before=before) as command:
         return command.ended()
 
 
@@ -81,7 +81,7 @@ def _loaded():
     return processes
 
 
-def _run(words, folder, environment, mask, *said):
+def _run(words, folder, environment, mask, before, *said):
     """What ``python -m riskweighted`` does at a terminal, with what it says in two files."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.umask(mask)
@@ -93,6 +93,8 @@ def _run(words, folder, environment, mask, *said):
     sys.argv = words
     from riskweighted.commands.main import main
 
+    if before is not None:
+        before()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()

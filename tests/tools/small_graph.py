@@ -25,8 +25,11 @@ class PoissonGraph(NegativeBinomial):
             intercept = pm.Normal("intercept", 0.0, 5.0)
             pm.Deterministic("predictive_mean", pt.exp(intercept))
             pm.Deterministic("predictive_sd", pt.exp(intercept / 2))
-            total = (alpha * (prepared.counts * intercept - pt.exp(intercept) - special.gammaln(prepared.counts + 1))).sum()
-        return rw.Blueprint(model, total, weigh, ("predictive_mean", "predictive_sd"), len(prepared.counts))
+            terms = prepared.counts * intercept - pt.exp(intercept) - special.gammaln(prepared.counts + 1)
+            total = (alpha * terms).sum()
+            records = terms[prepared.which]
+        monitored = ("predictive_mean", "predictive_sd")
+        return rw.Blueprint(model, total, weigh, monitored, len(prepared.counts), records=records)
 
     def distribution(self, theta, prepared):
         return Asked(self, theta, prepared)
