@@ -8,14 +8,13 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.contract.distribution import fixed
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.pairing import Frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 
 if TYPE_CHECKING:
-    from riskweighted.contract.synthesizer import Draw
+    from riskweighted.sequence.drawing import Thetas
     from riskweighted.sequence.fit import Fit
 
 __all__ = ["recovery_probability"]
@@ -31,6 +30,7 @@ def recovery_probability(
     records: Sequence[Hashable],
     guesses: Sequence[float] | np.ndarray | None = None,
     *,
+    variable: str | None = None,
     prior: Callable[[np.ndarray], np.ndarray] | None = None,
     draws: int | None = None,
 ) -> pd.DataFrame:
@@ -45,6 +45,9 @@ def recovery_probability(
     over the draws theta_h of the pseudo posterior: importance sampling, without a refit per candidate. The L datasets
     come from L draws, hence the product. Alpha and the standard units stay those of the confidential data.
 
+    Of several variables the intruder knows all but one of record i, those synthesized beside it included; p(Z_l | theta_h) is of all
+    variables, and a candidate changes the likelihood of its variable and of the later ones, each to the power of its own alpha_i.
+
     Importance sampling can be useless. ``ess`` is the smallest effective number of draws, 1 / sum w_h^2, over the
     candidates; ``release_ess`` that of the terms w_h p(Z_l | theta_h), far smaller where there are many parameters. Do
     not believe a record that is not ``trusted`` (either is below 10): take more draws, or candidates nearer to the
@@ -53,7 +56,7 @@ def recovery_probability(
     Parameters
     ----------
     fit : Fit
-        Of one numeric target, the only variable of ``scenario.synthetic``.
+        Of the variables of ``scenario.synthetic``.
     frames : DataFrame or sequence of L DataFrames, paired with the confidential data by index
     scenario : Scenario
         Its ball says which candidates count as close.
@@ -62,6 +65,8 @@ def recovery_probability(
     guesses : array (C - 1,), optional
         Candidates in the target's units, to which the truth is added. Default: y_i + s abs(y_i), s = -0.5, -0.4, ...,
         0.5, rounded for a whole-number column: an intruder who already knows y_i to within half.
+    variable : str, optional
+        The numeric variable attacked; default: the only one.
     prior : callable, optional
         From candidates (C, m) to weights p(y') >= 0, normalised here. Default: uniform over the distinct candidates.
     draws : int, optional
@@ -77,7 +82,8 @@ def recovery_probability(
     Raises
     ------
     InputError
-        If frames do not pair, a record or setting is not valid, or the synthesizer has no likelihood.
+        If frames do not pair, a record or setting is not valid, or the synthesizer has no likelihood; if draws are cut to rules between
+        variables, since the share of the model that these leave is not known.
 
     Examples
     --------
@@ -86,30 +92,28 @@ def recovery_probability(
     >>> rw.recovery_probability(fit, frames, scenario, records=[0, 1]).columns.tolist()
     ['probability', 'prior', 'ball_probability', 'ball_prior', 'rank', 'ess', 'release_ess', 'trusted']
     """
-    block = fit.block
-    released = _released(fit, frames, scenario)
+    name = _attacked(fit, scenario, variable)
+    released = make_world(fit.confidential, scenario).pair(frames).frames
     places = _places(fit.confidential.index, records)
-    truth = fit.confidential[fit.variables[0]].to_numpy(dtype=float)
-    candidates = _candidates(fit.confidential[fit.variables[0]], truth[places], guesses)
+    column = fit.confidential[name]
+    candidates = _candidates(column, column.to_numpy(dtype=float)[places], guesses)
     log_prior = _log_prior(candidates, prior)
     chains, length = fit.sizes["chain"], fit.sizes["draw"]
-    thetas = [block.draw(*place) for place in spread_draws(chains, length, chains * length if draws is None else draws)]
-    log_likelihood = _on_confidential_scale(fit, truth, thetas[0])
+    thetas = [fit.thetas(*place) for place in spread_draws(chains, length, chains * length if draws is None else draws)]
+    _refuse_shared_scale(fit, name, thetas[0])
 
-    release = np.array([[terms.sum() for terms in log_likelihood(values, thetas)] for values in released])  # (L, H)
+    release = np.array([[sum(terms.sum() for terms in each.values()) for each in _terms(fit, frame, thetas)] for frame in released])
     impossible = int(np.isneginf(release).all(axis=1).sum())
     if impossible:
         raise InputError(
             f"{impossible} of {len(release)} synthetic datasets have probability zero under every draw: they are not from this fit"
         )
-    likelihood = np.empty((len(candidates), len(thetas), len(places)))
+    likelihood = np.empty((len(fit.variables), len(candidates), len(thetas), len(places)))
     for c, guess in enumerate(candidates):
-        altered = truth.copy()
-        altered[places] = guess
-        likelihood[c] = [terms[places] for terms in log_likelihood(altered, thetas)]
-    near = _near(candidates, scenario)
-    alpha = fit.weights.to_numpy()[places]
-    rows = [_recover(alpha[i], likelihood[:, :, i], release, log_prior[:, i], near[:, i]) for i in range(len(places))]
+        for h, each in enumerate(_terms(fit, _altered(fit.confidential, name, places, guess), thetas)):
+            likelihood[:, c, h] = [terms[places] for terms in each.values()]
+    near, alpha = _near(candidates, scenario.only(name)), np.asarray(fit.weights).reshape(len(column), -1)[places]
+    rows = [_recover(_moved(alpha[i], likelihood[..., i]), release, log_prior[:, i], near[:, i]) for i in range(len(places))]
     return pd.DataFrame(rows, index=fit.confidential.index[places])
 
 
@@ -121,9 +125,14 @@ def _near(candidates: np.ndarray, scenario: Scenario) -> np.ndarray:
     return np.array([(one.status == kinds[0].status) & (lower <= one.values) & (one.values <= upper) for one in kinds])
 
 
-def _recover(alpha: float, likelihood: np.ndarray, release: np.ndarray, log_prior: np.ndarray, near: np.ndarray) -> dict[str, Any]:
-    """One record: log p(y' | theta_h) (C, H), the truth first; log p(Z_l | theta_h) (L, H); log p(y') and ball (C,)."""
-    log_weight = alpha * (likelihood - likelihood[0]) if alpha > 0 else np.zeros_like(likelihood)  # 0 * -inf is no number
+def _moved(alpha: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
+    """What candidates add to the log posterior of one record beside the truth, (C, H), of weights (V,) and log p(y' | theta_h) (V, C, H)."""
+    moved = [weight * (terms - terms[0]) for weight, terms in zip(alpha, likelihood, strict=True) if weight > 0]  # 0 * -inf is no number
+    return np.asarray(sum(moved, np.zeros(likelihood.shape[1:])))
+
+
+def _recover(log_weight: np.ndarray, release: np.ndarray, log_prior: np.ndarray, near: np.ndarray) -> dict[str, Any]:
+    """One record: log weights of the draws by candidate (C, H), the truth first; log p(Z_l | theta_h) (L, H); log p(y') and ball (C,)."""
     total = logsumexp(log_weight, axis=1, keepdims=True)
     log_weight = log_weight - np.where(np.isfinite(total), total, 0.0)  # -inf: a candidate that no draw allows
     terms = log_weight[:, None, :] + release  # (C, L, H)
@@ -148,14 +157,37 @@ def _effective(log_terms: np.ndarray) -> np.ndarray:
     return size
 
 
-def _released(fit: "Fit", frames: Frames, scenario: Scenario) -> list[np.ndarray]:
-    """The released target of each dataset, (n,), after the checks that rows pair and that the target can be in a ball."""
-    target, confidential = fit.variables[0], fit.confidential
-    if scenario.synthetic != (target,) or not scenario.is_numeric(confidential[target]):
+def _attacked(fit: "Fit", scenario: Scenario, variable: str | None) -> str:
+    """The variable attacked, once it is seen that the fit and the scenario are of the same ones, and that their density is known."""
+    names, confidential = fit.variables, fit.confidential
+    chosen = names[0] if variable is None and len(names) == 1 else variable
+    if chosen not in names:
+        raise InputError(f"variable must name the variable that is attacked, one of {listing(names)}; got {variable!r}")
+    if sorted(scenario.synthetic) != sorted(names) or not scenario.is_numeric(confidential[chosen]):
         raise InputError(
-            f"the fit synthesizes {target!r}, which must be numeric and the only synthetic variable; got {listing(scenario.synthetic)}"
+            f"the fit synthesizes {listing(names)}, which must be the synthetic variables of the scenario, and {chosen!r} numeric; "
+            f"got {listing(scenario.synthetic)}"
         )
-    return make_world(confidential, scenario).pair(frames).values(target)
+    if not fit.estimates:
+        raise InputError(f"{type(fit.synthesizer).__name__} has no likelihood, so there is nothing to invert")
+    if len(fit.prepared.rules.rules) > len(fit.prepared.rules.structures) or any(aside.any() for aside in fit.prepared.aside.values()):
+        raise InputError(
+            "draws are cut to rules between variables, or records that break one are left out: the density of a dataset is then not known; "
+            "valid are structural rules ('when' and 'otherwise') that the data obey"
+        )
+    return chosen
+
+
+def _terms(fit: "Fit", frame: pd.DataFrame, thetas: Sequence["Thetas"]) -> Iterator[dict[str, np.ndarray]]:
+    """log p(value_i | theta) of every variable of a frame, (n,) by variable, draw by draw."""
+    return map(fit.drawing.log_densities(fit.confidential.assign(**{name: frame[name] for name in fit.variables})), thetas)
+
+
+def _altered(confidential: pd.DataFrame, name: str, places: np.ndarray, values: np.ndarray) -> pd.DataFrame:
+    """The confidential data with other values (m,) of a variable in some records."""
+    column = confidential[name].to_numpy(dtype=float, na_value=np.nan).copy()
+    column[places] = values
+    return confidential.assign(**{name: column})
 
 
 def _places(index: pd.Index, records: Sequence[Hashable]) -> np.ndarray:
@@ -202,19 +234,12 @@ def _log_prior(candidates: np.ndarray, prior: Callable[[np.ndarray], np.ndarray]
     return log_weight
 
 
-def _on_confidential_scale(fit: "Fit", truth: np.ndarray, theta: "Draw") -> Callable[[np.ndarray, Sequence["Draw"]], Iterator[np.ndarray]]:
-    """From other target values (n,) and draws to log p(value_i | theta) (n,) per draw, in units that those values do not move."""
-    block, name = fit.block, type(fit.block.synthesizer).__name__
-    if not fit.estimates:
-        raise InputError(f"{name} has no likelihood, so there is nothing to invert")
-
-    def log_likelihood(values: np.ndarray, thetas: Sequence["Draw"]) -> Iterator[np.ndarray]:
-        y = fixed(values)
-        return (np.asarray(block.distribution(theta).log_density(y)) for theta in thetas)
-
-    altered = truth.copy()
-    altered[0] = truth[np.argmax(np.abs(truth - truth[0]))]
-    before, after = block.terms(theta), next(log_likelihood(altered, [theta]))
-    if not np.allclose(before[1:], after[1:], rtol=1e-9, atol=1e-9):
-        raise InputError(f"{name}: a record's log_density depends on the values of others")
-    return log_likelihood
+def _refuse_shared_scale(fit: "Fit", name: str, theta: "Thetas") -> None:
+    """Refuse a synthesizer whose density of a record moves with the values of others, as where it finds its units anew."""
+    truth = fit.confidential[name].to_numpy(dtype=float, na_value=np.nan)
+    other = truth[np.nanargmax(np.abs(truth - truth[np.isfinite(truth)][0]))]
+    frames = (fit.confidential, _altered(fit.confidential, name, np.array([0]), np.array([other])))
+    before, after = (next(_terms(fit, frame, [theta])) for frame in frames)
+    if not all(np.allclose(before[each][1:], after[each][1:], rtol=1e-9, atol=1e-9) for each in fit.variables):
+        model = next(type(block.model.synthesizer).__name__ for block in fit.prepared.blocks if block.variable == name)
+        raise InputError(f"{model}: a record's log_density depends on the values of others")

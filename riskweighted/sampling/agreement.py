@@ -17,7 +17,9 @@ from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from riskweighted.common.errors import listing
+from riskweighted.contract.categories import categories_of
 from riskweighted.contract.distribution import draw_values
+from riskweighted.contract.drawing import check_codes, levels_at
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, keeps_true_values
 from riskweighted.guarantee.clip import DATA, Censoring
@@ -339,11 +341,22 @@ def check_blind(synthesizer: Synthesizer, prepared: Any, theta: Draw, confidenti
     order = np.random.default_rng(0).permutation(len(frame))
     permuted = frame.assign(**{synthesizer.target: frame[synthesizer.target].array[order]})
     make = prepared.at if callable(getattr(prepared, "at", None)) else synthesizer.prepare
-    given, moved = (draw_values(synthesizer, theta, make(one), np.random.default_rng(0), len(frame)) for one in (frame, permuted))
-    if not np.allclose(given, moved, rtol=1e-9, atol=1e-9):
+    (given, levels), (moved, others) = (_drawn(synthesizer, theta, make(rows), frame) for rows in (frame, permuted))
+    same = np.allclose(given, moved, rtol=1e-9, atol=1e-9)
+    if levels is not None and others is not None:  # a code is another level where their order follows the data
+        same = bool((levels_at(given, levels) == levels_at(moved, others)).all())
+    if not same:
         raise ContractError(
             f"{type(synthesizer).__name__}: draw sees the sensitive values: with these permuted, the same theta and seed give other draws"
         )
+
+
+def _drawn(synthesizer: Synthesizer, theta: Draw, prepared: Any, frame: pd.DataFrame) -> tuple[np.ndarray, tuple[object, ...] | None]:
+    """What it draws for the records of a frame, (n,), and the levels that these numbers are the codes of, if they are codes."""
+    values, levels = draw_values(synthesizer, theta, prepared, np.random.default_rng(0), len(frame)), categories_of(synthesizer, prepared)
+    if levels is not None:
+        check_codes(values, synthesizer.target, len(levels))
+    return values, levels
 
 
 def parameters_at(blueprint: Blueprint, points: Sequence[Sequence[np.ndarray]]) -> tuple[Draw, ...]:

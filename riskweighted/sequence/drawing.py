@@ -1,6 +1,6 @@
 """Values drawn down a sequence, each variable on the synthetic ones before it; what breaks a rule is drawn again (METHODS section 12)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.distribution import draw_values
+from riskweighted.common.frames import as_floats
+from riskweighted.contract.categories import codes_in
+from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
@@ -132,6 +134,47 @@ class Drawing:
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.blocks[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
 
+    def log_densities(self, frame: pd.DataFrame) -> Callable[[Thetas], dict[str, np.ndarray]]:
+        """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.
+
+        -inf where a structural rule gives another value. Other rules, which draws are cut to, play no part: no density knows their share.
+        """
+        encoded, given, asked = dict(self.prepared.encoded), {}, []
+        for link in self.prepared.links:
+            impossible = np.zeros(len(frame), dtype=bool) if link.structure is None else link.structure.broken(frame)
+            for block, rows, values in self._reached(link, frame):
+                if block is None:
+                    impossible[rows] |= ~_same(values, self.outcomes[link.variable].number(link.constant))
+                elif len(rows):
+                    synthesizer, prepared = self.blocks[block.name].synthesizer, self.at(block, frame, encoded, rows)
+                    asked.append((link.variable, block.name, rows, log_densities(synthesizer, prepared, values)))
+            given[link.variable] = np.where(impossible, -np.inf, 0.0)
+            recipe = self.prepared.recipes.get(link.variable)
+            if recipe is not None:
+                encoded[link.variable] = recipe.table(frame[link.variable])
+
+        def of_draw(thetas: Thetas) -> dict[str, np.ndarray]:
+            total = {name: start.copy() for name, start in given.items()}
+            for name, block, rows, terms in asked:
+                total[name][rows] += terms(thetas[block])
+            return total
+
+        return of_draw
+
+    def _reached(self, link: Link, frame: pd.DataFrame) -> Iterator[tuple[Block | None, np.ndarray, np.ndarray]]:
+        """Every block of a link, the records of a frame that reach it, and their values as numbers; the one value there is has no block."""
+        outcomes, column = self.outcomes[link.variable], frame[link.variable]
+        numbers, left = outcomes.numbers(column), np.arange(len(frame))
+        if link.structure is not None:
+            left = np.flatnonzero(link.structure.when.holds(frame))
+        for block in link.statuses:
+            hit = _same(numbers[left], outcomes.number(block.status.outcome))  # type: ignore[union-attr]
+            yield block, left, hit.astype(float)
+            left = left[~hit]
+        levels = None if link.values is None else self.blocks[link.values.name].categories
+        values = numbers if link.values is None else as_floats(column) if levels is None else codes_in(column, levels).astype(float)
+        yield link.values, left, values[left]
+
     def is_fixed(self, block: Block) -> bool:
         """Whether every record reaches a block, and no dataset changes what predicts it."""
         return block.whole and not set(block.sources) & set(self.prepared.variables)
@@ -147,3 +190,8 @@ class Drawing:
         if placed is None or block.keep is None:
             return own.at(prepared.columns_of(block, frame, encoded, rows))
         return placed(prepared.tables_of(block, encoded, rows))
+
+
+def _same(numbers: np.ndarray, number: float) -> np.ndarray:
+    """Which numbers (n,) are this one; a missing one is the same as another."""
+    return np.isnan(numbers) if np.isnan(number) else numbers == number

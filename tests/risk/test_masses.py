@@ -228,8 +228,3 @@ def _log_density(fit, variable, *place):
 def test_the_accountant_takes_a_chain(fit):
     release = rw.Release.of("several", fit, L=5)
     assert release.lipschitz == pytest.approx(rw.influence(fit)["lipschitz"].max())
-
-
-def test_recovery_names_the_blocks_of_a_chain(fit, confidential):
-    with pytest.raises(InputError, match="this fit is of a chain of 'edu', 'income', 'smoke', 'cigs'"):
-        rw.recovery_probability(fit, confidential, scenario_of("income"), [0])

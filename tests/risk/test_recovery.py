@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from brute import SECRET, assert_clear
+from handmade import given_chain_fit
 from records import Asked, terms
 from scipy import stats
 
@@ -245,3 +246,77 @@ def test_candidates_near_a_special_code_are_the_code():
     candidates = np.array([[10.0, -8.0, -9.0], [11.0, -9.0, -8.0], [13.0, -8.0, -9.5]])
     scenario = Scenario(synthetic="y", codes={"y": -8})
     assert _near(candidates, scenario).tolist() == [[True, True, True], [True, False, False], [False, True, True]]
+
+
+PAIRS = pd.DataFrame({"a": [0.4, -1.2, 2.2, 0.9, -0.3, 1.6], "b": [1.0, -0.8, 0.7, 2.4, 0.2, 0.5]}, index=list("uvwxyz"))
+TWO = Scenario(synthetic=["a", "b"], radius=0.5)
+
+
+def pairs_fit(**rules):
+    """a ~ N(c0, 0.5), b ~ N(d0 + d1 (a - mean) / sd, 0.5), with posterior draws given by hand."""
+    units = {"model": "linear-regression", "location": 0.0, "scale": 1.0}
+    settings = {"a": {**units, "formula": "a ~ 1"}, "b": {**units, "formula": "b ~ a"}}
+    chain = load_synthesizer("sequential")(["a", "b"], settings=settings, **rules)
+    fit = given_chain_fit(chain, PAIRS, chains=2, draws=40)
+    return replace(fit, alphas=pd.DataFrame({"a": [1.0, 0.4, 0.7, 0.0, 1.0, 0.2], "b": [0.9, 0.5, 0.6, 1.0, 0.3, 0.8]}, PAIRS.index))
+
+
+def log_p_of_pairs(theta, a, b):
+    """log p(a_i) and log p(b_i | a_i), (2, n), as the two regressions write it."""
+    (c0,), (d0, d1) = theta["a"]["coefficient"], theta["b"]["coefficient"]
+    x = (a - PAIRS["a"].mean()) / PAIRS["a"].std(ddof=0)
+    return np.array([stats.norm.logpdf(a, c0, theta["a"]["sigma"]), stats.norm.logpdf(b, d0 + d1 * x, theta["b"]["sigma"])])
+
+
+@pytest.mark.parametrize("attacked", ["a", "b"])
+def test_of_several_variables_a_candidate_moves_its_own_likelihood_and_that_of_later_ones(attacked):
+    fit, rng = pairs_fit(), np.random.default_rng(4)
+    releases = [PAIRS + rng.normal(0, 0.6, PAIRS.shape) for _ in range(3)]
+    found = recovery_probability(fit, releases, TWO, list("uwx"), GUESSES, variable=attacked)
+    thetas = [fit.thetas(chain, draw) for chain in range(2) for draw in range(40)]
+    of_release = np.array([[log_p_of_pairs(theta, one["a"], one["b"]).sum() for theta in thetas] for one in releases])
+    truth = np.array([log_p_of_pairs(theta, PAIRS["a"], PAIRS["b"]) for theta in thetas])
+    for label, row in found.iterrows():
+        place, log_p = PAIRS.index.get_loc(label), []
+        for guess in [PAIRS.loc[label, attacked], *GUESSES]:
+            changed = PAIRS.copy()
+            changed.loc[label, attacked] = guess
+            moved = np.array([log_p_of_pairs(theta, changed["a"], changed["b"]) for theta in thetas]) - truth
+            weight = np.exp((moved[:, :, place] * fit.alphas.loc[label].to_numpy()).sum(axis=1))
+            log_p.append(sum(np.log((weight / weight.sum() * np.exp(each)).sum()) for each in of_release))
+        p = np.exp(np.array(log_p) - max(log_p))
+        assert row["probability"] == pytest.approx(p[0] / p.sum(), rel=1e-9)
+        assert row["rank"] == 1 + (p > p[0] * (1 + 1e-12)).sum()
+    assert found["probability"].nunique() == 3
+
+
+def test_of_several_variables_the_one_attacked_is_named_and_no_rule_cuts_draws():
+    fit, ruled = pairs_fit(), pairs_fit(forbidden=["a > 5"])
+    for arguments, settings, named in [
+        ((fit, PAIRS, TWO, ["u"]), {}, ["variable must name", "'a', 'b'"]),
+        ((fit, PAIRS, TWO, ["u"]), {"variable": "c"}, ["variable must name", "'c'"]),
+        ((fit, PAIRS, Scenario(synthetic="a"), ["u"]), {"variable": "a"}, ["'a', 'b'"]),
+        ((ruled, PAIRS, TWO, ["u"]), {"variable": "a"}, ["rules between variables"]),
+    ]:
+        with pytest.raises(InputError) as caught:
+            recovery_probability(*arguments, **settings)
+        assert_clear(caught, *named)
+
+
+def test_the_density_of_a_chain_counts_statuses_gaps_and_structural_values():
+    rng, n = np.random.default_rng(6), 60
+    smoke = rng.random(n) < 0.5
+    income = np.round(np.exp(rng.normal(7, 0.6, n)), -1)
+    income[:9], income[9:20] = np.nan, -8.0
+    data = pd.DataFrame({"income": income, "smoke": smoke, "cigs": np.where(smoke, rng.integers(1, 30, n), 0.0)})
+    settings = {
+        "income": {"model": "linear-regression", "transform": "log", "codes": [-8]},
+        "cigs": {"model": "linear-regression", "when": "smoke == true", "otherwise": 0},
+    }
+    fit = given_chain_fit(load_synthesizer("sequential")(["income", "smoke", "cigs"], settings=settings), data)
+    theta = fit.thetas(1, 3)
+    found = fit.drawing.log_densities(data)(theta)
+    for name, terms in found.items():
+        np.testing.assert_allclose(terms, fit.contributions(theta, name), rtol=1e-9)  # alpha is 1: log p of the confidential records
+    wrong = data.assign(cigs=np.where(smoke, data["cigs"], 3.0))
+    assert np.isneginf(fit.drawing.log_densities(wrong)(theta)["cigs"]).tolist() == (~smoke).tolist()
