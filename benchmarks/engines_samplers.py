@@ -75,8 +75,8 @@ def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     """The PyMC model compiled by nutpie, in the coordinates of its geometry: what plug-ins are sampled by."""
     import pymc as pm
 
-    from riskweighted.sampling.agreement import compile_log_prior, compile_weighted_sum
     from riskweighted.sampling.fitting import _compile
+    from riskweighted.sampling.graphs import compile_log_prior, compile_weighted_sum
     from riskweighted.sampling.nuts import run_chains
 
     blueprint = posterior.blueprint

@@ -32,7 +32,7 @@ from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.convergence import az
-from riskweighted.sampling.direct_fit import draw_or_refuse
+from riskweighted.sampling.direct import draw_or_refuse
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
 from riskweighted.sampling.nuts import run_chains, run_density
 from riskweighted.sampling.settings import Sampling
@@ -203,8 +203,8 @@ def _replicate(
     case: Case, model: CompiledModel, theta: dict[str, np.ndarray], sampling: Sampling, alpha: float, rng: np.random.Generator
 ) -> dict[str, float]:
     """One data set from theta, its posterior, and the ranks."""
-    frame, synthesizer = model.confidential, model.synthesizer
-    y = synthesizer.distribution(theta, model.prepared).draw(rng)
+    frame, synthesizer = model.model.confidential, model.model.synthesizer
+    y = synthesizer.distribution(theta, model.model.prepared).draw(rng)
     prepared = synthesizer.prepare(frame.assign(**{synthesizer.target: y}))
     blueprint = synthesizer.build(prepared)
     assert blueprint is not None

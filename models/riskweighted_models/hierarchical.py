@@ -160,7 +160,7 @@ class Hierarchical:
             record = 0.5 * (pt.log(by_record) - np.log(2 * np.pi) - by_record * (prepared.z - mean) ** 2)
             total = (alpha * record).sum()
         monitored = ("common", "tau", "precision", "level", *(("slope",) if p else ()))
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n, records=record)
+        return Blueprint(model, total, lambda weights: {"alpha": weights}, monitored, n)
 
     def response(self, prepared: GroupedResponse) -> np.ndarray:
         """The transformed response, (n,)."""

@@ -148,11 +148,8 @@ class LevelModel(ABC):
         with pm.Model() as model:
             weight = pm.Data("level_weight", weigh(np.ones(len(prepared.code)))["level_weight"])
             coefficient = free_vector("coefficient", len(mean), prior, lambda rng: rng.normal(mean, sd))
-            each = self._graph(coefficient, prepared.rows, levels)
-            total = (weight * each).sum()
-            records = each.T[pt.as_tensor(prepared.which), pt.as_tensor(prepared.code)]
-        direct = partial(self._density, prepared)
-        return Blueprint(model, total, weigh, ("coefficient",), levels * cells, geometry, records=records, direct=direct)
+            total = (weight * self._graph(coefficient, prepared.rows, levels)).sum()
+        return Blueprint(model, total, weigh, ("coefficient",), levels * cells, geometry, direct=partial(self._density, prepared))
 
     def response(self, prepared: Levelled) -> np.ndarray:
         """The numbers that the levels of the records stand for, (n,); NaN where there is no level."""

@@ -68,9 +68,6 @@ class LinearRegression(StandardUnits):
             off = coefficient - data["least_squares"]
             squares = data["residual_squares"] + off @ data["gram"] @ off
             total = -data["total_weight"] * (pt.log(sigma) + 0.5 * np.log(2 * np.pi)) - 0.5 * squares / sigma**2
-            mean = (pt.as_tensor(columns.rows) @ coefficient)[pt.as_tensor(columns.which)]
-            standard = (prepared.z - mean) / sigma
-            records = -pt.log(sigma) - 0.5 * np.log(2 * np.pi) - 0.5 * standard**2
         return Blueprint(
             model,
             total,
@@ -79,7 +76,6 @@ class LinearRegression(StandardUnits):
             p * p,
             geometry,
             density=lambda alpha: linear_density(weigh(alpha)),
-            records=records,
             layout=LinearLayout(p),
         )
 

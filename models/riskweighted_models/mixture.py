@@ -14,7 +14,7 @@ from riskweighted.contract.synthesizer import Draw
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-__all__ = ["check_mixture", "component_slopes", "component_weights", "label_free", "slopes_graph", "slopes_of", "weights_of"]
+__all__ = ["check_mixture", "component_weights", "label_free", "slope_priors", "slopes_graph", "slopes_of", "weights_of"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
@@ -41,19 +41,14 @@ def component_weights(components: int, concentration: float | str) -> Tensor:
     return weight
 
 
-def component_slopes(
-    components: int, predictors: int, slope_spread: float, common: "Tensor | None", normal: Callable[[str, tuple[int, int]], Tensor]
-) -> Tensor:
-    """Slopes (K, p): common (p,) + tau delta_k; delta ~ N(0, 1), which `normal` makes by name and shape, tau ~ N+(slope_spread)."""
-    if common is None:
-        return pt.zeros((components, 0))
-    slopes: Tensor = common[None, :]
+def slope_priors(
+    components: int, predictors: int, slope_spread: float, normal: Callable[[str, tuple[int, int]], Tensor]
+) -> dict[str, Tensor]:
+    """tau ~ N+(slope_spread) and delta (K, p) ~ N(0, 1), which `normal` makes by name and shape: slopes are common ones + tau delta_k."""
     if components == 1:
-        return slopes
+        return {}
     spread = pm.HalfNormal("slope_spread", slope_spread)
-    deviation = normal("slope_deviation", (components, predictors))
-    slopes = slopes + spread * deviation
-    return slopes
+    return {"slope_spread": spread, "slope_deviation": normal("slope_deviation", (components, predictors))}
 
 
 def weights_of(theta: Draw) -> np.ndarray:

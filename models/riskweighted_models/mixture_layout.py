@@ -254,7 +254,7 @@ def offering(
     if "log_tau" not in at:
         return Offering(density, *offered)
     unit = np.ones(at["deviation"].stop - at["deviation"].start)
-    return Scaled(density, at["log_tau"].start, at["deviation"], unit, *offered)
+    return Scaled(density, *offered, log_scale=at["log_tau"].start, scaled=at["deviation"], unit=unit)
 
 
 def separate_modes(

@@ -19,9 +19,9 @@ from riskweighted_models.common_scale import common_scale_coefficients
 from riskweighted_models.count_posterior import CountLayout, count_density
 from riskweighted_models.mixture import (
     check_mixture,
-    component_slopes,
     component_weights,
     label_free,
+    slope_priors,
     slopes_graph,
     slopes_of,
     weights_of,
@@ -132,18 +132,17 @@ class NegativeBinomial:
             inverse_phi = pm.HalfCauchy("inverse_phi", 5.0, shape=self.components)
             coefficient = common_scale_coefficients("coefficient", self.components + p, nu=3.0)
             intercept = pm.Deterministic("intercept", coefficient[: self.components])
-            common = pm.Deterministic("slope", coefficient[self.components :]) if p else None
-            slopes = component_slopes(self.components, p, self.slope_spread, common, _normal)
-            mean = pt.exp(intercept + pt.as_tensor(prepared.whitened) @ slopes.T)[prepared.cell] if p else pt.exp(intercept)
-            by_component = pm.logp(pm.NegativeBinomial.dist(mu=mean, alpha=1 / inverse_phi), prepared.counts[:, None])
-            record = pt.logsumexp(pt.log(weight) + by_component, axis=1)
+            theta = {"intercept": intercept, "inverse_phi": inverse_phi, "weight": weight}
+            if p:
+                theta |= {"slope": pm.Deterministic("slope", coefficient[self.components :])}
+                theta |= slope_priors(self.components, p, self.slope_spread, _normal)
+            each = self.distribution(theta, prepared).of_pairs(prepared.counts, prepared.cell)
             at_centre = pt.exp(intercept)
             overall = (weight * at_centre).sum()
             second = (weight * (at_centre + at_centre**2 * (1 + inverse_phi))).sum()
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(second - overall**2))
-            total = (alpha * record).sum()
-            records = record[prepared.which]
+            total = (alpha * each).sum()
         layout = self._layout(prepared)
         return Blueprint(
             model,
@@ -152,7 +151,6 @@ class NegativeBinomial:
             label_free(self.components, p),
             1 + m * self.components // 7,  # as of `NormalMixture`
             density=lambda alpha: count_density(layout, weigh(alpha)["alpha"]),
-            records=records,
             layout=layout,
         )
 
@@ -228,8 +226,12 @@ class CountGraph(NamedTuple):
     def log_density(self, y: np.ndarray) -> Any:
         """log p(y_i | theta) of counts."""
         counts, cell, which = _pairs(self.prepared, y)
+        return self.of_pairs(counts, cell)[which]
+
+    def of_pairs(self, counts: np.ndarray, cell: np.ndarray) -> Any:
+        """log p of counts (R,) under designs (R,)."""
         by_component = pm.logp(pm.NegativeBinomial.dist(mu=self.mean[cell], alpha=self.phi), counts[:, None])
-        return pt.logsumexp(pt.log(self.weight) + by_component, axis=1)[which]
+        return pt.logsumexp(pt.log(self.weight) + by_component, axis=1)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
         """P(lower <= y_i <= upper)."""

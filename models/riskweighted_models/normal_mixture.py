@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -14,19 +14,14 @@ from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.sampling.coordinates import free_normal
 from riskweighted_models.graphs import GraphParts
-from riskweighted_models.mixture import check_mixture, component_slopes, component_weights, label_free, slopes_graph, slopes_of, weights_of
+from riskweighted_models.mixture import check_mixture, component_weights, label_free, slope_priors, slopes_graph, slopes_of, weights_of
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
 from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 __all__ = ["NormalMixture"]
-
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 _EXACT_UP_TO, _BIN, _WORTH = 100_000, 0.01, 0.9  # records; sd of a response; of the pairs that there are
 
@@ -96,21 +91,18 @@ class NormalMixture(StandardUnits):
             weight = component_weights(self.components, self.concentration)
             centre = pm.Normal("centre", 0.0, 1.0, shape=self.components)
             sigma = pm.HalfNormal("sigma", 1.0, shape=self.components)
-            common = free_normal("slope", p) if p else None
-            slopes = component_slopes(self.components, p, self.slope_spread, common, free_normal)
-            # Components in rows, records in columns: a third faster than the transpose.
-            columns = np.ascontiguousarray(rows.columns.T)
-            mean = centre[:, None] + (slopes @ columns if p else np.zeros((1, 1)))
-            log_share = self._gated(pt.log(weight)[:, None], columns)
-            standard = (rows.z - mean[:, rows.cell]) / sigma[:, None]
-            by_component = (log_share[:, rows.cell] if self._gates(p) else log_share) - pt.log(sigma)[:, None] - 0.5 * standard**2
-            record = pt.logsumexp(by_component, axis=0) - 0.5 * np.log(2 * np.pi)
-            share, each = pt.exp(log_share), rows.records / rows.records.sum()
-            overall = ((share * mean) * each).sum()
-            spread = (share * (sigma[:, None] ** 2 + (mean - overall) ** 2) * each).sum()
+            theta = {"weight": weight, "centre": centre, "sigma": sigma}
+            if p:
+                theta |= {"slope": free_normal("slope", p)} | slope_priors(self.components, p, self.slope_spread, free_normal)
+            if self._gates(p):
+                theta["gate"] = free_normal("gate", (self.components, p))
+            parts = self._graph_parts(theta, prepared)
+            share, each = pt.exp(parts.log_share), (rows.records / rows.records.sum())[:, None]
+            overall = (share * parts.mean * each).sum()
+            spread = (share * (sigma**2 + (parts.mean - overall) ** 2) * each).sum()
             pm.Deterministic("predictive_mean", overall)
             pm.Deterministic("predictive_sd", pt.sqrt(spread))
-            total = (alpha * record).sum()
+            total = (alpha * parts._replace(which=rows.cell).log_density(rows.z)).sum()
         terms = 1 + len(rows.z) * self.components // 7  # the kernel takes seven in the time of one in a graph
         geometry = (lambda weights: self._geometry(weights, prepared)) if p else None
         layout = MixtureLayout(self.components, p, self.concentration, self.slope_spread, rows, self._gates(p))
@@ -123,7 +115,6 @@ class NormalMixture(StandardUnits):
             terms,
             geometry,
             density=lambda weights: mixture_density(sampled, sampled.rows.weigh(weights)),
-            records=record[rows.which],
             layout=layout,
             exact=None if sampled.rows is rows else lambda weights: mixture_density(layout, rows.weigh(weights)),
         )
@@ -164,14 +155,6 @@ class NormalMixture(StandardUnits):
 
     def _gates(self, predictors: int) -> bool:
         return self.gating and self.components > 1 and predictors > 0
-
-    def _gated(self, log_weight: Tensor, columns: np.ndarray) -> Tensor:
-        """Logarithms of the components' weights, (K, 1), or (K, n) where they depend on the predictors (p, n)."""
-        if not self._gates(len(columns)):
-            return log_weight
-        gate = free_normal("gate", (self.components, len(columns)))
-        log_share: Tensor = pt.special.log_softmax(log_weight + gate @ columns, axis=0)
-        return log_share
 
     def _geometry(self, alpha: np.ndarray, prepared: ScaledResponse) -> dict[str, np.ndarray]:
         """Where the slopes of one weighted regression lie, and how deviations and gates are tied by the columns of that many records."""

@@ -198,7 +198,7 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
     if "step" not in places:
         return density
     rough = partial(density_of, cells, thinned(alpha)) if (alpha > 0).sum() > ROUGH_ABOVE else None
-    return Scaled(density, places["log_tau"].start, places["step"], np.sqrt(np.diff(grid.knots)), rough=rough)
+    return Scaled(density, rough=rough, log_scale=places["log_tau"].start, scaled=places["step"], unit=np.sqrt(np.diff(grid.knots)))
 
 
 def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:

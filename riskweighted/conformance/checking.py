@@ -13,7 +13,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.conformance import clauses, refusals
 from riskweighted.conformance.clauses import Skipped, Trial
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
-from riskweighted.sampling.agreement import compile_weighted_sum, parameters_at
+from riskweighted.sampling.graphs import compile_weighted_sum, parameters_at
 
 __all__ = ["check_synthesizer"]
 
@@ -26,7 +26,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "the same seed gives the same draws": clauses.seeds_repeat,
     "true values are declared": clauses.true_values_declared,
     "graph and log_density agree for every alpha": clauses.graph_agrees,
-    "records are log_density, one by one": clauses.records_agree,
+    "log_density of expressions is that of numbers": clauses.records_agree,
     "alpha = 0 leaves a record out": clauses.zero_leaves_out,
     "a whole-number alpha replicates records": clauses.whole_numbers_replicate,
     "the order of records does not matter": clauses.order_is_free,

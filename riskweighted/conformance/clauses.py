@@ -12,8 +12,9 @@ from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.distribution import Records, draw_values, log_densities
 from riskweighted.contract.drawing import as_column
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, data_dependent
-from riskweighted.guarantee.clip import refuse_dependence
-from riskweighted.sampling.agreement import WeightedSum, check_agreement, check_blind, check_records, compile_records
+from riskweighted.guarantee.clip import record_graph, refuse_dependence
+from riskweighted.sampling.agreement import check_agreement, check_blind, check_records
+from riskweighted.sampling.graphs import WeightedSum, compile_records
 
 __all__ = [
     "Skipped",
@@ -158,12 +159,12 @@ def graph_agrees(trial: Trial) -> None:
 
 
 def records_agree(trial: Trial) -> None:
-    """The records of the graph, where it gives them, are log_density one by one."""
+    """The log_density of expressions, where there is one, is that of numbers, one by one."""
     blueprint, _ = needs_likelihood(trial)
-    records = compile_records(blueprint)
+    records = record_graph(trial.synthesizer, trial.prepared, blueprint, trial.data)
     if records is None:
-        raise Skipped("no records in the blueprint, which are optional; a guarantee needs them")
-    check_records(trial.name, trial.terms_of(), records, trial.thetas, trial.n)
+        raise Skipped("log_density is of numbers alone; a guarantee needs that of expressions")
+    check_records(trial.name, trial.terms_of(), compile_records(blueprint, records), trial.thetas, trial.n)
 
 
 def dependence_declared(trial: Trial) -> str:

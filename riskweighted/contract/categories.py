@@ -12,13 +12,7 @@ __all__ = ["categories_of", "codes_in", "target_numbers"]
 
 
 def categories_of(synthesizer: Synthesizer, prepared: Any) -> tuple[object, ...] | None:
-    """The levels of a categorical target in the order of its codes; None where the synthesizer draws values.
-
-    Raises
-    ------
-    ContractError
-        If they are not two or more different values.
-    """
+    """The levels of a categorical target in the order of its codes, two or more different ones; None where the synthesizer draws values."""
     name = getattr(synthesizer, "categories", None)
     if not callable(name):
         return None

@@ -24,9 +24,8 @@ def _docstring(point: EntryPoint) -> str | None:
         tree = ast.parse(Path(spec.origin).read_bytes())  # type: ignore[union-attr, arg-type]
     except (ImportError, AttributeError, TypeError, ValueError, OSError, SyntaxError):
         tree = ast.Module([], [])
-    kinds = (ast.ClassDef, ast.FunctionDef)
-    found = [ast.get_docstring(node) for node in tree.body if isinstance(node, kinds) and node.name == point.attr]
-    return (found[-1] if found else None) or point.load().__doc__
+    texts = [ast.get_docstring(node) for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == point.attr]
+    return (texts[-1] if texts else None) or point.load().__doc__
 
 
 def _first_line(text: str | None) -> str:

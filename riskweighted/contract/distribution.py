@@ -71,12 +71,7 @@ def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, 
 
 
 def log_densities(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Callable[[Draw], np.ndarray]:
-    """From parameters to log p(y_i | theta) of the same values y (n,), once they are seen to be n numbers, (n,).
-
-    Raises
-    ------
-    ContractError
-    """
+    """From parameters to log p(y_i | theta) of the same values y (n,), once they are seen to be n numbers, (n,)."""
     y, name, n = fixed(y), type(synthesizer).__name__, len(y)
 
     def terms(theta: Draw) -> np.ndarray:

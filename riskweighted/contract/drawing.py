@@ -41,14 +41,9 @@ def _in_turn(chains: int, count: int, places: Callable[[int], np.ndarray]) -> li
 
 
 def as_column(values: np.ndarray, original: pd.Series, levels: Sequence[object] | None = None) -> pd.Series:
-    """Drawn values with the dtype and index of the confidential column; whole-number columns are rounded.
+    """Drawn values, or codes of levels, with the dtype, index and name of the confidential column; whole-number columns are rounded.
 
-    `levels`: those of a categorical column, whose codes the values then are.
-
-    Raises
-    ------
-    InputError
-        If a drawn value is not finite or does not fit the dtype (a model far from its data), or is the code of no level.
+    InputError if one does not fit the dtype (a model far from its data), or is the code of no level.
     """
     if levels is not None:
         return _as_levels(values, original, levels)

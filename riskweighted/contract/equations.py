@@ -133,7 +133,7 @@ class Regression(ABC):
             theta = dict(self.priors(prepared.rows.shape[1]))
             records = pm.logp(self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which)), prepared.y)
             total = (alpha * records).sum()
-        return Blueprint(model, total, lambda weights: {"alpha": weights}, tuple(theta), len(prepared.y), records=records)
+        return Blueprint(model, total, lambda weights: {"alpha": weights}, tuple(theta), len(prepared.y))
 
     def distribution(self, theta: Draw, prepared: _Prepared) -> Any:
         """What `Records` says, of numbers or of expressions."""
@@ -249,21 +249,18 @@ class _Numbers(NamedTuple):
     prepared: _Prepared
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """See `Records`."""
         return self._of(self.functions.log_density, y)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """See `Records`."""
         return self._of(self.functions.mass, lower, upper)
 
     @property
     def inverse(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None:
-        """See `Records`; None where PyMC has none of this distribution."""
+        """None where PyMC has none of this distribution."""
         function = self.functions.inverse
         return None if function is None else lambda lower, upper, share: self._of(function, lower, upper, share)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """See `Records`."""
         function, held = self.functions.draw
         for variable in held:
             variable.set_value(np.random.default_rng(rng.integers(2**63)), borrow=True)
@@ -271,5 +268,5 @@ class _Numbers(NamedTuple):
 
     def _of(self, function: Callable[..., np.ndarray], *asked: Any) -> np.ndarray:
         n = len(self.prepared.which)
-        ends = [np.array(np.broadcast_to(np.asarray(one, dtype=float), n)) for one in asked]
+        ends = [np.array(np.broadcast_to(np.asarray(end, dtype=float), n)) for end in asked]
         return np.array(function(*self.theta, self.prepared.rows, self.prepared.which, *ends))

@@ -30,20 +30,16 @@ class EndToEnd:
 
     @property
     def size(self) -> int:
-        """d."""
         return sum(map(math.prod, self.shapes.values()))
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
         parts = _split(vectors, [math.prod(shape) for shape in self.shapes.values()])
         return {name: part.reshape(-1, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
 
     def vector(self, theta: Draw) -> np.ndarray:
-        """See `Layout`."""
         return np.concatenate([np.ravel(theta[name]) for name in self.shapes])
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
-        """See `Layout`."""
         return np.zeros(len(vectors))
 
 
@@ -55,18 +51,13 @@ class Joined:
 
     @property
     def size(self) -> int:
-        """d."""
         return sum(layout.size for _, layout in self.parts)
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        found: dict[str, np.ndarray] = {}
-        for (prefix, layout), part in zip(self.parts, self._split(vectors), strict=True):
-            found |= {prefix + name: values for name, values in layout.parameters(part).items()}
-        return found
+        parts = zip(self.parts, self._split(vectors), strict=True)
+        return {prefix + name: values for (prefix, layout), part in parts for name, values in layout.parameters(part).items()}
 
     def vector(self, theta: Draw) -> np.ndarray:
-        """See `Layout`."""
         named = [
             layout.vector({name.removeprefix(prefix): value for name, value in theta.items() if name.startswith(prefix)})
             for prefix, layout in self.parts
@@ -74,9 +65,8 @@ class Joined:
         return np.concatenate(named)
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
-        """See `Layout`."""
         parts = zip(self.parts, self._split(vectors), strict=True)
-        return sum((layout.log_jacobian(own) for (_, layout), own in parts), np.zeros(len(vectors)))
+        return sum((layout.log_jacobian(part) for (_, layout), part in parts), np.zeros(len(vectors)))
 
     def _split(self, vectors: np.ndarray) -> list[np.ndarray]:
         return _split(vectors, [layout.size for _, layout in self.parts])
@@ -100,5 +90,5 @@ def as_posterior(layout: Layout, vectors: np.ndarray) -> xr.Dataset:
     for name, values in layout.parameters(vectors.reshape(-1, size)).items():
         axes = [f"{name}_dim_{axis}" for axis in range(values.ndim - 1)]
         variables[name] = (("chain", "draw", *axes), values.reshape(chains, draws, *values.shape[1:]))
-    found = xr.Dataset(variables)
-    return found.assign_coords({str(name): np.arange(size) for name, size in found.sizes.items()})
+    posterior = xr.Dataset(variables)
+    return posterior.assign_coords({str(name): np.arange(size) for name, size in posterior.sizes.items()})

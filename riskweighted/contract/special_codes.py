@@ -12,19 +12,10 @@ __all__ = ["stated_codes"]
 
 
 def stated_codes(variable: str, own: Mapping[str, Any]) -> tuple[float, ...]:
-    """Those of ``codes``, and the number that a structural rule gives ``otherwise``.
-
-    Raises
-    ------
-    InputError
-        If codes are no different finite numbers.
-    """
+    """Those of ``codes``, different finite numbers, and the number that a structural rule gives ``otherwise``."""
     given = own.get("codes", ())
     codes = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
         raise InputError(f"variable {variable!r}: codes must be different finite numbers, got {codes!r}")
     otherwise = own.get("otherwise")
-    found = [float(code) for code in codes]
-    if is_number(otherwise) and float(otherwise) not in found:  # type: ignore[arg-type]
-        found.append(float(otherwise))  # type: ignore[arg-type]
-    return tuple(found)
+    return tuple(dict.fromkeys(float(code) for code in ([*codes, otherwise] if is_number(otherwise) else codes)))

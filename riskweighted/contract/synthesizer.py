@@ -81,9 +81,6 @@ class Blueprint(NamedTuple):
         gradient (d,). It may offer ``starts()``, places (S, d) about which chains begin, in place of the one mode that is
         found from 0: a posterior that may have several modes begins at each; and ``rough()``, a density of a share of the
         records, searched before the whole one. At every fit the framework holds it to the model.
-    records : TensorVariable (n,), optional
-        log p(y_i | theta) of every record in the same graph, constants included, unweighted. A guarantee clips it
-        (`riskweighted.guarantee.clip`); without it there is none.
     direct : callable, optional
         The same posterior as such a function of one vector, for a model whose posterior is close to normal: it is drawn from by importance
         (`riskweighted.sampling.direct`) before anything is compiled, and sampled by chains where that fails. Alpha (n,) may be
@@ -110,7 +107,6 @@ class Blueprint(NamedTuple):
     density_terms: int
     geometry: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     density: Callable[[np.ndarray], Density] | None = None
-    records: "TensorVariable[Any, Any] | None" = None
     direct: Callable[[np.ndarray], Density] | None = None
     layout: Layout | None = None
     exact: Callable[[np.ndarray], Density] | None = None
@@ -192,13 +188,7 @@ def keeps_true_values(synthesizer: Synthesizer) -> bool:
 
 
 def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
-    """The settings that it takes from the data as they stand; None where it does not say.
-
-    Raises
-    ------
-    ContractError
-        If it says something else than names.
-    """
+    """The settings that it takes from the data as they stand, a tuple of names; None where it does not say."""
     stated = getattr(synthesizer, "data_dependent", None)
     if stated is not None and not (isinstance(stated, tuple) and all(isinstance(name, str) for name in stated)):
         raise ContractError(f"{type(synthesizer).__name__}: data_dependent must be a tuple of names, got {type(stated).__name__}")

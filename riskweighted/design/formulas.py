@@ -59,14 +59,7 @@ def uses_all_records(formula: str) -> bool:
 
 
 def split_formula(formula: str) -> Parts:
-    """Take a formula apart, once every part of it is known to be harmless.
-
-    Raises
-    ------
-    InputError
-        If it is not 'column ~ predictors', or the right-hand side has anything but column names, numbers, the functions
-        C, log, log1p, sqrt, exp, bs, cs, poly and + - * / ** : with parentheses; or it would make very many terms.
-    """
+    """A formula taken apart, once every part of it is known to be harmless; InputError says what it may hold."""
     if not isinstance(formula, str) or formula.count("~") != 1:
         raise InputError(f"formula must read 'response ~ predictors', got {formula!r}")
     return _taken_apart(formula)
@@ -82,9 +75,9 @@ def _taken_apart(formula: str) -> Parts:
         raise InputError(f"formula {formula!r} must have one column name on the left; a log or other scale is set with transform=")
     try:
         names = _names(right)
-    except _NotAllowedError as found:
+    except _NotAllowedError as error:
         shown = formula if len(formula) <= 200 else formula[:200] + " ..."
-        raise InputError(f"formula {shown!r} {found}; it may hold {ALLOWED}") from None
+        raise InputError(f"formula {shown!r} {error}; it may hold {ALLOWED}") from None
     return Parts(quoted[1] if quoted else left, right, names)
 
 

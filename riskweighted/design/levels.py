@@ -12,8 +12,7 @@ SPARSE = 5.0  # sum of weights
 def level_members(design: Design) -> dict[str, np.ndarray]:
     """Which records (n,) hold each level of the categorical predictors, by column name; references and cells of interactions too.
 
-    Every column of the model matrix that holds only 0 and 1 is a level. The reference level of a factor is where all its columns
-    are 0; a column of numbers 0 and 1 is a factor of its own.
+    Every column of the model matrix that holds only 0 and 1 is a level; the reference level of a factor is where all its columns are 0.
     """
     spec = design.spec
     recorded = design.distinct.rows + design.centre

@@ -23,16 +23,9 @@ def precision_of(precision: Precision, variable: str) -> float | None:
 
 
 def find_precision(column: pd.Series) -> float | None:
-    """The largest power of ten of which every value of a column is a multiple; where there is none, of which 95 % of them are.
+    """The largest power of ten, from 1e-8 to 1e6, of which every value of a column is a multiple; or else 95 % of them are; or None.
 
-    Parameters
-    ----------
-    column : Series of numbers (n,)
-        Missing values are left out. Numbers of less than double precision are read as their shortest decimals.
-
-    Returns
-    -------
-    float from 1e-8 to 1e6, in the column's units; None where the values lie on no such grid (or are all zero).
+    Missing values are left out. Numbers of less than double precision are read as their shortest decimals.
     """
     there = column.dropna()
     values, plain = there.to_numpy(dtype=float), getattr(there.dtype, "numpy_dtype", there.dtype)

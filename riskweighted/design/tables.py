@@ -14,16 +14,10 @@ _MOST = 0.75  # of the records, as in `riskweighted.design.distinct`
 
 
 class Tables:
-    """A matrix (n, p) whose columns stand beside each other in parts, each with few different rows; not to be changed.
+    """A matrix (n, p) whose columns stand beside each other in parts of n records, each with few different rows; not to be changed.
 
     It is multiplied from the right, shifted and scaled by column without being made; NumPy makes it where it needs it. A product costs n
     times the number of parts, not n times p.
-
-    Parameters
-    ----------
-    parts : iterable of Distinct
-        Of n records each.
-    n : int
     """
 
     __array_ufunc__ = None  # so that arrays leave operations with it alone
@@ -33,7 +27,6 @@ class Tables:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """n and p."""
         return self.n, sum(part.rows.shape[1] for part in self.parts)
 
     def __len__(self) -> int:

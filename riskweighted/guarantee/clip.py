@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import categories_of, codes_in, target_numbers
-from riskweighted.contract.distribution import draw_values, log_densities
+from riskweighted.contract.distribution import draw_values, fixed, log_densities
 from riskweighted.contract.drawing import as_column
 from riskweighted.contract.synthesizer import (
     Blueprint,
@@ -24,9 +24,10 @@ from riskweighted.contract.synthesizer import (
 from riskweighted.guarantee.statement import Guarantee, Statement
 
 if TYPE_CHECKING:
+    import pymc as pm
     from pytensor.tensor import TensorVariable
 
-__all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "refusal", "refuse_dependence"]
+__all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "record_graph", "refusal", "refuse_dependence"]
 
 Tensor: TypeAlias = "TensorVariable[Any, Any]"
 LOWER, UPPER = "guarantee_lower", "guarantee_upper"
@@ -56,8 +57,22 @@ class Censoring:
         return hashlib.sha256(text.encode() + np.rint(self.reference * 1e6).astype("<i8").tobytes()).hexdigest()
 
 
-def clipped_sum(blueprint: Blueprint, n: int) -> Tensor:
-    """sum_i g_i in the graph of a model, whose bounds, weight and reference are ``pm.Data`` (`Censoring.values`).
+def record_graph(synthesizer: Synthesizer, prepared: Any, blueprint: Blueprint, confidential: pd.DataFrame) -> "Tensor | None":
+    """log p(y_i | theta) in the graph of a model, (n,), as its distribution states it of expressions; None where it knows numbers alone."""
+    from pytensor.tensor import TensorVariable
+
+    model = blueprint.model
+    theta: Any = {str(variable.name): variable for variable in (*model.free_RVs, *model.deterministics)}
+    y = fixed(target_numbers(synthesizer, prepared, confidential))
+    try:
+        records = synthesizer.distribution(theta, prepared).log_density(y)
+    except Exception:  # whatever NumPy, SciPy or a stranger's code says to an expression
+        return None
+    return records if isinstance(records, TensorVariable) else None
+
+
+def clipped_sum(model: "pm.Model", records: Tensor, n: int) -> Tensor:
+    """sum_i g_i of log-likelihoods (n,) in the graph of a model, whose bounds, weight and reference are ``pm.Data`` (`Censoring.values`).
 
     A contribution that is not a number, far out in the parameters, counts as the lower bound: any function of one record and theta
     may stand between the bounds.
@@ -65,14 +80,14 @@ def clipped_sum(blueprint: Blueprint, n: int) -> Tensor:
     import pymc as pm
     import pytensor.tensor as pt
 
-    with blueprint.model:
+    with model:
         alpha, reference, lower, upper = (pm.Data(name, value) for name, value in zip(DATA, (1.0, np.zeros(n), -1.0, 1.0), strict=True))
-        weighted = alpha * (blueprint.records - reference)
+        weighted = alpha * (records - reference)
         total: Tensor = pt.clip(pt.switch(pt.isnan(weighted), lower, weighted), lower, upper).sum()
     return total
 
 
-def obstacles(synthesizer: Synthesizer, prepared: Any) -> list[str]:
+def obstacles(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame) -> list[str]:
     """What of a synthesizer voids a guarantee, in words: settings taken from the data, or a likelihood that cannot be clipped."""
     name = type(synthesizer).__name__
     if keeps_true_values(synthesizer):
@@ -85,21 +100,16 @@ def obstacles(synthesizer: Synthesizer, prepared: Any) -> list[str]:
     blueprint = synthesizer.build(prepared)
     if blueprint is None:
         found.append(f"{name}, which estimates nothing")
-    elif blueprint.records is None:
-        lacks = "samples a compiled density of its own" if blueprint.density is not None else "has one sum of them"
-        found.append(f"{name}, whose graph gives no log-likelihood record by record that could be clipped (Blueprint.records): it {lacks}")
+    elif record_graph(synthesizer, prepared, blueprint, confidential) is None:
+        found.append(f"{name}, whose log_density is of numbers alone: what is clipped in the graph is that of expressions (PyTensor)")
     return found
 
 
 def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
-    """Refuse a synthesizer that says that nothing is taken from the data, and takes something.
+    """Refuse, by ContractError, a synthesizer that says that nothing is taken from the data, and takes something.
 
     The values above the median are set to it (of levels every second record takes the next one), the synthesizer is prepared anew, and the
     other records must keep their terms and all records their draws.
-
-    Raises
-    ------
-    ContractError
     """
     n, values = len(confidential), confidential[synthesizer.target]
     levels = categories_of(synthesizer, prepared)
@@ -148,9 +158,9 @@ def censor(
     ------
     InputError
         Naming all that is taken from the data: settings that the synthesizer says are, or weights that are not all the same; or if the
-        synthesizer gives no log-likelihood record by record, or the reference is not finite somewhere or looks at more than each record.
+        synthesizer's log_density is of numbers alone, or the reference is not finite somewhere or looks at more than each record.
     """
-    found = obstacles(synthesizer, prepared)
+    found = obstacles(synthesizer, prepared, confidential)
     if alpha.nunique() > 1:
         found.append("weights alpha that are not all the same")
     if found:

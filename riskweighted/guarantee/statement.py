@@ -170,7 +170,7 @@ class Statement:
     def together(cls, statements: "Sequence[Statement]") -> "Statement":
         """What holds of datasets drawn with the parameters of all blocks: a record adds no more than the sum of their clips."""
         first = statements[0]
-        lower, upper = sum(one.lower for one in statements), sum(one.upper for one in statements)
+        lower, upper = (sum(getattr(statement, end) for statement in statements) for end in ("lower", "upper"))
         return cls(lower, upper, first.L, first.neighbours, first.delta)
 
     @property

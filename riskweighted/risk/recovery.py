@@ -126,7 +126,7 @@ def _near(candidates: np.ndarray, scenario: Scenario) -> np.ndarray:
 
 
 def _moved(alpha: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
-    """What candidates add to the log posterior of one record beside the truth, (C, H), of weights (V,) and log p(y' | theta_h) (V, C, H)."""
+    """What candidates add to the log posterior of a record beside the truth, (C, H), of weights (V,) and log p(y' | theta_h) (V, C, H)."""
     moved = [weight * (terms - terms[0]) for weight, terms in zip(alpha, likelihood, strict=True) if weight > 0]  # 0 * -inf is no number
     return np.asarray(sum(moved, np.zeros(likelihood.shape[1:])))
 

@@ -13,8 +13,8 @@ from riskweighted.contract.distribution import has_mass
 from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
 from riskweighted.design.design import response_values
 from riskweighted.runs.models import build_synthesizer
-from riskweighted.sampling.agreement import start_of
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
+from riskweighted.sampling.graphs import start_of
 
 __all__ = ["Candidate", "find_candidates"]
 

@@ -35,31 +35,13 @@ _FAR = 10  # times the largest confidential value: drawn values beyond are warne
 class BlockFit:
     """A block's fit holds the sampled pseudo posterior of one model on the n records that it is fitted to. Confidential: it carries data.
 
-    Attributes
-    ----------
-    synthesizer : Synthesizer
-    alpha : Series (n,)
-        Risk weights, in [0, 1].
-    posterior : xr.Dataset
-        Parameters by (chain, draw); neither the observed data nor alpha. One empty draw where nothing is estimated.
-    diagnostics : DataFrame
-        One row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine ("nuts" or
-        "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a density was
-        sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
-    random_seed : int or None
-        That it was sampled with, where it is known.
-    data : str or None
-        Fingerprint of the confidential data, where it is known.
-    censoring : Censoring or None
-        How contributions were clipped, where the fit has a guarantee; ``statement`` tells what it proves.
-    survey : Series (n,) or None
-        Survey weights of mean 1, where there are any.
+    ``alpha``: risk weights in [0, 1]; ``posterior``: parameters by (chain, draw), neither data nor alpha, one empty draw where nothing is
+    estimated; ``random_seed`` and ``data`` (a fingerprint), where they are known; ``censoring``: how contributions were clipped under a
+    guarantee; ``survey``: survey weights of mean 1, where there are any.
 
-    Examples
-    --------
-    >>> from riskweighted.runs.examples import fit
-    >>> next(iter(fit.blocks.values())).diagnostics.index.tolist()[:2]
-    ['log_pseudo_likelihood', 'coefficient[0]']
+    ``diagnostics``: a row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine
+    ("nuts" or "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a
+    density was sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
     """
 
     synthesizer: Synthesizer
@@ -217,13 +199,7 @@ class BlockFit:
 
 
 def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
-    """The parameters at the mode of the fit's pseudo posterior.
-
-    Raises
-    ------
-    InputError
-        If its synthesizer has no density of one vector, which is what is maximised.
-    """
+    """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density of one vector to maximise."""
     blueprint = fit.synthesizer.build(fit.prepared)
     if blueprint is None or blueprint.of_vector is None:
         raise InputError(
@@ -261,17 +237,39 @@ class PreparedModel:
         refuse_survey(self.survey, guarantee)
         return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L)
 
+    def fitted(
+        self,
+        alpha: pd.Series,
+        posterior: xr.Dataset,
+        random_seed: int | None,
+        censoring: Censoring | None = None,
+        diagnostics: pd.DataFrame | None = None,
+    ) -> BlockFit:
+        """A fit of this model, not yet judged where it is given no diagnostics."""
+        judged = no_diagnostics() if diagnostics is None else diagnostics
+        held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
+        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey)
+
     def load(
         self, path: str | Path | zipfile.Path, alpha: pd.Series, random_seed: int | None = None, censoring: Censoring | None = None
     ) -> BlockFit:
-        """Read back a fit of this model with these weights (and seed, and clip).
-
-        Raises
-        ------
-        InputError
-            If it is the fit of something else.
-        """
-        return _read(path, self, alpha, random_seed, censoring)
+        """A fit read back; InputError says so where it is that of another model, of other data, weights, seed or clip."""
+        stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
+        if stored.attrs.pop("made_for", None) != data_hash(self.synthesizer, self.fingerprint):
+            raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
+        if stored.attrs.pop("weights", None) != weights_hash(self.weights(alpha)):
+            raise InputError(f"{str(path)!r} is the fit of other weights")
+        if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
+            raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
+        text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
+        seed = int(text) if text else None
+        if random_seed is not None and seed != random_seed:
+            raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
+        columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
+        diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
+        diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
+        posterior = stored.drop_vars([*columns, "quantity"])
+        return self.fitted(alpha, posterior, seed, censoring, diagnostics.rename_axis("quantity"))
 
 
 def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:
@@ -285,47 +283,8 @@ def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None
 def prepare_model(
     synthesizer: Synthesizer, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
 ) -> PreparedModel:
-    """Check the data, and survey weights if any, and prepare them for a synthesizer.
-
-    Raises
-    ------
-    InputError
-        Whatever the synthesizer finds wrong with the data; if survey weights are not valid, or are the column that it replaces.
-    """
+    """A synthesizer and the data that it was prepared for, checked, with survey weights if any; InputError says what is wrong with them."""
     if isinstance(survey, str) and survey == synthesizer.target:
         raise InputError(f"survey weights {survey!r} are the column that is synthesized: name another one")
     weights = checked_survey(survey, confidential)
     return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
-
-
-def _read(
-    path: str | Path | zipfile.Path, model: PreparedModel, alpha: pd.Series, random_seed: int | None, censoring: Censoring | None
-) -> BlockFit:
-    stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
-    if stored.attrs.pop("made_for", None) != data_hash(model.synthesizer, model.fingerprint):
-        raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
-    if stored.attrs.pop("weights", None) != weights_hash(model.weights(alpha)):
-        raise InputError(f"{str(path)!r} is the fit of other weights")
-    if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
-        raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
-    text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
-    seed = int(text) if text else None
-    if random_seed is not None and seed != random_seed:
-        raise InputError(f"{str(path)!r} is the fit of another random_seed than {random_seed}")
-    columns = [str(name) for name in stored.data_vars if "quantity" in stored[name].dims]
-    diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
-    diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
-    posterior = stored.drop_vars([*columns, "quantity"])
-    diagnostics = diagnostics.rename_axis("quantity")
-    return BlockFit(
-        model.synthesizer,
-        alpha,
-        posterior,
-        diagnostics,
-        model.confidential,
-        model.prepared,
-        seed,
-        model.fingerprint,
-        censoring,
-        model.survey,
-    )

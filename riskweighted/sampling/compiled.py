@@ -15,14 +15,13 @@ from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring, refuse_dependence
-from riskweighted.sampling.agreement import Records, WeightedSum, check_censored, check_density, check_draws, check_weighted
-from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.convergence import failure, no_diagnostics
-from riskweighted.sampling.direct import heights_of
-from riskweighted.sampling.direct_fit import DirectFit, draw_or_refuse
-from riskweighted.sampling.judging import judge
+from riskweighted.sampling.agreement import check_censored, check_density, check_draws, check_weighted
+from riskweighted.sampling.block_fit import BlockFit, PreparedModel
+from riskweighted.sampling.convergence import Drawn, failure, judge
+from riskweighted.sampling.direct import draw_or_refuse, heights_of
+from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD, Progress, begun_near, graph_density, run_chains, run_density
 from riskweighted.sampling.settings import Sampling
@@ -37,37 +36,16 @@ _UNCLIPPED = 1e9  # a bound that no contribution reaches
 
 
 class Censored(NamedTuple):
-    """What of a censored model is held to its log_likelihood: the ``records`` of its graph and their ``clipped`` sum."""
+    """What of a censored model is held to its log_density: the ``records`` of its graph and their ``clipped`` sum."""
 
     records: Records
     clipped: Callable[..., float]
 
 
-class Drawn(NamedTuple):
-    """Draws of a pseudo posterior.
-
-    Attributes
-    ----------
-    posterior : xr.Dataset
-        By (chain, draw).
-    log_likelihood : array (chains, draws)
-        The log pseudo-likelihood, up to a constant.
-    divergences : int
-    off : float
-        Where an approximation was sampled: the standard deviation, over draws, of how far its log density is off. No posterior mean is
-        off by more of its standard deviations than that, to first order. NaN where the density is exact.
-    """
-
-    posterior: xr.Dataset
-    log_likelihood: np.ndarray
-    divergences: int = 0
-    off: float = np.nan
-
-
 class Attempt(NamedTuple):
     """What the direct engine gave: draws, or None where chains are to be run."""
 
-    draws: DirectFit | None
+    draws: Drawn | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,34 +62,30 @@ class Sampler:
 
 @dataclass(frozen=True)
 class CompiledModel:
-    """A synthesizer ready for one dataset; samples for any weight vector without compiling again.
+    """A prepared model that samples under any weights without compiling again.
 
     ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any guarantee and equal weights.
     """
 
-    synthesizer: Synthesizer
-    confidential: pd.DataFrame = field(repr=False)
-    prepared: Any = field(repr=False)
+    model: PreparedModel = field(repr=False)
     blueprint: Blueprint | None = field(repr=False)
     sampler: Sampler | None = field(repr=False)
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
     log_prior: WeightedSum | None = field(default=None, repr=False)
-    data: str | None = None
     censored: Censored | None = field(default=None, repr=False)
-    survey: pd.Series | None = field(default=None, repr=False)
 
     @property
     def compiled(self) -> Any:
         """What nutpie samples, compiled when first asked for; None where it samples a density of one vector, or nothing."""
         return None if self.sampler is None else self.sampler.compiled
 
-    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling) -> "Attempt":
+    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling) -> Attempt:
         """What the direct engine gives, for `sample`; it looks at nothing that changes, so threads may call it."""
         if self.blueprint is None:
             return Attempt(None)
-        weights = (alpha if self.survey is None else alpha * self.survey).to_numpy()
+        weights = self.model.weights(alpha).to_numpy()
         possible = self.censored is None and self.blueprint.direct is not None
-        return Attempt(draw_or_refuse(self.synthesizer, self.blueprint, weights, possible, sampling, random_seed))
+        return Attempt(draw_or_refuse(self.model.synthesizer, self.blueprint, weights, possible, sampling, random_seed))
 
     def sample(
         self,
@@ -121,36 +95,29 @@ class CompiledModel:
         sampling: Sampling | None = None,
         progress: Progress | None = None,
         censoring: Censoring | None = None,
-        attempt: "Attempt | None" = None,
+        attempt: Attempt | None = None,
     ) -> BlockFit:
         """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under the clip that it was compiled for.
 
         `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not made again.
         """
         sampling = sampling or Sampling()
-        checked = pd.Series(1.0, self.confidential.index, name="alpha") if alpha is None else alpha
+        alpha = pd.Series(1.0, self.model.confidential.index, name="alpha") if alpha is None else alpha
         if self.blueprint is None:
-            posterior = xr.Dataset(coords={"chain": [0], "draw": [0]})
-            made = (self.synthesizer, checked, posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
-            fitted = BlockFit(*made, survey=self.survey)
-            _check_contract(fitted, self)
-            return fitted
-        weights = (checked if self.survey is None else checked * self.survey).to_numpy()
-        direct = (self.attempted(checked, random_seed, sampling) if attempt is None else attempt).draws
-        if direct is None:
-            drawn = self._chains(weights, censoring, sampling, random_seed, progress)
-        else:
-            drawn = Drawn(direct.posterior, direct.log_likelihood)
-            if progress is not None:
-                progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
-        made = (self.synthesizer, checked, drawn.posterior, no_diagnostics(), self.confidential, self.prepared, random_seed, self.data)
-        fitted = BlockFit(*made, censoring, self.survey)
-        _check_contract(fitted, self)
-        judged = judge(fitted, self.blueprint.monitored, drawn.log_likelihood, drawn.divergences, direct, drawn.off)
-        fitted = replace(fitted, diagnostics=judged)
+            nothing = self.model.fitted(alpha, xr.Dataset(coords={"chain": [0], "draw": [0]}), random_seed)
+            self._check_contract(nothing)
+            return nothing
+        drawn = (self.attempted(alpha, random_seed, sampling) if attempt is None else attempt).draws
+        if drawn is None:
+            drawn = self._chains(self.blueprint, self.model.weights(alpha).to_numpy(), censoring, sampling, random_seed, progress)
+        elif progress is not None:
+            progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
+        fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring)
+        self._check_contract(fitted)
+        fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored))
         if not fitted.converged:
             warnings.warn(
-                f"{type(self.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
+                f"{type(self.model.synthesizer).__name__} did not converge: {failure(fitted.diagnostics)}; "
                 "sample longer or simplify the model before releasing anything",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -159,39 +126,24 @@ class CompiledModel:
 
     def _chains(
         self,
+        blueprint: Blueprint,
         alpha: np.ndarray,
         censoring: Censoring | None,
         sampling: Sampling,
         random_seed: int | None,
         progress: Progress | None,
-    ) -> "Drawn":
+    ) -> Drawn:
         """Draws for these weights and this clip."""
-        assert self.blueprint is not None
-        if self.blueprint.of_vector is not None and censoring is None:
-            return self._density_chains(alpha, sampling, random_seed, progress)
-        values = self.blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
-        if self.blueprint.geometry is not None:
-            values |= self.blueprint.geometry(alpha)
+        if blueprint.of_vector is not None and censoring is None:
+            return _density_chains(blueprint, alpha, sampling, random_seed, progress)
+        values = blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
+        if blueprint.geometry is not None:
+            values |= blueprint.geometry(alpha)
         compiled = self.compiled.with_data(**values)
         if censoring is not None:
             compiled = self._begun(compiled, values)
         posterior, _, divergences = run_chains(compiled, sampling, random_seed, progress)
         return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences)
-
-    def _density_chains(self, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> "Drawn":
-        """The same of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
-        assert self.blueprint is not None
-        make = self.blueprint.of_vector
-        assert make is not None
-        density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(self.blueprint)
-        vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
-        drawn = vectors.reshape(-1, layout.size)
-        log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
-        off = np.nan
-        if self.blueprint.exact is not None:
-            some = drawn[:: -(-len(drawn) // _COMPARED)]
-            off = float((heights_of(self.blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
-        return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off)
 
     def _begun(self, compiled: Any, values: Mapping[str, Any]) -> Any:
         """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior
@@ -204,18 +156,33 @@ class CompiledModel:
             return compiled
         return begun_near(compiled, mode) if np.isfinite(graph_density(compiled)(mode)[0]) else compiled
 
+    def _check_contract(self, fitted: BlockFit) -> None:
+        """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
+        chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
+        thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
+        alpha, synthesizer, name = fitted.weights.to_numpy(), fitted.synthesizer, type(fitted.synthesizer).__name__
+        if self.blueprint is not None and self.weighted_sum is not None:
+            terms = log_densities(synthesizer, fitted.prepared, fitted.y)
+            sums = check_weighted(name, terms, alpha, thetas, self.weighted_sum)
+            if self.log_prior is not None:
+                check_density(synthesizer, self.blueprint, sums + [self.log_prior(theta, alpha) for theta in thetas], alpha, thetas)
+            if fitted.censoring is not None and self.censored is not None:
+                check_censored(name, terms, fitted.censoring, alpha, thetas, *self.censored)
+                refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)
+        check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
 
-def _check_contract(fitted: BlockFit, model: CompiledModel) -> None:
-    """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
-    chains, draws = fitted.posterior.sizes["chain"], fitted.posterior.sizes["draw"]
-    thetas = [fitted.draw(*place) for place in spread_draws(chains, draws, min(3, chains * draws))]
-    alpha, synthesizer, name = fitted.weights.to_numpy(), fitted.synthesizer, type(fitted.synthesizer).__name__
-    if model.blueprint is not None and model.weighted_sum is not None:
-        terms = log_densities(synthesizer, fitted.prepared, fitted.y)
-        sums = check_weighted(name, terms, alpha, thetas, model.weighted_sum)
-        if model.log_prior is not None:
-            check_density(synthesizer, model.blueprint, sums + [model.log_prior(theta, alpha) for theta in thetas], alpha, thetas)
-        if fitted.censoring is not None and model.censored is not None:
-            check_censored(name, terms, fitted.censoring, alpha, thetas, *model.censored)
-            refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)
-    check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
+
+def _density_chains(
+    blueprint: Blueprint, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None
+) -> Drawn:
+    """Draws of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
+    make = blueprint.of_vector
+    assert make is not None
+    density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(blueprint)
+    vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
+    drawn, off = vectors.reshape(-1, layout.size), np.nan
+    log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
+    if blueprint.exact is not None:
+        some = drawn[:: -(-len(drawn) // _COMPARED)]
+        off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
+    return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off)

@@ -3,9 +3,11 @@
 import math
 import warnings
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from riskweighted.sampling.loo import K_LIMIT
 from riskweighted.sampling.settings import DIRECT, NUTS
@@ -14,7 +16,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
     import arviz as az
 
-__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "diagnose", "diagnose_direct", "failure", "no_diagnostics"]
+__all__ = ["ESS_LIMIT", "R_HAT_LIMIT", "Drawn", "diagnose", "diagnose_direct", "failure", "judge", "no_diagnostics"]
 
 R_HAT_LIMIT = 1.02
 ESS_LIMIT = 100.0
@@ -30,6 +32,36 @@ _COLUMNS = {
     "approximation": float,
 }
 _TAILS = (0.05, 0.95)
+
+
+class Drawn(NamedTuple):
+    """Draws of a pseudo posterior by (chain, draw), with the log pseudo-likelihood (chains, draws), up to a constant.
+
+    ``off``: where an approximation was sampled, the standard deviation over draws of how far its log density is off; no posterior mean is
+    off by more of its standard deviations than that, to first order. NaN where the density is exact. ``which`` (chains x draws,), of the
+    direct engine: the number of the proposal that each draw is, and ``pareto_k`` of their weights.
+    """
+
+    posterior: xr.Dataset
+    log_likelihood: np.ndarray
+    divergences: int = 0
+    off: float = np.nan
+    which: np.ndarray | None = None
+    pareto_k: float = np.nan
+
+
+def judge(drawn: Drawn, monitored: tuple[str, ...]) -> pd.DataFrame:
+    """The diagnostics of draws: of their log pseudo-likelihood and every scalar of the monitored parameters."""
+    quantities = {"log_pseudo_likelihood": drawn.log_likelihood}
+    for name in monitored:
+        values = drawn.posterior[name].values
+        for place in np.ndindex(values.shape[2:]):
+            label = name.replace("::::", ".")  # PyMC's name of what a model within the model holds
+            label += f"[{', '.join(map(str, place))}]" if place else ""
+            quantities[label] = values[(slice(None), slice(None), *place)]
+    if drawn.which is None:
+        return diagnose(quantities, drawn.divergences).assign(approximation=drawn.off)
+    return diagnose_direct(quantities, drawn.which, drawn.pareto_k).assign(approximation=drawn.off)
 
 
 def no_diagnostics() -> pd.DataFrame:
@@ -60,20 +92,14 @@ def diagnose_direct(quantities: Mapping[str, np.ndarray], which: np.ndarray, par
     There are no chains, so there is no R-hat (NaN), and nothing diverges. The effective size in the bulk is the variance of the quantity
     over that of its weighted mean, a proposal weighing as often as it was drawn (Owen 2013, section 9.3); in the tails the lesser one of
     the shares beyond the 5 % and the 95 % quantile. A quantity that never moves has none, and does not pass.
-
-    Parameters
-    ----------
-    quantities : mapping of label to array (chains, draws)
-    which : array (chains x draws,)
-        The number of the proposal that each draw is.
-    pareto_k : float
+    `which` (chains x draws,): the number of the proposal that each draw is.
     """
     _, first, times = np.unique(which, return_index=True, return_counts=True)
     weight, rows = times / len(which), {}
     for label, values in quantities.items():
         drawn = values.ravel()
-        own, (low, high) = drawn[first], np.quantile(drawn, _TAILS)
-        bulk, *tails = (_effective(part, weight) for part in (own, own <= low, own >= high))
+        proposed, (low, high) = drawn[first], np.quantile(drawn, _TAILS)
+        bulk, *tails = (_effective(part, weight) for part in (proposed, proposed <= low, proposed >= high))
         rows[label] = (np.nan, bulk, min(tails), 0, bool(pareto_k <= K_LIMIT and bulk >= ESS_LIMIT), DIRECT, pareto_k, np.nan)
     return _table(rows)
 

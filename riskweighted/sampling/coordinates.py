@@ -27,18 +27,9 @@ def free_vector(
 ) -> Tensor:
     """A random vector (d,), or rows of them (..., d), with a prior of one's own, sampled in the coordinates w: centre + turn @ w.
 
-    Must be called in a ``pm.Model``. ``pm.Data`` with the names ``name_centre`` (d,) and ``name_turn`` (d, d) hold the coordinates; they
-    begin as 0 and the identity. `Blueprint.geometry` sets them.
-
-    Parameters
-    ----------
-    name : str
-    shape : int or tuple of int
-        d, or (..., d) for independent rows, which share their coordinates.
-    logp : callable
-        From vectors (..., d) to their log densities (...).
-    random : callable, optional
-        One draw (d,) from the prior, for draws from the prior (calibration); the sampler needs none.
+    Must be called in a ``pm.Model``, where the ``pm.Data`` ``name_centre`` (d,) and ``name_turn`` (d, d) hold the coordinates; they begin
+    as 0 and the identity, and `Blueprint.geometry` sets them. ``logp``: from vectors (..., d) to their log densities (...); ``random``: one
+    draw (d,) from the prior, for calibration; the sampler needs none.
     """
     rows, size = (shape[:-1], shape[-1]) if isinstance(shape, tuple) else ((), shape)
     centre, turn = pm.Data(f"{name}_centre", np.zeros(size)), pm.Data(f"{name}_turn", np.eye(size))

@@ -13,11 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from riskweighted.contract.synthesizer import Density
+from riskweighted.common.errors import InputError
+from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.contract.synthesizer import Blueprint, Density, Synthesizer
+from riskweighted.sampling.convergence import Drawn
 from riskweighted.sampling.laplace import curvature_at, mode_of, root_of_inverse
 from riskweighted.sampling.loo import K_LIMIT, importance_weights
+from riskweighted.sampling.settings import AUTO, DIRECT, NUTS, Sampling
 
-__all__ = ["EFFECTIVE", "Direct", "draw_directly", "heights_of"]
+__all__ = ["EFFECTIVE", "Direct", "draw_directly", "draw_or_refuse", "heights_of", "not_possible"]
 
 EFFECTIVE = 400  # proposals that the weighted ones must be worth; fewer only where fewer draws are asked for
 _FREEDOM, _FREEDOM_BY_SIZE = 7, 1 / 8
@@ -30,22 +34,9 @@ _ROUNDS = ((1, False), (4, False), (4, True), (4, True))  # how many times as ma
 class Direct:
     """Draws of a density, or the failure to find any.
 
-    Attributes
-    ----------
-    vectors : array (count, d)
-        In random order; a proposal of large weight stands there more than once.
-    which : array (count,)
-        The number of its proposal.
-    heights : array (count,)
-        Log densities.
-    pareto_k : float
-        Of the importance weights; NaN where there are none.
-    effective : float
-        How many proposals of equal weight the weighted ones are worth.
-    needed : int
-        How many they have to be.
-    proposals : int
-        Of the last round.
+    ``vectors`` (count, d) in random order, where a proposal of large weight stands more than once; ``which`` (count,): the number of its
+    proposal; ``heights`` (count,): log densities; ``pareto_k`` of the importance weights, NaN where there are none; ``effective``: how many
+    proposals of equal weight the weighted ones are worth, of those ``needed``; ``proposals`` of the last round.
     """
 
     vectors: np.ndarray
@@ -79,22 +70,9 @@ class _Proposals:
 
 
 def draw_directly(density: Density, size: int, count: int, rng: np.random.Generator) -> Direct:
-    """Draws of a log density by importance resampling; where the weights fail, from more proposals, then from proposals fitted to them.
+    """Draws of a log density of vectors (d,) by importance resampling, to be used only if they are ``accepted``.
 
-    Parameters
-    ----------
-    density : callable
-        From a vector (d,) to the log density, up to a constant, and its gradient (d,); see `Blueprint.direct` for what else it may offer.
-    size : int
-        d.
-    count : int
-        Draws.
-    rng : Generator
-
-    Returns
-    -------
-    Direct
-        To be used only if it is ``accepted``.
+    Where the weights fail, from more proposals, then from proposals fitted to them. See `Blueprint.direct` for what a density may offer.
     """
     needed = min(EFFECTIVE, count)
     with threadpool_limits(1):  # a sum that is split over threads does not repeat
@@ -104,16 +82,16 @@ def draw_directly(density: Density, size: int, count: int, rng: np.random.Genera
             centre = _shifted(density, mode, root, rng)
         except ValueError:  # no number on the way
             return Direct(np.empty((0, size)), np.empty(0, int), np.empty(0), np.nan, 0.0, needed, 0)
-        found: _Proposals | None = None
+        proposed: _Proposals | None = None
         for times, fitted in _ROUNDS:
-            if fitted and found is not None:
-                centre, root = _moments(found)
-            found = _proposed(density, centre, root, times * max(_PROPOSALS, count), rng)
-            if _relied_on(found.pareto_k, found.effective, needed):
+            if fitted and proposed is not None:
+                centre, root = _moments(proposed)
+            proposed = _proposed(density, centre, root, times * max(_PROPOSALS, count), rng)
+            if _relied_on(proposed.pareto_k, proposed.effective, needed):
                 break
-    assert found is not None
-    which = _resampled(found.weights, count, rng)
-    return Direct(found.vectors[which], which, found.heights[which], found.pareto_k, found.effective, needed, proposals=len(found.vectors))
+    assert proposed is not None
+    which, told = _resampled(proposed.weights, count, rng), (proposed.pareto_k, proposed.effective, needed, len(proposed.vectors))
+    return Direct(proposed.vectors[which], which, proposed.heights[which], *told)
 
 
 def _shifted(density: Density, mode: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -128,8 +106,8 @@ def _shifted(density: Density, mode: np.ndarray, root: np.ndarray, rng: np.rando
 
 def heights_of(density: Density, vectors: np.ndarray) -> np.ndarray:
     """Log densities (S,) of many vectors (S, d), all at once where the density offers that; -inf where it is no number."""
-    own = getattr(density, "heights", None)
-    heights = np.asarray(own(vectors)) if own is not None else np.array([density(vector)[0] for vector in vectors])
+    at_once = getattr(density, "heights", None)
+    heights = np.asarray(at_once(vectors)) if at_once is not None else np.array([density(vector)[0] for vector in vectors])
     return np.where(np.isfinite(heights), heights, -np.inf)
 
 
@@ -153,14 +131,14 @@ def _proposed(density: Density, centre: np.ndarray, root: np.ndarray, count: int
     return _Proposals(centre, root, vectors, heights, weights[0], float(pareto_k[0]))
 
 
-def _moments(found: _Proposals) -> tuple[np.ndarray, np.ndarray]:
+def _moments(proposed: _Proposals) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean (d,) and root of the weighted covariance (d, d), which the scale of the proposals joins as worth d draws."""
-    size = len(found.centre)
-    mean = found.weights @ found.vectors
-    off = found.vectors - mean
-    covariance = off.T @ (found.weights[:, None] * off)
-    share = found.effective / (found.effective + size)
-    values, axes = np.linalg.eigh(share * covariance + (1 - share) * found.root @ found.root.T)
+    size = len(proposed.centre)
+    mean = proposed.weights @ proposed.vectors
+    off = proposed.vectors - mean
+    covariance = off.T @ (proposed.weights[:, None] * off)
+    share = proposed.effective / (proposed.effective + size)
+    values, axes = np.linalg.eigh(share * covariance + (1 - share) * proposed.root @ proposed.root.T)
     return mean, axes * np.sqrt(np.maximum(values, 0.0))
 
 
@@ -169,3 +147,38 @@ def _resampled(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.
     places = (rng.random() + np.arange(count)) / count
     ends = np.cumsum(weights)
     return rng.permutation(np.minimum(np.searchsorted(ends / ends[-1], places), len(weights) - 1))
+
+
+def draw_or_refuse(
+    synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndarray, possible: bool, sampling: Sampling, random_seed: int | None
+) -> Drawn | None:
+    """What the direct engine draws under weights alpha (n,); None where chains are to be run.
+
+    `possible`: whether there is a density to draw from, which is what is to be sampled: a guarantee samples another one. Where the engine
+    is "direct", and it is not possible or its draws may not be used, an InputError says so.
+    """
+    name = type(synthesizer).__name__
+    if sampling.engine == DIRECT and not possible:
+        raise not_possible(synthesizer, blueprint)
+    if not possible or sampling.engine == NUTS:
+        return None
+    assert blueprint.direct is not None
+    layout, shape = layout_of(blueprint), (sampling.chains, sampling.draws)
+    direct = draw_directly(blueprint.direct(alpha), layout.size, sampling.chains * sampling.draws, np.random.default_rng(random_seed))
+    if direct.accepted:
+        prior = heights_of(blueprint.direct(np.zeros(len(alpha))), direct.vectors)
+        posterior = as_posterior(layout, direct.vectors.reshape(*shape, layout.size))
+        return Drawn(posterior, (direct.heights - prior).reshape(shape), which=direct.which, pareto_k=direct.pareto_k)
+    if sampling.engine == DIRECT:
+        raise InputError(
+            f"engine = {DIRECT!r} failed for {name}: Pareto k-hat {direct.pareto_k:.2f} (at most {K_LIMIT}) and {direct.effective:.0f} "
+            f"effective of {direct.proposals} proposals (at least {direct.needed}); {AUTO!r} and {NUTS!r} run chains"
+        )
+    return None
+
+
+def not_possible(synthesizer: Synthesizer, blueprint: Blueprint | None) -> InputError:
+    """Why the direct engine cannot be asked for: there is no density, or a guarantee samples another one."""
+    lacking = blueprint is None or blueprint.direct is None
+    why = f"{type(synthesizer).__name__} has no density to draw from directly" if lacking else "a guarantee censors the model"
+    return InputError(f"engine = {DIRECT!r} is not possible: {why}; valid are {AUTO!r} and {NUTS!r}")

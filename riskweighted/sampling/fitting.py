@@ -1,6 +1,6 @@
 """The risk-weighted pseudo posterior (Hu et al. 2022, eq. 4, 10): compile once, sample for each weight vector, check.
 
-This file, `compiled`, `agreement`, `checking` and `convergence` beside it are the ones that know the versions of PyMC, nutpie and ArviZ.
+This file, `compiled`, `graphs`, `nuts` and `convergence` beside it are the ones that know the versions of PyMC, nutpie and ArviZ.
 """
 
 import warnings
@@ -9,15 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from riskweighted.contract.synthesizer import Blueprint
-from riskweighted.guarantee.clip import clipped_sum, obstacles, refusal
-from riskweighted.sampling.agreement import (
-    compile_clipped_sum,
-    compile_log_prior,
-    compile_records,
-    compile_weighted_sum,
-)
+from riskweighted.guarantee.clip import clipped_sum, obstacles, record_graph, refusal
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.compiled import Censored, CompiledModel, Sampler
+from riskweighted.sampling.graphs import compile_clipped_sum, compile_log_prior, compile_records, compile_weighted_sum
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
 
 with warnings.catch_warnings():
@@ -46,7 +41,7 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
     key = (model.synthesizer, model.fingerprint, censored)
     if key in _recent:
         _recent.move_to_end(key)
-        return replace(_recent[key], confidential=model.confidential, survey=model.survey)
+        return replace(_recent[key], model=model)
     blueprint = model.build()
     sampler, weighted_sum, log_prior, clipped = None, None, None, None
     if blueprint is not None:
@@ -58,21 +53,9 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
             pm.Potential("weighted_log_likelihood", total)
             pm.Deterministic(LOG_LIKELIHOOD, total)
         sampler = Sampler(blueprint.model, _compile) if blueprint.density is None or censored else None
-    made = (
-        model.synthesizer,
-        model.confidential,
-        model.prepared,
-        blueprint,
-        sampler,
-        weighted_sum,
-        log_prior,
-        model.fingerprint,
-        clipped,
-        model.survey,
-    )
     if sampler is not None and (censored or (blueprint is not None and blueprint.direct is None)):
         _ = sampler.compiled
-    _recent[key] = CompiledModel(*made)
+    _recent[key] = CompiledModel(model, blueprint, sampler, weighted_sum, log_prior, clipped)
     while len(_recent) > _KEPT:
         _recent.popitem(last=False)
     return _recent[key]
@@ -80,8 +63,9 @@ def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledMo
 
 def _censored(model: PreparedModel, blueprint: Blueprint) -> tuple[Censored, Any]:
     """What a censored model is checked by, and its sum of clipped contributions."""
-    found, records = obstacles(model.synthesizer, model.prepared), compile_records(blueprint)
-    if found or records is None:
-        raise refusal(found)
-    total = clipped_sum(blueprint, len(model.confidential))
-    return Censored(records, compile_clipped_sum(blueprint, total)), total
+    hindering = obstacles(model.synthesizer, model.prepared, model.confidential)
+    records = record_graph(model.synthesizer, model.prepared, blueprint, model.confidential)
+    if hindering or records is None:
+        raise refusal(hindering)
+    total = clipped_sum(blueprint.model, records, len(model.confidential))
+    return Censored(compile_records(blueprint, records), compile_clipped_sum(blueprint, total)), total

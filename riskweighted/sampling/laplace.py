@@ -9,6 +9,7 @@ parametrisation, Papaspiliopoulos, Roberts & Skold 2007, along the eigenvectors)
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg, optimize
@@ -50,8 +51,8 @@ class Independent:
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density (sum) and its gradient (d,)."""
         ends = np.cumsum([size for size, _ in self.parts])
-        found = [part(vector[end - size : end]) for (size, part), end in zip(self.parts, ends, strict=True)]
-        return sum(height for height, _ in found), np.concatenate([gradient for _, gradient in found])
+        each = [part(vector[end - size : end]) for (size, part), end in zip(self.parts, ends, strict=True)]
+        return sum(height for height, _ in each), np.concatenate([gradient for _, gradient in each])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,41 +60,24 @@ class Offering:
     """A log density with places where chains begin, or a rough one; see `Blueprint.density`. Called like any other."""
 
     density: Density
-    starts: Callable[[], np.ndarray] | None
-    rough: Callable[[], Density] | None
-
-    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """The log density and its gradient (d,)."""
-        return self.density(vector)
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """A log density in which some parameters have a prior whose scale is a parameter too; called like any other.
-
-    Attributes
-    ----------
-    density : callable
-    log_scale : int
-        Place of log tau in the vector.
-    scaled : slice
-        Places of the parameters with prior N(0, (tau unit)^2).
-    unit : array
-        Theirs.
-    starts, rough : callable or None
-        See `Blueprint.density`.
-    """
-
-    density: Density
-    log_scale: int
-    scaled: slice
-    unit: np.ndarray
     starts: Callable[[], np.ndarray] | None = None
     rough: Callable[[], Density] | None = None
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """The log density and its gradient (d,)."""
         return self.density(vector)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scaled(Offering):
+    """A log density in which some parameters have a prior whose scale is a parameter too; called like any other.
+
+    ``log_scale``: place of log tau in the vector; ``scaled``: places of the parameters with prior N(0, (tau unit)^2); ``unit``: theirs.
+    """
+
+    log_scale: int
+    scaled: slice
+    unit: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +169,15 @@ class Following:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """A log density in coordinates w (d,) in which it is round near its mode; called like any other."""
+    """A log density in coordinates w (d,) in which it is round near its mode; called like any other.
+
+    ``prior_share``: of the prior in what is known of the `Scaled` parameters, 0 to 1.
+    """
 
     density: Density
     centre: np.ndarray
     turn: np.ndarray
-
-    @property
-    def prior_share(self) -> float:
-        """Share of the prior in what is known of the `Scaled` parameters, 0 to 1."""
-        return 0.0
+    prior_share: ClassVar[float] = 0.0
 
     def vector(self, w: np.ndarray) -> np.ndarray:
         """The parameters (d,) at w."""
@@ -215,22 +198,17 @@ class Coordinates:
 
 
 def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.ndarray:
-    """Where a log density of a vector (d,) has its mode, (d,): if `Scaled`, that of the parameters over their scale.
-
-    Parameters
-    ----------
-    density : callable
-        From a vector (d,) to the log density there and its gradient (d,).
-    size : int
-        d.
-    start : array (d,), optional
-        Where the search begins, such as the mode under other weights; default 0.
-    """
+    """Where a log density of a vector (d,) has its mode, (d,), searched from a start; if `Scaled`, that of parameters over their scale."""
     place = np.zeros(size) if start is None else start
     if isinstance(density, Independent):
-        starts = np.split(place, np.cumsum([width for width, _ in density.parts])[:-1])
-        return np.concatenate([mode_of(part, width, own) for (width, part), own in zip(density.parts, starts, strict=True)])
+        parts = zip(density.parts, _starts_of(density, place), strict=True)
+        return np.concatenate([mode_of(part, width, begin) for (width, part), begin in parts])
     return _found(density, place)[0]
+
+
+def _starts_of(density: Independent, place: np.ndarray) -> list[np.ndarray]:
+    """Where each part's search begins."""
+    return np.split(place, np.cumsum([width for width, _ in density.parts])[:-1])
 
 
 def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -262,32 +240,17 @@ def _climbed(density: Density, place: np.ndarray, turn: np.ndarray | None) -> tu
 
 
 def laplace_draws(density: Density, size: int, count: int, rng: np.random.Generator, start: np.ndarray | None = None) -> np.ndarray:
-    """Draws (count, d) from the normal approximation at the mode, in `round_coordinates`; independent parts each from its own.
-
-    Parameters
-    ----------
-    density, size, start
-        See `mode_of`.
-    count : int
-    rng : Generator
-    """
+    """Draws (count, d) from the normal approximation at the mode, in `round_coordinates`; independent parts each from its own."""
     place = np.zeros(size) if start is None else start
     if isinstance(density, Independent):
-        starts = np.split(place, np.cumsum([width for width, _ in density.parts])[:-1])
-        parts = [laplace_draws(part, width, count, rng, own) for (width, part), own in zip(density.parts, starts, strict=True)]
-        return np.concatenate(parts, axis=1)
+        parts = zip(density.parts, _starts_of(density, place), strict=True)
+        return np.concatenate([laplace_draws(part, width, count, rng, begin) for (width, part), begin in parts], axis=1)
     coordinates = round_coordinates(density, size, place)
     return np.array([coordinates.vector(w) for w in rng.standard_normal((count, size))])
 
 
 def round_coordinates(density: Density, size: int, start: np.ndarray | None = None) -> Coordinates | Following:
-    """Those of the Hessian at the mode; of a `Scaled` density they follow the scale as far as the prior holds them there.
-
-    Parameters
-    ----------
-    density, size, start
-        See `mode_of`; not `Independent` parts, of which each has its own.
-    """
+    """Those of the Hessian at the mode, not of `Independent` parts; of a `Scaled` density they follow the scale as the prior does."""
     return _round(density, *_found(density, np.zeros(size) if start is None else start))
 
 
@@ -324,10 +287,10 @@ def begun_at_modes(density: Density, size: int) -> tuple[Coordinates | Following
     find = getattr(density, "starts", None)
     if find is None:
         return round_coordinates(density, size), np.zeros((1, size))
-    found = [_found(density, start) for start in find()]
-    shares = np.array([_log_share(density, *one) for one in found])
-    coordinates = _round(density, *found[int(shares.argmax())])
-    kept = [mode for (mode, _), share in zip(found, shares, strict=True) if share >= shares.max() - _NEGLIGIBLE]
+    modes = [_found(density, start) for start in find()]
+    shares = np.array([_log_share(density, *mode) for mode in modes])
+    coordinates = _round(density, *modes[int(shares.argmax())])
+    kept = [mode for (mode, _), share in zip(modes, shares, strict=True) if share >= shares.max() - _NEGLIGIBLE]
     return coordinates, np.array([coordinates.place(mode) for mode in kept])
 
 
@@ -352,9 +315,9 @@ def _descended(density: Density, place: np.ndarray, turn: np.ndarray) -> np.ndar
 
 def curvature_at(density: Density, place: np.ndarray) -> np.ndarray:
     """Minus the second derivatives, (d, d): the density's own, or from differences of gradients."""
-    own = getattr(density, "curvature", None)
-    if own is not None:
-        return np.asarray(own(place))
+    stated = getattr(density, "curvature", None)
+    if stated is not None:
+        return np.asarray(stated(place))
     rows = []
     for direction in np.eye(len(place)) * _DIFFERENCE:
         rows.append((density(place - direction)[1] - density(place + direction)[1]) / (2 * _DIFFERENCE))

@@ -28,17 +28,7 @@ class LeaveOneOut(NamedTuple):
 
 
 def leave_one_out(log_likelihood: np.ndarray) -> LeaveOneOut:
-    """The log predictive probability of every record given the others.
-
-    Parameters
-    ----------
-    log_likelihood : array (m, S)
-        log p(record | theta_s) of S posterior draws, nearly independent of each other.
-
-    Returns
-    -------
-    LeaveOneOut
-    """
+    """The log predictive probability of every record given the others, of log p(record | theta_s) (m, S) at nearly independent draws."""
     log_weights, pareto_k = _smoothed(log_likelihood)
     elpd: np.ndarray = logsumexp(log_weights + log_likelihood, axis=-1)
     return LeaveOneOut(elpd, pareto_k)

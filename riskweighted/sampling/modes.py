@@ -18,10 +18,10 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
-from riskweighted.sampling.agreement import PLAIN, unconstrained
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel
+from riskweighted.sampling.graphs import PLAIN, unconstrained
 from riskweighted.sampling.laplace import laplace_draws, mode_of
 from riskweighted.sampling.nuts import graph_density, graph_parameters
 
@@ -34,16 +34,8 @@ _STARTS = 20  # draws of the fit, of which the highest is where the first search
 class BlockModes:
     """One model's pseudo posterior as a function of a vector (d,), for any weights. Confidential; made by `block_modes`.
 
-    Attributes
-    ----------
-    fit : BlockFit
-        The unweighted one.
-    density : callable
-        From alpha (n,) to the log density of the vector, with its gradient.
-    parameters : callable
-        From vectors (S, d) to what a fit holds: variables by name.
-    start : array (d,)
-        A draw of the fit.
+    ``fit``: the unweighted one; ``density``: from alpha (n,) to the log density of the vector, with its gradient; ``parameters``: from
+    vectors (S, d) to variables by name; ``start`` (d,): a draw of the fit.
     """
 
     fit: BlockFit = field(repr=False)
@@ -52,19 +44,13 @@ class BlockModes:
     start: np.ndarray = field(repr=False)
 
     def find(self, alpha: np.ndarray, near: np.ndarray | None = None) -> np.ndarray:
-        """The mode (d,) under weights alpha (n,), searched from one that is near.
-
-        Raises
-        ------
-        InputError
-            If the search ends at no finite density.
-        """
+        """The mode (d,) under weights alpha (n,), searched from one that is near; InputError where a search ends at no finite density."""
         start = self.start if near is None else near
         density = self.density(self._weights(alpha))
-        found = mode_of(density, len(start), start)
-        if not (np.isfinite(found).all() and np.isfinite(density(found)[0])):
+        mode = mode_of(density, len(start), start)
+        if not (np.isfinite(mode).all() and np.isfinite(density(mode)[0])):
             raise InputError(f"the mode of {type(self.fit.synthesizer).__name__} was not found under some weights; sample it instead")
-        return found
+        return mode
 
     def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int) -> BlockFit:
         """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
@@ -91,23 +77,17 @@ class BlockModes:
 
 
 def block_modes(model: CompiledModel, fit: BlockFit) -> BlockModes:
-    """The pseudo posterior of a compiled model, and where to begin: the draw of its unweighted fit of highest density.
-
-    Raises
-    ------
-    InputError
-        If the synthesizer estimates nothing.
-    """
+    """The pseudo posterior of a compiled model, and where to begin: the draw of its unweighted fit of highest density."""
     blueprint = model.blueprint
     if blueprint is None:
-        raise InputError(f"{type(model.synthesizer).__name__} estimates nothing: no weights act on it")
+        raise InputError(f"{type(model.model.synthesizer).__name__} estimates nothing: no weights act on it")
     if blueprint.of_vector is not None:
         layout, density = layout_of(blueprint), blueprint.of_vector
         parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = layout.parameters
         vectors = [layout.vector(theta) for theta in _spread(fit)]
     else:
         # The coordinates are held: a vector then says the same under every alpha.
-        held = {} if blueprint.geometry is None else blueprint.geometry(np.ones(len(model.confidential)))
+        held = {} if blueprint.geometry is None else blueprint.geometry(np.ones(len(model.model.confidential)))
         compiled = model.compiled.with_data(**held)
         density, parameters = partial(_weighted, compiled, blueprint.weigh), graph_parameters(compiled)
         vectors = _unconstrained(blueprint, held, _spread(fit))

@@ -107,18 +107,10 @@ def run_chains(
 
 
 def run_density(density: Density, size: int, sampling: Sampling, random_seed: int | None, progress: Progress | None) -> Sampled:
-    """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other.
-
-    Parameters
-    ----------
-    density : callable
-        From a vector (d,) to the log density and its gradient (d,).
-    size : int
-        d.
-    """
+    """Sample a log density of our own in the coordinates of its Hessian at the mode; independent parts one after the other."""
     parts = density.parts if isinstance(density, Independent) else ((size, density),)
     seeds = np.random.SeedSequence(random_seed).generate_state(len(parts), np.uint64)
-    found, heights, diverging = [], [], 0
+    vectors, heights, diverging = [], [], 0
     for number, ((width, part), seed) in enumerate(zip(parts, seeds, strict=True)):
         report = None if progress is None else share_of(progress, number, len(parts))
         with threadpool_limits(1):
@@ -126,10 +118,10 @@ def run_density(density: Density, size: int, sampling: Sampling, random_seed: in
             at_once = _side_by_side(coordinates, places[0], sampling)
         model = _density_model(coordinates, places)
         drawn = _run_part(model, len(places), coordinates.prior_share, at_once, seed, report)
-        found.append(drawn.posterior[_VECTOR].values)
-        heights.append(drawn.heights - coordinates.log_volume(found[-1]))
+        vectors.append(drawn.posterior[_VECTOR].values)
+        heights.append(drawn.heights - coordinates.log_volume(vectors[-1]))
         diverging += drawn.divergences
-    return Sampled(np.concatenate(found, axis=2), np.sum(heights, axis=0), diverging)
+    return Sampled(np.concatenate(vectors, axis=2), np.sum(heights, axis=0), diverging)
 
 
 def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sampling:
@@ -222,10 +214,10 @@ def graph_parameters(compiled: Any) -> Callable[[np.ndarray], dict[str, np.ndarr
     call, layout = compiled.compiled_expand_func.ctypes, list(zip(*compiled.shape_info, strict=True))
 
     def parameters(vectors: np.ndarray) -> dict[str, np.ndarray]:
-        found = np.zeros((len(vectors), compiled.n_expanded))
-        for vector, row in zip(np.ascontiguousarray(vectors, dtype=float), found, strict=True):
+        expanded = np.zeros((len(vectors), compiled.n_expanded))
+        for vector, row in zip(np.ascontiguousarray(vectors, dtype=float), expanded, strict=True):
             call(len(vector), len(row), vector.ctypes.data_as(_POINTER), row.ctypes.data_as(_POINTER), compiled.user_data.ctypes.data)
-        named = ((name, found[:, place].reshape(-1, *shape)) for name, place, shape in layout)
+        named = ((name, expanded[:, place].reshape(-1, *shape)) for name, place, shape in layout)
         return {name: values for name, values in named if not name.endswith("__") and name != LOG_LIKELIHOOD}
 
     return parameters

@@ -30,19 +30,13 @@ def with_checksum(content: bytes) -> bytes:
 
 def check_checksum(content: bytes, name: object) -> None:
     """Refuse what `with_checksum` did not make, or any bit of which has changed since; its own checksum is the last one in it."""
-    found = re.findall(rb"sha256:[0-9a-f]{64}", content)
-    if not found or _checksum(content.replace(found[-1], BLANK)) != found[-1]:
+    checksums = re.findall(rb"sha256:[0-9a-f]{64}", content)
+    if not checksums or _checksum(content.replace(checksums[-1], BLANK)) != checksums[-1]:
         raise InputError(f"{str(name)!r} is no saved fit, or is damaged: its checksum differs")
 
 
 def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
-    """What `sealed` made of a dataset, without the checksum.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is something else, or any bit of it has changed.
-    """
+    """What `sealed` made of a dataset, without the checksum; InputError where it cannot be read, or any bit of it has changed."""
     try:
         content = path.read_bytes()
     except OSError as error:

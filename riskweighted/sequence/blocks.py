@@ -45,21 +45,10 @@ class Status(NamedTuple):
 class Block:
     """One model of a sequence. Confidential.
 
-    Attributes
-    ----------
-    name : str
-        "income", "income is -8", "income is missing".
-    variable : str
-    status : Status, optional
-        What it is the probability of; None: the block of the values.
-    member : array (n,)
-        The records that reach it.
-    sources : tuple of str
-        The columns that predict, where the sequence recodes them; () where the model looks at the file itself.
-    keep : array (p,), optional
-        Which of the sources' numeric columns do; None: the formula names the sources themselves.
-    model : PreparedModel
-        Of the members.
+    ``name``: "income", "income is -8", "income is missing"; ``status``: what it is the probability of, None for the block of the values;
+    ``member`` (n,): the records that reach it; ``sources``: the columns that predict, where the sequence recodes them, () where the model
+    looks at the file itself; ``keep`` (p,): which of the sources' numeric columns do, None where the formula names the sources; ``model``:
+    of the members.
     """
 
     name: str
@@ -101,6 +90,7 @@ class Link:
 class PreparedSequence:
     """What was declared, a synthesizer or a chain, and the data it was prepared for, n records. Confidential; made by `prepare_sequence`.
 
+<<<<<<< HEAD
     Attributes
     ----------
     declared : Synthesizer, Chain or SideBySide
@@ -113,6 +103,11 @@ class PreparedSequence:
         Records that break a rule of the variable and are left out of its likelihood, where the chain lets them stand.
     survey : Series (n,) or None
         Survey weights of mean 1, where there are any; every block has those of its members.
+=======
+    ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
+    columns, none where a synthesizer was declared, whose formula reads the file; ``aside``: by variable, the records (n,) that break a rule
+    of it and are left out of its likelihood; ``survey``: weights of mean 1, of which every block has those of its members.
+>>>>>>> 0575645 (A guarantee clips the log density that a distribution states of expressions; graphs, engines and diagnostics each in one place)
     """
 
     declared: Synthesizer | Chain | SideBySide

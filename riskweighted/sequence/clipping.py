@@ -24,12 +24,8 @@ def censor_blocks(
 ) -> dict[str, Censoring | None]:
     """The clip of every block under a guarantee, by its name: each has an equal share of epsilon, or of M.
 
-    A record adds at most one clipped contribution to each block, so that all that it adds lies within the sum of the clips.
-
-    Raises
-    ------
-    InputError
-        If anything is taken from the data, all of which it names, or there are survey weights, or a reference of several variables.
+    A record adds at most one clipped contribution to each block, so that all that it adds lies within the sum of the clips. One InputError
+    names all that is taken from the data; survey weights, or a reference of several variables, are refused too.
     """
     blocks = prepared.blocks
     if guarantee is None:
@@ -37,12 +33,12 @@ def censor_blocks(
     refuse_survey(prepared.survey, guarantee)
     if prepared.of_one:
         return {block.name: block.model.censor(guarantee, alphas[block.variable], L) for block in blocks}
-    found = [
+    hindering = [
         *sequence_obstacles(prepared),
-        *(f"weights alpha of {name!r} that are not all the same" for name in alphas if _differ(alphas[name])),
+        *(f"weights alpha of {name!r} that are not all the same" for name in alphas if alphas[name].nunique() > 1),
     ]
-    if found:
-        raise refusal(found)
+    if hindering:
+        raise refusal(hindering)
     if guarantee.reference is not None:
         raise InputError("a reference is a density of one variable, and a chain has one of each; leave it out")
     share = guarantee.shared(len(blocks))
@@ -53,36 +49,26 @@ def censor_blocks(
 
 
 def statement_of(declared: Synthesizer | Chain, guarantee: Guarantee, L: int) -> Statement:  # noqa: N803
-    """What a guarantee states of datasets of a synthesizer or a chain, before any data are seen.
-
-    Raises
-    ------
-    InputError
-        If a chain looks at the data for a model, so that none is stated.
-    """
+    """What a guarantee states of datasets of a synthesizer or a chain, before any data are seen; none where a chain looks at them."""
     if not isinstance(declared, Chain):
         return guarantee.statement(L, probability_mass(declared))
-    found = [one for name in declared.variables for one in _choices(declared, name)]
-    if found:
-        raise refusal(found)
+    choices = [choice for name in declared.variables for choice in _choices(declared, name)]
+    if choices:
+        raise refusal(choices)
     nothing, share = pd.Series(dtype=float), guarantee.shared(len(declared.variables))
     models = [declared.value_model(name, nothing, str(declared.formula_of(name))) for name in declared.variables]
     return Statement.together([share.statement(L, probability_mass(model)) for model in models])
 
 
-def _differ(alpha: pd.Series) -> bool:
-    return bool(alpha.nunique() > 1)
-
-
 def sequence_obstacles(prepared: PreparedSequence) -> list[str]:
     """What of a sequence voids a guarantee, in words: what its models, and the chain that chose them, take from the sensitive values."""
-    found = list[str]()
+    hindering = list[str]()
     if isinstance(prepared.declared, Chain):
-        found += [one for link in prepared.links for one in _of_link(prepared, prepared.declared, link)]
+        hindering += [text for link in prepared.links for text in _of_link(prepared, prepared.declared, link)]
     for block in prepared.blocks:
         before = "" if prepared.of_one else f"{block.name!r}: "
-        found += [f"{before}{one}" for one in obstacles(block.model.synthesizer, block.model.prepared)]
-    return found
+        hindering += [f"{before}{text}" for text in obstacles(block.model.synthesizer, block.model.prepared, block.model.confidential)]
+    return hindering
 
 
 def _choices(chain: Chain, name: str) -> list[str]:
@@ -90,7 +76,7 @@ def _choices(chain: Chain, name: str) -> list[str]:
     choices = getattr(chain, "data_dependent_choices", None)
     if choices is None:
         return [f"{type(chain).__name__}, which does not say what it takes from the data for {name!r} (data_dependent_choices)"]
-    return [f"{one} of {name!r}" for one in choices(name)]
+    return [f"{choice} of {name!r}" for choice in choices(name)]
 
 
 def _of_link(prepared: PreparedSequence, chain: Chain, link: Link) -> Iterator[str]:

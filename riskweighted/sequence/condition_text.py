@@ -159,19 +159,19 @@ def _compared(left: ast.expr, sign: ast.cmpop, right: ast.expr, operands: Mappin
     if isinstance(sign, ast.In | ast.NotIn):
         if not isinstance(right, ast.List) or not right.elts:
             raise NotAllowedError("has 'in' without a list of values, such as ['A', 'B']")
-        found = [_operand(value, operands) for value in right.elts]
-        constants = tuple(value.value for value in found if isinstance(value, Constant))
-        if len(constants) < len(found):
+        listed = [_operand(value, operands) for value in right.elts]
+        constants = tuple(value.value for value in listed if isinstance(value, Constant))
+        if len(constants) < len(listed):
             raise NotAllowedError("has a column in a list of values; texts stand in quotes")
         return Within(_column(left, operands), constants, isinstance(sign, ast.In))
-    one, other = _operand(left, operands), _operand(right, operands)
+    first, other = _operand(left, operands), _operand(right, operands)
     name = _SIGNS.get(type(sign))
     if name is None:
         raise NotAllowedError("has what no condition needs")
-    if isinstance(one, Column):
-        return Compared(one.name, name, other)
+    if isinstance(first, Column):
+        return Compared(first.name, name, other)
     if isinstance(other, Column):
-        return Compared(other.name, _TURNED[name], one)
+        return Compared(other.name, _TURNED[name], first)
     raise NotAllowedError("compares no column")
 
 
@@ -180,16 +180,16 @@ def _operand(node: ast.expr, operands: Mapping[str, Column | Constant]) -> Colum
         case ast.Name(key) if key in operands:
             return operands[key]
         case ast.UnaryOp(ast.USub() | ast.UAdd() as sign, ast.Name(key)):
-            found = operands.get(key)
-            if isinstance(found, Constant) and isinstance(found.value, float):
-                return Constant(-found.value if isinstance(sign, ast.USub) else found.value)
+            operand = operands.get(key)
+            if isinstance(operand, Constant) and isinstance(operand.value, float):
+                return Constant(-operand.value if isinstance(sign, ast.USub) else operand.value)
             raise NotAllowedError("has a sign before what is no number")
         case _:
             raise NotAllowedError("compares something else than columns, numbers and texts")
 
 
 def _column(node: ast.expr, operands: Mapping[str, Column | Constant]) -> str:
-    found = _operand(node, operands)
-    if not isinstance(found, Column):
+    operand = _operand(node, operands)
+    if not isinstance(operand, Column):
         raise NotAllowedError("asks whether a constant is in a list; a column must stand there")
-    return found.name
+    return operand.name

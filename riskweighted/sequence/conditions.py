@@ -57,17 +57,7 @@ class Condition:
     codes are the numbers that they are. Within quotes a quote is written twice, and a backslash means itself. Categories compare
     by value, and by their order under < <= > >= where they have one.
 
-    Parameters
-    ----------
-    text : str
-        See `ALLOWED`; ``16 <= age < 20`` may stand for both comparisons.
-    place : str
-        Dotted name of the setting, for errors.
-
-    Raises
-    ------
-    InputError
-        If the text holds anything else, or is very long or deeply nested.
+    ``text``: see `ALLOWED`; ``16 <= age < 20`` may stand for both comparisons. ``place``: dotted name of the setting, for errors.
     """
 
     text: str
@@ -80,8 +70,8 @@ class Condition:
             raise InputError(f"{self.place} must be a condition in quotes, got {type(self.text).__name__}")
         try:
             tree, names = read(self.text)
-        except NotAllowedError as found:
-            raise InputError(self._told(f"{found}; valid are {ALLOWED}")) from None
+        except NotAllowedError as error:
+            raise InputError(self._told(f"{error}; valid are {ALLOWED}")) from None
         object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "names", names)
 
@@ -91,13 +81,7 @@ class Condition:
         return cls(text, place)
 
     def holds(self, frame: pd.DataFrame) -> np.ndarray:
-        """Which records meet the condition, bool (n,).
-
-        Raises
-        ------
-        InputError
-            If the frame lacks a column, or one cannot be compared so: numbers with text, or texts by order.
-        """
+        """Which records meet the condition, bool (n,); InputError where a column is lacking or cannot be compared so."""
         return by_distinct(frame, self.names, self._holds)
 
     def _holds(self, frame: pd.DataFrame) -> np.ndarray:
@@ -128,8 +112,8 @@ class Condition:
             case Missing(name):
                 return columns[name].missing.copy()
             case Within(name, constants, inside):
-                one = [self._compare(name, "==", columns[name], Constant(constant), columns) for constant in constants]
-                met = np.asarray(np.logical_or.reduce(one), dtype=bool)
+                each = [self._compare(name, "==", columns[name], Constant(constant), columns) for constant in constants]
+                met = np.asarray(np.logical_or.reduce(each), dtype=bool)
                 return met if inside else ~met & ~columns[name].missing
             case Compared(name, sign, other):
                 return self._compare(name, sign, columns[name], other, columns)
@@ -162,11 +146,11 @@ class Condition:
             self._refuse(f"column {name!r} has ordered categories, and what it is compared with is none of them")
         return left, right
 
-    def _refuse(self, found: str) -> NoReturn:
-        raise InputError(self._told(found))
+    def _refuse(self, why: str) -> NoReturn:
+        raise InputError(self._told(why))
 
-    def _told(self, found: str) -> str:
-        return f"{self.place} {shown(self.text)}: {found}"
+    def _told(self, why: str) -> str:
+        return f"{self.place} {shown(self.text)}: {why}"
 
 
 def shown(text: str) -> str:
@@ -175,28 +159,22 @@ def shown(text: str) -> str:
 
 
 def cells_of(column: pd.Series) -> Cells:
-    """A column as floats or texts; boolean values are 1 and 0.
-
-    Raises
-    ------
-    InputError
-        If it holds neither numbers nor text, such as dates.
-    """
+    """A column as floats or texts, boolean values as 1 and 0; InputError where it holds neither, such as dates."""
     missing = column.isna().to_numpy(dtype=bool)
     levels = tuple(column.cat.categories) if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered else None
     plain = column if not isinstance(column.dtype, pd.CategoricalDtype) else column.astype(object)
-    found = "nothing" if missing.all() else pd.api.types.infer_dtype(plain, skipna=True)
-    if found in _NUMBERS:
+    kind = "nothing" if missing.all() else pd.api.types.infer_dtype(plain, skipna=True)
+    if kind in _NUMBERS:
         numbers = np.full(len(column), np.nan)
         numbers[~missing] = plain[~missing].to_numpy(dtype=float)
         return Cells("numbers", numbers, missing, levels)
-    if found == "string":
+    if kind == "string":
         texts = np.full(len(column), None, dtype=object)
         texts[~missing] = plain[~missing].to_numpy(dtype=object)
         return Cells("text", texts, missing, levels)
-    if found == "nothing":
+    if kind == "nothing":
         return Cells("nothing", np.full(len(column), np.nan), missing, levels)
-    raise InputError(f"column {column.name!r} holds {found} values; only numbers, text and true or false are compared")
+    raise InputError(f"column {column.name!r} holds {kind} values; only numbers, text and true or false are compared")
 
 
 def _constant_cells(value: float | str | bool, n: int) -> Cells:

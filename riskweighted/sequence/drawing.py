@@ -27,13 +27,7 @@ ROUNDS = 100  # of redrawing what breaks a rule
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential.
-
-    Attributes
-    ----------
-    prepared : PreparedSequence
-    blocks : mapping of block's name to BlockFit
-    """
+    """What draws datasets from the fits of a sequence's blocks, given one posterior draw of each. Confidential."""
 
     prepared: PreparedSequence = field(repr=False)
     blocks: Mapping[str, BlockFit] = field(repr=False)
@@ -181,17 +175,17 @@ class Drawing:
 
     def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
         """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
-        own, prepared = self.blocks[block.name].prepared, self.prepared
+        held, prepared = self.blocks[block.name].prepared, self.prepared
         if len(rows) == len(frame) and self.is_fixed(block):
-            return own
+            return held
         if prepared.of_one:
-            return own.at(frame.iloc[rows])
-        placed: Callable[[Tables], object] | None = getattr(own, "placed", None)
+            return held.at(frame.iloc[rows])
+        placed: Callable[[Tables], object] | None = getattr(held, "placed", None)
         if placed is None or block.keep is None:
-            return own.at(prepared.columns_of(block, frame, encoded, rows))
+            return held.at(prepared.columns_of(block, frame, encoded, rows))
         return placed(prepared.tables_of(block, encoded, rows))
 
 
 def _same(numbers: np.ndarray, number: float) -> np.ndarray:
     """Which numbers (n,) are this one; a missing one is the same as another."""
-    return np.isnan(numbers) if np.isnan(number) else numbers == number
+    return np.asarray(np.isnan(numbers) if np.isnan(number) else numbers == number)

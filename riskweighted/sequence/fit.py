@@ -75,11 +75,6 @@ class Fit:
         """The same with other values of the fields of its one block."""
         return replace(Fit.of(replace(self.block, **changes)), native=self.native)
 
-    def of_chain(self, chain: int) -> "Fit":
-        """The same with the draws of one Markov chain alone."""
-        alone = {name: replace(fit, posterior=fit.posterior.isel(chain=[chain])) for name, fit in self.blocks.items()}
-        return replace(self, blocks=alone)
-
     # -- what it is of
 
     @property

@@ -13,7 +13,7 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import refuse_survey
 from riskweighted.sampling.compiled import CompiledModel
-from riskweighted.sampling.direct_fit import not_possible
+from riskweighted.sampling.direct import not_possible
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress
 from riskweighted.sampling.settings import AUTO, DIRECT, Sampling
@@ -99,8 +99,8 @@ def fit(
     check_seed(random_seed)
     native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
     prepared = prepare_sequence(synthesizer, confidential, survey)
-    found = fit_sequence(prepared, alpha, sampling, random_seed, progress, guarantee=guarantee, L=L)
-    return found if native is None else replace(found, native=native)
+    fitted = fit_sequence(prepared, alpha, sampling, random_seed, progress, guarantee=guarantee, L=L)
+    return fitted if native is None else replace(fitted, native=native)
 
 
 def fit_sequence(
@@ -113,20 +113,7 @@ def fit_sequence(
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
 ) -> Fit:
-    """Fit every block; those that are the same in an earlier fit (model, records, weights, sampling, seed) are taken from it.
-
-    Parameters
-    ----------
-    prepared : PreparedSequence
-    alphas : (n,), (n, V) or None
-    sampling : Sampling
-    random_seed : int, optional
-    progress : callable, optional
-        Called with (draws done, draws in all).
-    before : Fit, optional
-    guarantee, L
-        See `fit`.
-    """
+    """Every block fitted; those that are the same in the fit `before` (model, records, weights, sampling, seed) are taken from it."""
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
     wanted = block_tasks(prepared, checked, random_seed, guarantee, L)
@@ -150,13 +137,7 @@ def _refuse_engine(tasks: Sequence[BlockTask], sampling: Sampling) -> None:
 class CompiledSequence:
     """A synthesizer or a chain ready for one dataset; samples for any weights without compiling again. Confidential.
 
-    Attributes
-    ----------
-    prepared : PreparedSequence
-    censored : bool
-        Whether it samples the censored pseudo posterior, for any guarantee and equal weights.
-    models : tuple of CompiledModel
-        Of the blocks.
+    ``censored``: whether it samples the censored pseudo posterior, for any guarantee and equal weights; ``models``: of the blocks.
     """
 
     prepared: PreparedSequence = field(repr=False)

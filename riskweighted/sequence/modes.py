@@ -20,27 +20,13 @@ Vectors = Mapping[str, np.ndarray]  # the mode (d,) of every block
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """What finds the modes of all blocks under other weights than those of a fit. Confidential; made by `modes_of`.
-
-    Attributes
-    ----------
-    fit : Fit
-        The unweighted one.
-    blocks : mapping of block's name to BlockModes
-        Of those that estimate anything.
-    """
+    """What finds the modes of all blocks that estimate anything, under other weights than those of the unweighted fit. Confidential."""
 
     fit: Fit = field(repr=False)
     blocks: Mapping[str, BlockModes] = field(repr=False)
 
     def find(self, alphas: Alpha, near: Vectors | None = None) -> dict[str, np.ndarray]:
-        """The modes under weights (n,) or (n, V), searched from some that are near.
-
-        Raises
-        ------
-        InputError
-            If a search ends at no finite density.
-        """
+        """The modes under weights (n,) or (n, V), searched from some that are near."""
         weights = self._weights(alphas)
         return {name: modes.find(weights[name], None if near is None else near[name]) for name, modes in self.blocks.items()}
 
@@ -67,13 +53,7 @@ class Modes:
 
 
 def modes_of(fit: Fit) -> Modes:
-    """The pseudo posterior of every block, and where to begin: the draw of its unweighted fit of highest density.
-
-    Raises
-    ------
-    InputError
-        If nothing is estimated.
-    """
+    """The pseudo posterior of every block, and where to begin: the draw of its unweighted fit of highest density."""
     if not fit.estimates:
         raise InputError(f"{type(fit.synthesizer).__name__} estimates nothing: no weights act on it")
     models = {block.name: compile_prepared(block.model) for block in fit.prepared.blocks if fit.blocks[block.name].estimates}

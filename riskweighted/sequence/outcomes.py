@@ -23,14 +23,8 @@ def is_missing(value: object) -> bool:
 class Outcomes:
     """All that one variable can be, and its values as numbers: NaN is a missing number, -1 a missing level. Confidential.
 
-    Parameters
-    ----------
-    original : Series (n,)
-        The confidential column, whose dtype, index and name drawn columns have.
-    categories : sequence, optional
-        The levels that its model draws codes of.
-    others : iterable
-        Further values of a categorical variable, whatever they are.
+    ``original`` (n,): the confidential column, whose dtype, index and name drawn columns have; ``categories``: the levels that its model
+    draws codes of; ``others``: further values of a categorical variable, whatever they are.
     """
 
     def __init__(self, original: pd.Series, categories: Sequence[object] | None = None, others: Iterable[object] = ()) -> None:
@@ -61,13 +55,7 @@ class Outcomes:
         return codes_in(column, self._names[:-1].tolist())
 
     def drawn(self, numbers: np.ndarray) -> np.ndarray:
-        """What the model of the values draws, as numbers of the column: levels are the first ones of the list.
-
-        Raises
-        ------
-        InputError
-            If a value is no number, or is the code of no level.
-        """
+        """What the model of the values draws, as numbers of the column: levels are the first ones of the list."""
         if self._categories is not None:
             check_codes(numbers, self._original.name, len(self._categories))
         elif not self._of_levels and np.isnan(numbers).any():
@@ -77,13 +65,7 @@ class Outcomes:
         return numbers if self._categories is None else levels_at(numbers, self._categories).astype(float)
 
     def column(self, values: np.ndarray, rows: np.ndarray | None = None) -> pd.Series:
-        """Values (n,), or those of some rows, as a column like the confidential one.
-
-        Raises
-        ------
-        InputError
-            If its dtype has no room for them.
-        """
+        """Values (n,), or those of some rows, as a column like the confidential one; InputError where its dtype has no room for them."""
         original = self._original if rows is None else self._original.iloc[rows]
         if not self._of_levels:
             there = ~np.isnan(values)

@@ -29,13 +29,9 @@ _LEVEL_EVENTS_PER_SLOPE = 3  # of a level that is modelled by itself: its slopes
 def prepare_sequence(
     declared: Synthesizer | Chain, confidential: pd.DataFrame, survey: str | pd.Series | np.ndarray | None = None
 ) -> PreparedSequence:
-    """Check the data, and survey weights if any, choose the models of a chain, and prepare every block.
+    """Data checked, with survey weights if any, the models of a chain chosen, and every block prepared.
 
-    Raises
-    ------
-    InputError
-        If a column is absent, infinite or missing throughout, a variable has one value, the data break a rule, or a model refuses its
-        data; of a chain the message names the variable. If survey weights are not valid, or a column that is synthesized.
+    InputError says what is wrong with data, rules or weights; of a chain it names the variable.
     """
     if isinstance(declared, Chain):
         return _of_chain(declared, confidential, survey)
@@ -77,8 +73,8 @@ def _of_chain(chain: Chain, confidential: pd.DataFrame, survey: str | pd.Series 
         link = _Linking(chain, prepared, encoded, variable).link()
         links.append(link)
         if variable in recipes and link.values is not None:  # a model may draw levels that no record has
-            own, taken = link.values.model, {*chain.variables, *numeric_names(recipes, recipes)}
-            recipes[variable] = recipes[variable].with_levels(categories_of(own.synthesizer, own.prepared) or (), taken)
+            model, taken = link.values.model, {*chain.variables, *numeric_names(recipes, recipes)}
+            recipes[variable] = recipes[variable].with_levels(categories_of(model.synthesizer, model.prepared) or (), taken)
             encoded[variable] = recipes[variable].table(confidential[variable])
     return replace(prepared, links=tuple(links))
 
@@ -180,10 +176,10 @@ class _Linking:
     ) -> Block:
         """A block whose predictors are those that its events allow: all that vary and are no combination of others, or none."""
         prepared, chain, rows = self.prepared, self.chain, np.flatnonzero(member)
-        own = chain.formula_of(self.variable)
-        if own is not None:
-            sources, keep = split_formula(own).names, None
-            formula = f"`{name}` ~ {split_formula(own).right}"
+        stated = chain.formula_of(self.variable)
+        if stated is not None:
+            sources, keep = split_formula(stated).names, None
+            formula = f"`{name}` ~ {split_formula(stated).right}"
         else:
             sources = self._sources()
             keep = independent(np.asarray(Tables((self.encoded[source].at(rows) for source in sources), len(rows))))

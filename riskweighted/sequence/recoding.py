@@ -29,29 +29,12 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How one source column becomes numeric ones. Confidential: levels and quantiles are the data's.
+    """How one source column becomes k numeric ones, called ``names``. Confidential: levels and quantiles are the data's.
 
-    Attributes
-    ----------
-    source : str
-    names : tuple of str
-        Of the k numeric columns.
-    levels : tuple, optional
-        Of a categorical source, the reference first; each other one has a dummy. None: the source holds numbers.
-    codes : tuple of float
-        Values that are no amounts; each that occurs has an indicator.
-    indicated : tuple of float or None
-        The codes with an indicator, and None for a missing value.
-    unit : float, optional
-        Amounts y are taken as asinh(y / unit); None: as they are.
-    knots : array
-        Of a natural cubic spline; empty for a straight line.
-    onto : array (b, b)
-        From the spline's columns to orthogonal ones.
-    centre : array (b,)
-        Of these, over the amounts.
-    mean : float
-        Of the amounts.
+    ``levels`` of a categorical source, the reference first, each other one with a dummy; None where the source holds numbers. Of these:
+    ``codes``, values that are no amounts; ``indicated``, the codes with an indicator, and None for a missing value; ``unit``, where
+    amounts y are taken as asinh(y / unit); ``knots`` of a natural cubic spline, empty for a straight line; ``onto`` (b, b), from the
+    spline's columns to orthogonal ones, and their ``centre`` (b,) over the amounts; ``mean`` of the amounts.
     """
 
     source: str
@@ -66,13 +49,7 @@ class Recipe:
     mean: float = field(default=0.0, repr=False)
 
     def columns(self, values: pd.Series) -> np.ndarray:
-        """The numeric columns of m values, (m, k).
-
-        Raises
-        ------
-        InputError
-            If a value is a level, or missing, that the confidential data lack.
-        """
+        """The numeric columns of m values, (m, k); InputError where one is a level, or missing, that the confidential data lack."""
         return self._of_levels(values) if self.levels is not None else self._of_numbers(values)
 
     def table(self, values: pd.Series) -> Distinct:
@@ -140,33 +117,17 @@ def bent_columns(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
 def make_recipes(
     confidential: pd.DataFrame, sources: Iterable[str], codes: Mapping[str, Sequence[float]], targets: Sequence[str] = ()
 ) -> dict[str, Recipe]:
-    """A recipe for each source column.
-
-    Parameters
-    ----------
-    confidential : DataFrame, n rows
-    sources : names of columns
-    codes : mapping of column to numbers
-        Values of numeric columns that are no amounts.
-    targets : names of columns
-        That are predicted: no other column's numeric ones are called so.
-
-    Raises
-    ------
-    InputError
-        If a column holds dates or nothing, is infinite somewhere, or has more levels than records allow.
-    """
+    """A recipe for each source column; ``codes``: values that are no amounts; no numeric column is called as one of the targets is."""
     taken: set[str] = set()
-    found = {}
+    recipes: dict[str, Recipe] = {}
     for source in sources:
         column = confidential[source]
         _check_source(column)
-        own = tuple(float(code) for code in codes.get(source, ()))
+        stated = tuple(float(code) for code in codes.get(source, ()))
         others = taken | ({*targets} - {source})  # its own name is free: a column never predicts itself
-        made = _number_recipe(column, own, others) if holds_numbers(column) else _level_recipe(column, others)
-        taken |= set(made.names)
-        found[source] = made
-    return found
+        recipes[source] = _number_recipe(column, stated, others) if holds_numbers(column) else _level_recipe(column, others)
+        taken |= set(recipes[source].names)
+    return recipes
 
 
 def _check_source(column: pd.Series) -> None:
@@ -246,15 +207,15 @@ def _text(level: object) -> str:
 
 def _names(wanted: Sequence[str], taken: set[str]) -> tuple[str, ...]:
     """Names that a formula can hold, different from each other and from those taken."""
-    found: list[str] = []
+    names: list[str] = []
     for text in wanted:
         plain = re.sub(r"\W+", "_", text).strip("_") or "column"
         name, count = plain, 1
-        while name in taken or name in found:
+        while name in taken or name in names:
             count += 1
             name = f"{plain}_{count}"
-        found.append(name)
-    return tuple(found)
+        names.append(name)
+    return tuple(names)
 
 
 def _level_codes(values: pd.Series, levels: Sequence[object]) -> np.ndarray:

@@ -19,17 +19,9 @@ MISSING = "missing"
 class Structure:
     """Where `when` does not hold, a variable has one value, with no probability.
 
-    Parameters
-    ----------
-    variable : str
-        The variable.
-    when : Condition
-        Over columns that are known once the variable is drawn: earlier variables and columns that are not synthesized.
-    otherwise : float, str or bool
-        The value of the other records. The text "missing" is a missing value, unless the column has a category or a record with that
-        text.
-    place : str
-        Dotted name of the variable's settings, for errors.
+    ``when``: over columns that are known once the variable is drawn, earlier variables and columns that are not synthesized;
+    ``otherwise``: the value of the other records, where "missing" is a missing value unless the column has a category or a record with
+    that text; ``place``: dotted name of the variable's settings, for errors.
     """
 
     variable: str
@@ -71,13 +63,7 @@ class Structure:
         return ~self.when.holds(frame)
 
     def value(self, column: pd.Series) -> float | str | bool | None:
-        """What `otherwise` is in the variable's confidential column; None for a missing value.
-
-        Raises
-        ------
-        InputError
-            If the column cannot hold it.
-        """
+        """What `otherwise` is in the variable's confidential column, None for a missing value; InputError where that cannot hold it."""
         kind = cells_of(column).kind
         categories = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else None
         if self.otherwise == MISSING and not (kind == "text" and bool((column == MISSING).any())) and not _among(MISSING, categories):

@@ -22,31 +22,13 @@ ON_BROKEN = ("error", "leave-out")
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules of a chain of synthesized variables.
+    """All rules of a chain of synthesized variables, which are given in the order in which they are drawn.
 
-    Parameters
-    ----------
-    variables : sequence of str
-        The synthesized variables in the order in which they are drawn.
-    order : sequence of pairs of str
-        Columns, the first at most the second where both are amounts.
-    forbidden : sequence of str
-        Conditions that no record meets.
-    structures : sequence of Structure
-        At most one a variable.
-    codes : mapping of str to numbers, optional
-        Special codes of each variable, which pass every order.
-    on_broken : {"error", "leave-out"}
-        Whether confidential records that break a rule are refused, or their likelihood of the variable at which the rule is checked
-        is left out.
-    place : str
-        Dotted name of the section, for errors.
-
-    Raises
-    ------
-    InputError
-        If a setting has another form, a rule names no synthesized variable, orders lead in a circle, or a `when` names its own
-        variable or one that is drawn later.
+    ``order``: pairs of columns, the first at most the second where both are amounts; ``forbidden``: conditions that no record meets;
+    ``structures``: at most one a variable; ``codes``: special codes by variable, which pass every order; ``on_broken``: whether
+    confidential records that break a rule are refused ("error"), or left out of the likelihood of the variable at which the rule is checked
+    ("leave-out"); ``place``: dotted name of the section, for errors. InputError where a setting has another form, a rule names no
+    synthesized variable, orders lead in a circle, or a `when` names its own variable or one that is drawn later.
     """
 
     variables: Sequence[str]
@@ -90,13 +72,7 @@ class Rules:
         return _any(self.at(variable) if self.on_broken == "leave-out" else (), confidential)
 
     def check(self, confidential: pd.DataFrame) -> None:
-        """Hold the settings to the data: names, kinds of values, texts that no record has.
-
-        Raises
-        ------
-        InputError
-            At the first that does not fit.
-        """
+        """Hold the settings to the data: names, kinds of values, texts that no record has; InputError at the first that does not fit."""
         for rule in self.rules:
             unknown = [name for name in rule.names if name not in confidential.columns]
             if unknown:
@@ -112,13 +88,7 @@ class Rules:
         return tuple((text, count) for text, count in counted if count)
 
     def refuse_broken(self, confidential: pd.DataFrame) -> None:
-        """Refuse confidential data that break a rule, unless such records are to be left out.
-
-        Raises
-        ------
-        InputError
-            With the number of records for each rule.
-        """
+        """Refuse confidential data that break a rule, with the number of records for each, unless such records are to be left out."""
         broken = self.broken(confidential)
         if broken and self.on_broken == "error":
             raise InputError(

@@ -68,8 +68,8 @@ def load_fit(
     """
     check_seed(random_seed)
     native, confidential, alpha = native_of(confidential), as_pandas(confidential), as_pandas(alpha)
-    found = read_fit(path, prepare_sequence(synthesizer, confidential, survey), alpha, random_seed, guarantee, L)
-    return found if native is None else replace(found, native=native)
+    fit = read_fit(path, prepare_sequence(synthesizer, confidential, survey), alpha, random_seed, guarantee, L)
+    return fit if native is None else replace(fit, native=native)
 
 
 def read_fit(

@@ -27,13 +27,7 @@ Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
 
 
 def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.DataFrame:
-    """Checked weights of every variable, (n, V): given so, or one for all variables, or 1 everywhere.
-
-    Raises
-    ------
-    InputError
-        If they are of another shape or index, or outside [0, 1].
-    """
+    """Checked weights of every variable, (n, V), in [0, 1]: given so, or one for all variables, or 1 everywhere."""
     if isinstance(alpha, pd.DataFrame):
         if sorted(map(str, alpha.columns)) != sorted(variables):
             raise InputError(f"alpha has columns {listing(alpha.columns)}; they must be the synthesized variables {listing(variables)}")
@@ -44,25 +38,19 @@ def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.D
         given = dict(zip(variables, alpha.T, strict=True))
     else:
         given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
-    return pd.DataFrame({name: check_weights(own, index) for name, own in given.items()}, index)
+    return pd.DataFrame({name: check_weights(weights, index) for name, weights in given.items()}, index)
 
 
 def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
-    """The weights of the records that reach a block.
-
-    Raises
-    ------
-    InputError
-        If all of them are zero.
-    """
-    own = alphas[block.variable].rename("alpha")
-    own = own if block.whole else own[block.member]
-    if not (block.model.weights(own) > 0).any():
+    """The weights of the records that reach a block; InputError where all of them are zero."""
+    alpha = alphas[block.variable].rename("alpha")
+    alpha = alpha if block.whole else alpha[block.member]
+    if not (block.model.weights(alpha) > 0).any():
         raise InputError(
-            f"all {len(own)} weights are zero of the records that {block.name!r} is fitted to: the pseudo posterior would be the prior; "
+            f"all {len(alpha)} weights are zero of the records that {block.name!r} is fitted to: the pseudo posterior would be the prior; "
             "valid is at least one positive weight"
         )
-    return own
+    return alpha
 
 
 class BlockTask(NamedTuple):
@@ -120,12 +108,12 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
         report = progress if progress is None or len(tasks) == 1 else share_of(progress, place, len(tasks))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = model.sample(
+            fit = model.sample(
                 task.alpha, random_seed=task.seed, sampling=sampling, progress=report, censoring=task.censoring, attempt=drawn
             )
-        for one in caught:
-            warnings.warn(f"{task.called}{one.message}", one.category, stacklevel=4)
-        yield task.name, found
+        for warning in caught:
+            warnings.warn(f"{task.called}{warning.message}", warning.category, stacklevel=4)
+        yield task.name, fit
 
 
 def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampling: Sampling) -> list[Attempt]:
@@ -134,10 +122,10 @@ def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampl
     The threads have ended before anything else is done, and the first block that has draws is tried before they begin: libraries import
     parts of themselves when these are first used, which two threads must not do at once.
     """
-    waiting, found = list(zip(models, tasks, strict=True)), list[Attempt]()
-    while waiting and not any(attempt.draws is not None for attempt in found):
+    waiting, tried = list(zip(models, tasks, strict=True)), list[Attempt]()
+    while waiting and not any(attempt.draws is not None for attempt in tried):
         model, task = waiting.pop(0)
-        found.append(model.attempted(task.alpha, task.seed, sampling))
+        tried.append(model.attempted(task.alpha, task.seed, sampling))
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
         others = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in waiting]
-    return [*found, *(other.result() for other in others)]
+    return [*tried, *(other.result() for other in others)]

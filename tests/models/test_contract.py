@@ -14,6 +14,7 @@ import pytensor
 import pytest
 import xarray as xr
 from brute import SECRET, assert_clear
+from posteriors import compiled_log_posterior
 from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.tensor.elemwise import Elemwise
@@ -23,7 +24,6 @@ from scipy import stats
 import riskweighted
 from riskweighted.common.errors import InputError
 from riskweighted.design.design import build_design
-from riskweighted.sampling.agreement import PLAIN, log_posterior_graph
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.fit import Fit
 
@@ -214,9 +214,7 @@ def test_the_whole_contract_holds(name, settings):
         assert make(name, settings).keeps_true_values is True
     else:
         without = {"two-part"} if "value" in settings else set()  # of an inverse, as all that are not on a grid
-        assert list(skipped) == (["records are log_density, one by one"] if name in ON_A_GRID else []) + (
-            [] if name in ON_A_GRID - without else ["inverse inverts mass"]
-        )
+        assert list(skipped) == ([] if name in ON_A_GRID - without else ["inverse inverts mass"])
 
 
 # (a) the graph that is sampled against the log-likelihood that is reported
@@ -259,9 +257,7 @@ LEVELS = [
 def test_the_check_of_a_fit_runs_nothing_of_the_size_of_the_data_number_by_number(name, settings):
     """Where NumPy has no function, PyTensor in plain Python calls its own for every number: a second for 10^6 records, at each sum."""
     synthesizer = make(name, settings)
-    inputs, output = log_posterior_graph(synthesizer.build(synthesizer.prepare(simulated())))
-    with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(inputs, output, mode=PLAIN, on_unused_input="ignore")
+    _, function = compiled_log_posterior(synthesizer.build(synthesizer.prepare(simulated())))
     for node in function.maker.fgraph.apply_nodes:
         if isinstance(node.op, Elemwise) and (node.op.nfunc_spec is None or node.op.nfunc_spec[1] != len(node.inputs)):
             shape = node.outputs[0].type.shape

@@ -13,7 +13,7 @@ from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import nbinom
 
 from riskweighted.contract.distribution import interval_masses
-from riskweighted.sampling.agreement import _function
+from riskweighted.sampling.graphs import _function
 from riskweighted.sampling.laplace import begun_at_modes, mode_of
 from riskweighted.sequence.fitting import compile_model
 

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.sampling.agreement import _function
+from riskweighted.sampling.graphs import _function
 from riskweighted.sampling.laplace import begun_at_modes, mode_of
 
 N = 400

@@ -8,7 +8,7 @@ from riskweighted_models.raw_columns import raw_columns, ridge, root_of_inverse
 
 import riskweighted as rw
 from riskweighted.design.design import build_design
-from riskweighted.sampling.agreement import PLAIN
+from riskweighted.sampling.graphs import PLAIN
 
 pytestmark = pytest.mark.quick
 

@@ -10,7 +10,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.contract.categories import target_numbers
-from riskweighted.sampling.agreement import PLAIN, parameters_at
+from riskweighted.sampling.graphs import PLAIN, parameters_at
 
 N = 70
 

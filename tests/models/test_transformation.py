@@ -16,8 +16,9 @@ import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, FewRecordsWarning, InputError
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.runs.plan import plan_study
-from riskweighted.sampling.agreement import check_density, compile_weighted_sum
+from riskweighted.sampling.agreement import check_density
 from riskweighted.sampling.block_fit import plug_in
+from riskweighted.sampling.graphs import compile_weighted_sum
 from riskweighted.sampling.laplace import mode_of, round_coordinates
 
 N = 400

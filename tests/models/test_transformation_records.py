@@ -8,7 +8,7 @@ from riskweighted_models.transformation_posterior import gamma_of, point_weight,
 
 import riskweighted as rw
 from riskweighted.contract.distribution import interval_masses
-from riskweighted.sampling.agreement import start_of
+from riskweighted.sampling.graphs import start_of
 
 N = 3000
 

@@ -316,7 +316,7 @@ def test_the_density_of_a_chain_counts_statuses_gaps_and_structural_values():
     fit = given_chain_fit(load_synthesizer("sequential")(["income", "smoke", "cigs"], settings=settings), data)
     theta = fit.thetas(1, 3)
     found = fit.drawing.log_densities(data)(theta)
-    for name, terms in found.items():
-        np.testing.assert_allclose(terms, fit.contributions(theta, name), rtol=1e-9)  # alpha is 1: log p of the confidential records
+    for name, each in found.items():
+        np.testing.assert_allclose(each, fit.contributions(theta, name), rtol=1e-9)  # alpha is 1: log p of the confidential records
     wrong = data.assign(cigs=np.where(smoke, data["cigs"], 3.0))
     assert np.isneginf(fit.drawing.log_densities(wrong)(theta)["cigs"]).tolist() == (~smoke).tolist()

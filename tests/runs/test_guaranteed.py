@@ -89,7 +89,7 @@ def whole(tmp_path_factory):
         ({"weights": {"schemes": ["3-way"]}}, ["'3-way'", "may hold 'unweighted', 'uniform'"]),
         (
             RENT | {"synthesizer": {"name": "transformation", "formula": "rent ~ region"}},
-            ["support of Transformation", "knots of Transformation", "Blueprint.records", "release.precision", "'marginal'"],
+            ["support of Transformation", "knots of Transformation", "release.precision", "'marginal'"],
         ),
     ],
 )

@@ -7,8 +7,8 @@ import pytensor.tensor as pt
 import pytest
 from scipy import stats
 
-from riskweighted.sampling.agreement import PLAIN
 from riskweighted.sampling.coordinates import free_normal, free_vector
+from riskweighted.sampling.graphs import PLAIN
 
 pytestmark = pytest.mark.quick
 

@@ -27,8 +27,7 @@ from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.sampling import fitting
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
-from riskweighted.sampling.judging import judge
+from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, judge
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import compile_model, fit
 from riskweighted.sequence.saved import load_fit, read_fit
@@ -480,7 +479,7 @@ def diagnose(chains=4, draws=500, change=lambda values: values, divergences=0):
     vector, matrix = rng.normal(size=(chains, draws, 2)), rng.normal(size=(chains, draws, 2, 1))
     posterior = xr.Dataset({"a": (("chain", "draw"), a), "v": (("chain", "draw", "i"), vector), "m": (("chain", "draw", "i", "j"), matrix)})
     fitted = BlockFit(COUNTS, pd.Series([1.0, 1.0, 1.0]), posterior, pd.DataFrame(), pd.DataFrame({"y": [1, 2, 3]}), None)
-    return fitted, judge(fitted, ("a", "v", "m"), 3 * a, divergences, None, np.nan)
+    return fitted, judge(Drawn(posterior, 3 * a, divergences), ("a", "v", "m"))
 
 
 def test_limits_are_those_of_the_documentation():

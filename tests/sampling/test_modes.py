@@ -105,7 +105,7 @@ def test_a_search_may_begin_anywhere():
     def bowl(vector):
         return float(-0.5 * ((vector - 2) ** 2).sum()), -(vector - 2)
 
-    density = Independent(((3, Scaled(scaled, 0, slice(1, 3), np.ones(2))), (2, bowl)))
+    density = Independent(((3, Scaled(scaled, log_scale=0, scaled=slice(1, 3), unit=np.ones(2))), (2, bowl)))
     for start in (None, np.array([1.0, 0.5, -0.5, 4.0, 1.0])):
         np.testing.assert_allclose(mode_of(density, 5, start), [0.3, 0, 0, 2, 2], atol=0.06)
     draws = laplace_draws(density, 5, 3000, np.random.default_rng(1))

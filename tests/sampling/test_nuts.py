@@ -96,7 +96,9 @@ def scale_mixture(vector):
     return height, np.concatenate([[standard @ standard - 2 - log_tau], -standard * np.exp(-log_tau) + off])
 
 
-@pytest.mark.parametrize("density", [normal, Scaled(scale_mixture, 0, slice(1, 3), np.ones(2))], ids=["round", "scaled"])
+@pytest.mark.parametrize(
+    "density", [normal, Scaled(scale_mixture, log_scale=0, scaled=slice(1, 3), unit=np.ones(2))], ids=["round", "scaled"]
+)
 def test_heights_are_the_density_of_the_vectors_up_to_one_constant(density):
     found = chains.run_density(density, 3, Sampling(draws=60, tune=60, chains=2, cores=1), 1, None)
     own = np.array([[density(vector)[0] for vector in chain] for chain in found.vectors])

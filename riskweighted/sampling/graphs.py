@@ -1,0 +1,161 @@
+"""Nodes of a model's graph as functions of one posterior draw, run in plain Python: nothing to compile, a tenth of a second to make."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.compile.mode import Mode
+from pytensor.graph.replace import graph_replace
+from pytensor.graph.rewriting.basic import in2out, node_rewriter
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+
+from riskweighted.common.errors import listing
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.guarantee.clip import DATA
+
+if TYPE_CHECKING:
+    import pymc as pm
+    from pytensor.tensor import TensorVariable
+
+__all__ = [
+    "PLAIN",
+    "Records",
+    "WeightedSum",
+    "compile_clipped_sum",
+    "compile_log_prior",
+    "compile_records",
+    "compile_weighted_sum",
+    "function_of_draw",
+    "log_prior_of",
+    "parameters_at",
+    "start_of",
+    "unconstrained",
+]
+
+WeightedSum = Callable[[Draw, np.ndarray], float]
+Records = Callable[[Draw], np.ndarray]
+
+
+@node_rewriter([pt.softplus, pt.clip, pt.add, pt.mul])  # type: ignore[untyped-decorator]
+def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]] | None":
+    """What plain Python would run number by number, as NumPy has it: log(1 + exp x), a clip, sums and products of three and more."""
+    first, *others = node.inputs
+    dtype = node.outputs[0].dtype
+    if node.op == pt.softplus:
+        return [pt.maximum(first, 0.0) + pt.log1p(pt.exp(-abs(first)))]
+    if node.op == pt.clip:
+        low, high = others
+        return [_cast(pt.switch(first < low, low, pt.minimum(first, high)), dtype)]
+    return [reduce(node.op, [_cast(part, dtype) for part in node.inputs])] if len(others) > 1 else None  # two truth values are one
+
+
+def _cast(x: "TensorVariable[Any, Any]", dtype: str) -> "TensorVariable[Any, Any]":
+    """Numbers in another dtype; PyTensor's own cast runs number by number too."""
+    moved: TensorVariable[Any, Any] = x if x.dtype == dtype else x * pt.constant(1, dtype=dtype)
+    return moved
+
+
+# Stable (log1p, logsumexp) as the sampled model is.
+PLAIN = Mode(linker="py", optimizer=RewriteDatabaseQuery(include=["canonicalize", "stabilize"])).register((in2out(_in_whole_arrays), 100))
+
+
+def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int) -> WeightedSum:
+    """The blueprint's weighted log-likelihood as a function of one posterior draw and alpha (n,); ``weigh`` names data of the model."""
+    model = blueprint.model
+    held = {str(variable.name): variable for variable in model.data_vars}
+    names = list(blueprint.weigh(np.ones(n)))
+    unknown = [name for name in names if name not in held]
+    if unknown:
+        raise ContractError(f"{type(synthesizer).__name__}: weigh names {listing(unknown)}; its model has pm.Data {listing(held)}")
+    function = _function(model, blueprint.weighted_log_likelihood, names)
+    return lambda theta, alpha: float(function(theta, blueprint.weigh(alpha)))
+
+
+def compile_clipped_sum(blueprint: Blueprint, total: "TensorVariable[Any, Any]") -> Callable[[Draw, Mapping[str, Any]], float]:
+    """A sum of clipped contributions (`riskweighted.guarantee.clip`) as a function of one posterior draw and the values of `DATA`."""
+    function = _function(blueprint.model, total, DATA)
+    return lambda theta, values: float(function(theta, values))
+
+
+def compile_records(blueprint: Blueprint, records: "TensorVariable[Any, Any]") -> Records:
+    """Log-likelihoods in the graph of a model, (n,), as a function of one posterior draw."""
+    function = _function(blueprint.model, records, [])
+    return lambda theta: np.asarray(function(theta, {}))
+
+
+def _function(model: "pm.Model", output: "TensorVariable[Any, Any]", names: Sequence[str]) -> Callable[[Draw, Mapping[str, Any]], Any]:
+    """A node of the graph as a function of the free variables and of the named ``pm.Data``."""
+    held = {str(variable.name): variable for variable in model.data_vars}
+    inputs = {held[name]: held[name].type() for name in names}
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(
+            [*model.free_RVs, *inputs.values()],
+            output,
+            givens=inputs,
+            mode=PLAIN,
+            on_unused_input="ignore",
+            allow_input_downcast=True,
+        )
+    return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
+
+
+def unconstrained(
+    model: "pm.Model", variable: "TensorVariable[Any, Any]", value: "TensorVariable[Any, Any] | None" = None
+) -> "TensorVariable[Any, Any]":
+    """A free variable, or a value of it, in the form without bounds in which PyMC samples it, as a node of the graph."""
+    transform, value = model.rvs_to_transforms[variable], variable if value is None else value
+    moved: TensorVariable[Any, Any] = value if transform is None else transform.forward(value, *variable.owner.inputs)
+    return moved
+
+
+def log_prior_of(model: "pm.Model") -> "TensorVariable[Any, Any]":
+    """The log prior of the variables as they are, without the volume of what PyMC samples in their place."""
+    prior: TensorVariable[Any, Any] = model.logp(model.free_RVs, jacobian=False)
+    return prior
+
+
+def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
+    """The log prior of the blueprint's model as a function of one posterior draw and alpha (n,), which a prior may hold as data."""
+    return function_of_draw(blueprint, log_prior_of(blueprint.model))[0]
+
+
+def function_of_draw(blueprint: Blueprint, output: "TensorVariable[Any, Any]") -> tuple[WeightedSum, Any]:
+    """A graph of the values that PyMC samples as a function of one posterior draw and alpha (n,), and what PyTensor made of it."""
+    model = blueprint.model
+    held = {variable: variable.type() for variable in model.data_vars}
+    free = {variable: variable.type() for variable in model.free_RVs}
+    values = {model.rvs_to_values[variable]: unconstrained(model, variable, stands) for variable, stands in free.items()}
+    replaced: Any = graph_replace(graph_replace(output, values, strict=False), held, strict=False)
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(
+            [*free.values(), *held.values()], replaced, mode=PLAIN, on_unused_input="ignore", allow_input_downcast=True
+        )
+    unweighted = {variable.name: variable.get_value() for variable in held}
+
+    def value(theta: Draw, alpha: np.ndarray) -> float:
+        data = unweighted | blueprint.weigh(alpha)
+        return float(function(*(theta[variable.name] for variable in free), *(data[name] for name in unweighted)))
+
+    return value, function
+
+
+def parameters_at(blueprint: Blueprint, points: Sequence[Sequence[np.ndarray]]) -> tuple[Draw, ...]:
+    """Free and deterministic parameters by name where the values that PyMC samples in their place are `points`."""
+    model = blueprint.model
+    named = [*model.free_RVs, *model.deterministics]
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(model.value_vars, model.replace_rvs_by_values(named), mode=PLAIN, on_unused_input="ignore")
+    return tuple(
+        {str(variable.name): np.asarray(value) for variable, value in zip(named, function(*point), strict=True)} for point in points
+    )
+
+
+def start_of(blueprint: Blueprint | None) -> Draw:
+    """Parameters by name where a sampler would start; none where nothing is estimated."""
+    if blueprint is None:
+        return {}
+    start = blueprint.model.initial_point()
+    return parameters_at(blueprint, [[start[str(value.name)] for value in blueprint.model.value_vars]])[0]
