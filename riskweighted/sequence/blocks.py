@@ -88,26 +88,11 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSequence:
-    """What was declared, a synthesizer or a chain, and the data it was prepared for, n records. Confidential; made by `prepare_sequence`.
+    """What was declared, a synthesizer, a chain or several side by side, and the data it was prepared for, n records. Confidential; made by `prepare_sequence`.
 
-<<<<<<< HEAD
-    Attributes
-    ----------
-    declared : Synthesizer, Chain or SideBySide
-    confidential : DataFrame, n rows
-    links : tuple of Link
-        One a variable, in the order in which they are drawn.
-    recipes : mapping of column to Recipe
-        How predictors and earlier variables become numeric columns; none where a synthesizer was declared, whose formula reads the file.
-    aside : mapping of variable to array (n,)
-        Records that break a rule of the variable and are left out of its likelihood, where the chain lets them stand.
-    survey : Series (n,) or None
-        Survey weights of mean 1, where there are any; every block has those of its members.
-=======
     ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
     columns, none where a synthesizer was declared, whose formula reads the file; ``aside``: by variable, the records (n,) that break a rule
     of it and are left out of its likelihood; ``survey``: weights of mean 1, of which every block has those of its members.
->>>>>>> 0575645 (A guarantee clips the log density that a distribution states of expressions; graphs, engines and diagnostics each in one place)
     """
 
     declared: Synthesizer | Chain | SideBySide
