@@ -13,20 +13,11 @@ _MOST = 4096  # distinct rows of a block: a table of them stays in the processor
 
 
 class ColumnBlocks(NamedTuple):
-    """Columns (m, p) as tables of distinct parts of rows, and which of them every row is put together from.
+    """Columns (m, p) as ``tables`` (m_b, p_b) of distinct parts of rows, each of its ``columns``, and which parts make up every row.
 
-    Ten categorical predictors have a million combinations, of which every half has a thousand: a linear predictor is then a sum of two
-    numbers that are looked up, in place of a product of p columns.
-
-    Attributes
-    ----------
-    tables : tuple of arrays (m_b, p_b)
-    columns : tuple of arrays (p_b,)
-        Which columns a table holds.
-    part : array (B, m) of uint32
-        Row of each table, in all tables laid end to end.
-    size : int
-        p.
+    ``part`` (B, m): the row of each table, in all tables laid end to end; ``size``: p. Ten categorical predictors have a million
+    combinations, of which every half has a thousand: a linear predictor is then a sum of two numbers that are looked up, in place of a
+    product.
     """
 
     tables: tuple[np.ndarray, ...]
@@ -42,19 +33,19 @@ class ColumnBlocks(NamedTuple):
         """The same, and what none of them exceeds in size, (K,)."""
         if not self.tables:
             return np.zeros((len(slopes), self.part.shape[1])), np.zeros(len(slopes))
-        parts = [slopes[:, own] @ table.T for table, own in zip(self.tables, self.columns, strict=True)]
+        parts = [slopes[:, columns] @ table.T for table, columns in zip(self.tables, self.columns, strict=True)]
         bound = np.sum([np.abs(part).max(axis=1, initial=0.0) for part in parts], axis=0)
         return gathered(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part), bound
 
     def pulled(self, by_row: np.ndarray) -> np.ndarray:
         """The transpose: derivatives in the linear predictors (K, m) as derivatives in the slopes, (K, p)."""
-        found = np.zeros((len(by_row), self.size))
+        by_slope = np.zeros((len(by_row), self.size))
         sums = scattered(np.ascontiguousarray(by_row), self.part, sum(map(len, self.tables)))
         start = 0
-        for table, own in zip(self.tables, self.columns, strict=True):
-            found[:, own] = sums[:, start : start + len(table)] @ table
+        for table, columns in zip(self.tables, self.columns, strict=True):
+            by_slope[:, columns] = sums[:, start : start + len(table)] @ table
             start += len(table)
-        return found
+        return by_slope
 
 
 def column_blocks(rows: np.ndarray, most: int = _MOST) -> ColumnBlocks:

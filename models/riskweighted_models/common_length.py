@@ -27,8 +27,7 @@ class CommonLength:
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """b (S, d) of w (S, d)."""
-        found: np.ndarray = w * np.exp(self.log_ratio(_log_length(w)))
-        return found
+        return np.asarray(w * np.exp(self.log_ratio(_log_length(w))))
 
     def vector(self, coefficients: np.ndarray) -> np.ndarray:
         """w (d,) of b (d,): Newton's method, from a length that is never above it."""
@@ -44,29 +43,22 @@ class CommonLength:
     def log_jacobian(self, w: np.ndarray) -> np.ndarray:
         """log |db / dw| at w (S, d), (S,)."""
         log_rho = _log_length(w)
-        found: np.ndarray = (self.count * self.log_ratio(log_rho) + np.log1p(self.slope(log_rho)))[..., 0]
-        return found
+        return np.asarray((self.count * self.log_ratio(log_rho) + np.log1p(self.slope(log_rho)))[..., 0])
 
     def log_ratio(self, log_rho: np.ndarray | float) -> np.ndarray:
         """log(r / rho)."""
         square = np.exp(2 * log_rho)
-        found: np.ndarray
         if self.count == 1:
-            found = -np.log1p(np.log1p(np.exp(-log_rho)) * np.exp(-square))
-        else:
-            found = (self.count - 1) / 2 * np.log(-np.expm1(-square))
-        return found
+            return np.asarray(-np.log1p(np.log1p(np.exp(-log_rho)) * np.exp(-square)))
+        return np.asarray((self.count - 1) / 2 * np.log(-np.expm1(-square)))
 
     def slope(self, log_rho: np.ndarray | float) -> np.ndarray:
         """The derivative of log(r / rho) in log rho."""
         rho, square = np.exp(log_rho), np.exp(2 * log_rho)
         near, log_term = np.exp(-square), np.log1p(np.exp(-log_rho))
-        found: np.ndarray
         if self.count > 1:
-            found = (self.count - 1) * square * near / -np.expm1(-square)
-        else:
-            found = near * (1 / (1 + rho) + 2 * square * log_term) / (1 + near * log_term)
-        return found
+            return np.asarray((self.count - 1) * square * near / -np.expm1(-square))
+        return np.asarray(near * (1 / (1 + rho) + 2 * square * log_term) / (1 + near * log_term))
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """Of w (d,): its log density, the gradient (d,), b (d,), and what makes derivatives in w of those in b."""
@@ -77,5 +69,4 @@ class CommonLength:
 def _log_length(vectors: np.ndarray) -> np.ndarray:
     """log |vector|, (..., 1), no less than `LEAST_LOG_LENGTH`."""
     with np.errstate(divide="ignore"):
-        found: np.ndarray = np.maximum(0.5 * np.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH)
-    return found
+        return np.asarray(np.maximum(0.5 * np.log((vectors**2).sum(axis=-1, keepdims=True)), LEAST_LOG_LENGTH))

@@ -43,8 +43,7 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
 
     def random(zero: np.ndarray, rng: np.random.Generator, size: Any = None) -> np.ndarray:
         shape = np.broadcast_shapes(zero.shape[:-1], tuple(np.atleast_1d(size)) if size is not None else ())
-        drawn: np.ndarray = np.abs(rng.standard_t(nu, (*shape, 1))) * rng.standard_normal((*shape, count))
-        return drawn
+        return np.asarray(np.abs(rng.standard_t(nu, (*shape, 1))) * rng.standard_normal((*shape, count)))
 
     coefficients: Tensor = pm.CustomDist(
         name, np.zeros(count), logp=logp, random=random, signature="(n)->(n)", shape=count, default_transform=_Length(count)

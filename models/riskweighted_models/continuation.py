@@ -34,8 +34,8 @@ def log_probability_graph(logits: Tensor, levels: int) -> Tensor:
     for place in range(levels - 1):
         parts.append(going_on - pt.softplus(-logits[place]))
         going_on = going_on - pt.softplus(logits[place])
-    found: Tensor = pt.stack([*parts, going_on])
-    return found
+    log_shares: Tensor = pt.stack([*parts, going_on])
+    return log_shares
 
 
 def log_probabilities(logits: np.ndarray) -> np.ndarray:
@@ -47,6 +47,6 @@ def log_probabilities(logits: np.ndarray) -> np.ndarray:
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
     """The probabilities themselves, (levels, m): one exponential a logit, and no digits lost in either tail."""
-    found = np.empty((len(logits) + 1, logits.shape[1]))
-    fill_probabilities(np.ascontiguousarray(logits, dtype=float), found)
-    return found
+    shares = np.empty((len(logits) + 1, logits.shape[1]))
+    fill_probabilities(np.ascontiguousarray(logits, dtype=float), shares)
+    return shares

@@ -42,7 +42,6 @@ class CountLayout(ComponentVector):
 
     @property
     def between(self) -> dict[str, int]:
-        """See `ComponentVector`."""
         return {"intercept": self.components, "slope": self.predictors, "log_inverse_phi": self.components}
 
     @cached_property
@@ -70,28 +69,24 @@ class CountLayout(ComponentVector):
         return values, place.astype(np.uint32)
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
         coefficient = self.length.coefficients(vectors[:, self.coefficient] + self.origin)
-        k, found = self.components, {"inverse_phi": np.exp(vectors[:, self.places["log_inverse_phi"]]), "coefficient": coefficient}
-        found |= self.common_parameters(vectors)
-        found |= {"intercept": found["coefficient"][:, :k]} | ({"slope": found["coefficient"][:, k:]} if self.predictors else {})
-        weight, at_centre = found.get("weight", np.ones((1, 1))), np.exp(found["intercept"])
+        k, named = self.components, {"inverse_phi": np.exp(vectors[:, self.places["log_inverse_phi"]]), "coefficient": coefficient}
+        named |= self.common_parameters(vectors)
+        named |= {"intercept": coefficient[:, :k]} | ({"slope": coefficient[:, k:]} if self.predictors else {})
+        weight, at_centre = named.get("weight", np.ones((1, 1))), np.exp(named["intercept"])
         overall = (weight * at_centre).sum(axis=1)
-        second = (weight * (at_centre + at_centre**2 * (1 + found["inverse_phi"]))).sum(axis=1)
-        return found | {"predictive_mean": overall, "predictive_sd": np.sqrt(second - overall**2)}
+        second = (weight * (at_centre + at_centre**2 * (1 + named["inverse_phi"]))).sum(axis=1)
+        return named | {"predictive_mean": overall, "predictive_sd": np.sqrt(second - overall**2)}
 
     def vector(self, theta: Draw) -> np.ndarray:
-        """See `Layout`."""
-        found = self.common_vector(theta)
-        found[self.coefficient] = self.length.vector(np.asarray(theta["coefficient"])) - self.origin
-        found[self.places["log_inverse_phi"]] = np.log(theta["inverse_phi"])
-        return found
+        vector = self.common_vector(theta)
+        vector[self.coefficient] = self.length.vector(np.asarray(theta["coefficient"])) - self.origin
+        vector[self.places["log_inverse_phi"]] = np.log(theta["inverse_phi"])
+        return vector
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
-        """See `Layout`."""
         of_length = self.length.log_jacobian(vectors[:, self.coefficient] + self.origin)
-        found: np.ndarray = of_length + vectors[:, self.places["log_inverse_phi"]].sum(axis=1) + self.common_log_jacobian(vectors)
-        return found
+        return np.asarray(of_length + vectors[:, self.places["log_inverse_phi"]].sum(axis=1) + self.common_log_jacobian(vectors))
 
 
 def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
@@ -147,9 +142,8 @@ class _Single:
         rows, (self.values, place) = layout.rows, layout.counted
         self.constant = float(weight @ gammaln(rows.z + 1))
         self.by_count = np.bincount(place, weights=weight, minlength=len(self.values))
-        self.by_design, self.counts_by_design = (
-            np.bincount(rows.cell, weights=own, minlength=len(rows.columns)) for own in (weight, weight * rows.z)
-        )
+        of_design = (np.bincount(rows.cell, weights=each, minlength=len(rows.columns)) for each in (weight, weight * rows.z))
+        self.by_design, self.counts_by_design = of_design
 
     def __call__(self, eta: np.ndarray, log_phi: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         phi = np.exp(log_phi)
@@ -175,7 +169,7 @@ class _Several:
 
 
 def _finite(parts: Mapping[str, np.ndarray]) -> bool:
-    return all(bool(np.isfinite(part).all()) for part in parts.values())
+    return bool(all(np.isfinite(part).all() for part in parts.values()))
 
 
 def _beginnings(layout: CountLayout) -> np.ndarray:

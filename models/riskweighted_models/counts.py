@@ -50,8 +50,8 @@ class CountRatio(GoingOn):
         if not whole or not all(isinstance(value, Integral) and not isinstance(value, bool) for value in self.values):
             raise InputError("values must be a list of whole numbers")
         if len(set(self.values)) < max(2, len(self.values)):
-            found = f"{len(self.values)}, {len(set(self.values))} of them different"
-            raise InputError(f"values must be two or more, each given once; got {found}")
+            got = f"{len(self.values)}, {len(set(self.values))} of them different"
+            raise InputError(f"values must be two or more, each given once; got {got}")
         object.__setattr__(self, "values", tuple(sorted(int(value) for value in self.values)))
 
     @property

@@ -63,5 +63,5 @@ class GraphParts(NamedTuple):
 
     def _of_records(self, rows: Tensor) -> Tensor:
         """Rows (m, K) as those of the records, (n, K); one that all have (1, K) as it is."""
-        found: Tensor = rows if rows.type.shape[0] == 1 else rows[self.which]
-        return found
+        of_records: Tensor = rows if rows.type.shape[0] == 1 else rows[self.which]
+        return of_records

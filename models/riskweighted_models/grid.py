@@ -31,25 +31,12 @@ Heaping: TypeAlias = tuple[tuple[float, float], ...]  # pairs of a unit and a sh
 class Grid(NamedTuple):
     """Bins k = 0, ..., K - 1 of positive values, [edge k, edge k + 1), the last one closed.
 
-    Attributes
-    ----------
-    edges : array (K + 1,)
-        In units: whole numbers where the data are recorded in units. The outer ones are the first and the last value possible.
-    unit : float
-        Of the recorded values; 1 where they are on no grid.
-    whole : bool
-        Whether values are multiples of the unit.
-    knots : array (J,)
-        Of the slope of h, in log(value).
-    hats : Hats
-    heaps : array (C,)
-        Multiples of the unit that values are heaped on, each a divisor of the next: 1, 10, 100, 500, 1000, 5000, ...
-    points : array (K, C)
-        How many points of the bin have that one as the largest which divides them. Where values are on no grid: the bin's width, (K, 1).
-    given : array (C,) or None
-        log of a point's probability by its heap, up to the bin's constant; None where it is learned.
-    band : array (K,)
-        Decade of the bin, from 0: bins of a decade share what they are heaped on.
+    ``edges`` (K + 1,) in units, whole numbers where the data are recorded in units; the outer ones are the first and the last value
+    possible. ``unit`` of the recorded values, 1 where they are on no grid; ``whole``: whether values are multiples of it. ``knots`` (J,) of
+    the slope of h, in log(value), and their ``hats``. ``heaps`` (C,): multiples of the unit that values are heaped on, each a divisor of
+    the next (1, 10, 100, 500, 1000, ...); ``points`` (K, C): how many points of the bin have that one as the largest which divides them, or
+    the bin's width, (K, 1), where values are on no grid; ``given`` (C,): log of a point's probability by its heap, up to the bin's
+    constant, None where it is learned. ``band`` (K,): decade of the bin, from 0; bins of a decade share what they are heaped on.
     """
 
     edges: np.ndarray
@@ -97,24 +84,11 @@ def _more_digits(spread: float) -> int:
 
 
 def make_grid(low: float, high: float, knots: np.ndarray, precision: float | None, heaping: bool | Heaping) -> Grid:
-    """Bins from the lower to the upper bound, with their points.
+    """Bins from the lower to the upper bound, 0 <= low < high < inf, both public, with their points; ``knots`` (J,) increase between them.
 
-    Parameters
-    ----------
-    low, high : float
-        Public bounds, 0 <= low < high < inf.
-    knots : array (J,)
-        Increasing, between the bounds.
-    precision : float or None
-        Values are multiples of it; None: of nothing.
-    heaping : bool, or pairs of a unit and a share
-        Whether points are told apart by what they are multiples of; or the shares of values by the largest of these units that
-        divides them.
-
-    Raises
-    ------
-    InputError
-        If the upper bound has no exact number of units, or the bins are too many to sum over.
+    ``precision``: values are multiples of it; None: of nothing. ``heaping``: whether points are told apart by what they are multiples of;
+    or the shares of values by the largest of given units that divides them. InputError if the upper bound has no exact number of units, or
+    the bins are too many to sum over.
     """
     unit, whole = (1.0, False) if precision is None else (precision, True)
     if whole and high / unit > _MOST_UNITS:
@@ -200,8 +174,7 @@ def _points(edges: np.ndarray, heaps: np.ndarray) -> np.ndarray:
     ends = edges[1:].copy()
     ends[-1] += 1  # the last bin is closed
     multiples = np.ceil(ends[:, None] / heaps) - np.ceil(edges[:-1, None] / heaps)
-    points: np.ndarray = multiples - np.column_stack([multiples[:, 1:], np.zeros(len(ends))])
-    return points
+    return np.asarray(multiples - np.column_stack([multiples[:, 1:], np.zeros(len(ends))]))
 
 
 def class_of(units: np.ndarray, heaps: np.ndarray) -> np.ndarray:
@@ -229,8 +202,7 @@ def _integral(z: np.ndarray, knots: np.ndarray, j: int) -> np.ndarray:
     place = np.clip(np.searchsorted(knots, inner, side="right") - 1, 0, max(len(knots) - 2, 0))
     height = np.interp(inner, knots, values)
     within = areas[place] + (inner - knots[place]) * (values[place] + height) / 2
-    found: np.ndarray = within + np.minimum(z - knots[0], 0) * values[0] + np.maximum(z - knots[-1], 0) * values[-1]
-    return found
+    return np.asarray(within + np.minimum(z - knots[0], 0) * values[0] + np.maximum(z - knots[-1], 0) * values[-1])
 
 
 class Ends(NamedTuple):

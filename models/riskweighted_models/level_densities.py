@@ -78,20 +78,12 @@ class _Logits(NamedTuple):
 
 
 class Continuation:
-    """Of continuation-ratio logits: K - 1 intercepts of going on, then p slopes, and where slopes drift p more.
+    """Of continuation-ratio logits: K - 1 intercepts of going on, then p slopes, and where slopes are ``drifting`` p more.
 
-    The logit of going on from level k is g_k = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1. With R_k the
-    weight that reaches level k the log-likelihood is sum R_(k+1) g_k - R_k log(1 + exp g_k). Designs stand in the order of the highest
-    level that has weight, so that those which reach a level are the first ones.
-
-    Parameters
-    ----------
-    rows : array (m, p)
-        Distinct designs.
-    weight : array (K, m)
-        Sums of weights by level and design; may be 0, and above 1.
-    drifting : bool
-        Whether slopes drift.
+    The logit of going on from level k is g_k = intercept_k + x' (slope + u_k drift), u_k running evenly from -1 to 1. With R_k the weight
+    that reaches level k the log-likelihood is sum R_(k+1) g_k - R_k log(1 + exp g_k). Designs stand in the order of the highest level that
+    has weight, so that those which reach a level are the first ones. ``rows`` (m, p): distinct designs; ``weight`` (K, m): sums of weights
+    by level and design; may be 0, and above 1.
     """
 
     def __init__(self, rows: np.ndarray, weight: np.ndarray, drifting: bool = False) -> None:
@@ -131,12 +123,12 @@ class Continuation:
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
         """Values (S,) at many coefficients (S, d)."""
-        found = coefficients @ self._linear
+        heights = coefficients @ self._linear
         step = max(1, _CHUNK // max(len(self._rows), 1))
         for begin in range(0, len(coefficients), step):
             chunk = slice(begin, begin + step)
-            found[chunk] -= self._logarithms(self._at(coefficients[chunk]))
-        return np.asarray(found)
+            heights[chunk] -= self._logarithms(self._at(coefficients[chunk]))
+        return np.asarray(heights)
 
     def _at(self, coefficients: np.ndarray) -> "_Logits":
         """The logits at many coefficients (S, d)."""
@@ -148,16 +140,16 @@ class Continuation:
 
     def _logarithms(self, at: "_Logits") -> np.ndarray:
         """sum R_k log(1 + exp g_k), (S,): a logarithm of a product for each level at which weight ends."""
-        found, small = np.zeros(len(at.shift)), at.bound < LARGEST
+        sums, small = np.zeros(len(at.shift)), at.bound < LARGEST
         for place in np.flatnonzero(~small):
             logits = at.intercepts[place][:, None] + at.shift[place]
             logits = logits if self._places is None else logits + self._places[:, None] * at.drift[place]
-            found[place] = (self._reached[:, : len(self._rows)] * np.logaddexp(0.0, logits)).sum()
+            sums[place] = (self._reached[:, : len(self._rows)] * np.logaddexp(0.0, logits)).sum()
         at = at if small.all() else _Logits(*(part[small] for part in at))
         kept, largest = np.empty(len(at.shift)), np.logaddexp(0.0, at.intercepts + (at.bound - np.abs(at.intercepts).max(axis=1))[:, None])
         log_sums(at.shift, at.drift, at.intercepts, self._width, largest, self._ending, self._last, kept)
-        found[small] = kept
-        return found
+        sums[small] = kept
+        return sums
 
     def curvature(self, coefficient: np.ndarray) -> np.ndarray:
         """Minus the second derivatives, (d, d)."""
@@ -165,7 +157,8 @@ class Continuation:
         variance = self._reached[:, : len(self._rows)] * share * (1 - share)
         places = np.ones((1, len(variance))) if self._places is None else np.stack([np.ones(len(variance)), self._places])
         across = np.hstack([place[:, None] * (variance @ self._rows) for place in places])
-        among = np.block([[self._rows.T @ (((one * other) @ variance)[:, None] * self._rows) for other in places] for one in places])
+        pairs = [[self._rows.T @ (((first * second) @ variance)[:, None] * self._rows) for second in places] for first in places]
+        among = np.block(pairs)
         return np.block([[np.diag(variance.sum(axis=1)), across], [across.T, among]])
 
     def _logits(self, coefficient: np.ndarray) -> np.ndarray:
@@ -178,15 +171,7 @@ class Continuation:
 class Softmax:
     """Of a softmax of scores that contrasts C (K, K - 1) make of K - 1 rows of coefficients, each an intercept and p slopes.
 
-    It is the sum of weight times score, less, for each design, its weight times log sum exp of the scores.
-
-    Parameters
-    ----------
-    rows : array (m, p)
-        Distinct designs.
-    weight : array (K, m)
-        Sums of weights by level and design; may be 0, and above 1.
-    contrasts : array (K, K - 1)
+    It is the sum of ``weight`` (K, m) times score, less, for each design of ``rows`` (m, p), its weight times log sum exp of the scores.
     """
 
     def __init__(self, rows: np.ndarray, weight: np.ndarray, contrasts: np.ndarray) -> None:
@@ -204,12 +189,12 @@ class Softmax:
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
         """Values (S,) at many coefficients (S, d)."""
-        found = coefficients @ self._linear
+        heights = coefficients @ self._linear
         step = max(1, _CHUNK // max(len(self._rows) * self._contrasts.shape[1], 1))
         for begin in range(0, len(coefficients), step):
             chunk = slice(begin, begin + step)
-            found[chunk] -= self._logarithms(coefficients[chunk])
-        return np.asarray(found)
+            heights[chunk] -= self._logarithms(coefficients[chunk])
+        return np.asarray(heights)
 
     def _logarithms(self, coefficients: np.ndarray) -> np.ndarray:
         """Of each design its weight times log sum exp of the scores, (S,): that of the first score, and log(1 + sum exp(score - first))."""
@@ -227,13 +212,13 @@ class Softmax:
         share = np.exp(log_softmax(self._scores(coefficient), axis=0))
         count, width = self._contrasts.shape[1], self._rows.shape[1]
         mean = self._contrasts.T @ share
-        found = np.empty((count, width, count, width))
-        for one in range(count):
-            for other in range(one + 1):
-                product = (self._contrasts[:, one] * self._contrasts[:, other]) @ share - mean[one] * mean[other]
-                found[one, :, other] = self._rows.T @ ((self._weight * product)[:, None] * self._rows)
-                found[other, :, one] = found[one, :, other]
-        return found.reshape(count * width, count * width)
+        blocks = np.empty((count, width, count, width))
+        for first in range(count):
+            for second in range(first + 1):
+                product = (self._contrasts[:, first] * self._contrasts[:, second]) @ share - mean[first] * mean[second]
+                blocks[first, :, second] = self._rows.T @ ((self._weight * product)[:, None] * self._rows)
+                blocks[second, :, first] = blocks[first, :, second]
+        return blocks.reshape(count * width, count * width)
 
     def _scores(self, coefficient: np.ndarray) -> np.ndarray:
         """(K, m)."""

@@ -138,8 +138,8 @@ class LevelModel(ABC):
             return {"level_weight": cell_weights(prepared.code, prepared.which, alpha, levels, cells)}
 
         def geometry(alpha: np.ndarray) -> dict[str, np.ndarray]:
-            found = round_coordinates(self._density(prepared, alpha), len(mean), mean)
-            return {"coefficient_centre": found.centre, "coefficient_turn": found.turn}
+            coordinates = round_coordinates(self._density(prepared, alpha), len(mean), mean)
+            return {"coefficient_centre": coordinates.centre, "coefficient_turn": coordinates.turn}
 
         def prior(value: Tensor) -> Tensor:
             height: Tensor = (-0.5 * ((value - mean) / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))).sum(axis=-1)
@@ -212,8 +212,8 @@ class LevelRecords:
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """log P(level_i | x_i, theta); -inf for a number that no level stands for."""
         code = np.searchsorted(numbers := self.model.numbers(self.prepared), y).clip(max=len(self.prepared.levels) - 1)
-        found = self.model.log_probabilities_at(self.coefficient, self.prepared, code)
-        return np.where(numbers[code] == y, found, np.where(np.isnan(y), np.nan, -np.inf))
+        each = self.model.log_probabilities_at(self.coefficient, self.prepared, code)
+        return np.where(numbers[code] == y, each, np.where(np.isnan(y), np.nan, -np.inf))
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= number of the level <= upper | x_i, theta)."""
@@ -221,20 +221,20 @@ class LevelRecords:
 
     def _mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Sum over the levels inside of their shares, (n,)."""
-        found = np.zeros(len(self.prepared.which))
+        mass = np.zeros(len(self.prepared.which))
         for number, share in self._levels():
-            found += np.where((lower <= number) & (number <= upper), self.prepared.raw.distinct.spread(share), 0.0)
-        return found
+            mass += np.where((lower <= number) & (number <= upper), self.prepared.raw.distinct.spread(share), 0.0)
+        return mass
 
     def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
         """The number inside each interval up to which it has this share of its mass; NaN where no level lies inside."""
         aim, below = share * self._mass(lower, upper), np.zeros(len(self.prepared.which))
-        found = np.full(len(below), np.nan)
+        value = np.full(len(below), np.nan)
         for number, of_level in self._levels():
             inside = (lower <= number) & (number <= upper)
-            found = np.where(inside & ((below < aim) | np.isnan(found)), number, found)
+            value = np.where(inside & ((below < aim) | np.isnan(value)), number, value)
             below += np.where(inside, self.prepared.raw.distinct.spread(of_level), 0.0)
-        return found
+        return value
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """The numbers of newly drawn levels."""
@@ -264,11 +264,11 @@ class LevelGraph(NamedTuple):
 
     def log_density(self, y: np.ndarray) -> Tensor:
         """log P(level_i | x_i, theta)."""
-        found: Tensor = self.log_shares[np.searchsorted(self.numbers, y), self.prepared.which]
-        return found
+        each: Tensor = self.log_shares[np.searchsorted(self.numbers, y), self.prepared.which]
+        return each
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Tensor:
         """P(lower <= number of the level <= upper | x_i, theta)."""
         inside = (lower <= self.numbers[:, None]) & (self.numbers[:, None] <= upper)
-        found: Tensor = (inside * pt.exp(self.log_shares)[:, self.prepared.which]).sum(axis=0)
-        return found
+        mass: Tensor = (inside * pt.exp(self.log_shares)[:, self.prepared.which]).sum(axis=0)
+        return mass

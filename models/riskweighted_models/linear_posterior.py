@@ -23,15 +23,12 @@ class LinearLayout:
         return self.coefficients + 1
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
         return {"coefficient": vectors[:, :-1], "sigma": np.exp(vectors[:, -1])}
 
     def vector(self, theta: Draw) -> np.ndarray:
-        """See `Layout`."""
         return np.append(theta["coefficient"], np.log(theta["sigma"]))
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
-        """See `Layout`."""
         return vectors[:, -1]
 
 

@@ -26,17 +26,8 @@ _SAME = 0.05  # of every part of a vector: no further apart are two ends of one 
 class MixtureRows:
     """What the likelihood depends on: distinct pairs of a design and a response. Confidential.
 
-    Attributes
-    ----------
-    columns : array (m, p)
-        The distinct designs.
-    records : array (m,)
-        How many records have each.
-    cell : array (R,) of uint32
-        The design of every pair, increasing.
-    z : array (R,)
-    which : array (n,)
-        The pair of each record.
+    ``columns`` (m, p): the distinct designs, and how many ``records`` (m,) have each; ``cell`` (R,) of uint32, increasing: the design of
+    every pair, and ``z`` (R,) its response; ``which`` (n,): the pair of each record.
     """
 
     columns: np.ndarray
@@ -130,39 +121,39 @@ class ComponentVector:
 
     def common_parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
         """What `Layout.parameters` gives of the parts that both mixtures have."""
-        at, found, exp = self.places, {}, np.exp
+        at, named, exp = self.places, {}, np.exp
         if "log_odds" in at:
-            found["weight"] = exp(self.log_weight(vectors))
+            named["weight"] = exp(self.log_weight(vectors))
         if "log_total" in at:
-            found["total_concentration"] = exp(vectors[:, at["log_total"].start])
+            named["total_concentration"] = exp(vectors[:, at["log_total"].start])
         if "log_tau" in at:
-            found["slope_spread"] = exp(vectors[:, at["log_tau"].start])
-            deviation = vectors[:, at["deviation"]] / found["slope_spread"][:, None]
-            found["slope_deviation"] = deviation.reshape(-1, self.components, self.predictors)
-        return found
+            named["slope_spread"] = exp(vectors[:, at["log_tau"].start])
+            deviation = vectors[:, at["deviation"]] / named["slope_spread"][:, None]
+            named["slope_deviation"] = deviation.reshape(-1, self.components, self.predictors)
+        return named
 
     def common_vector(self, theta: Draw) -> np.ndarray:
         """`Layout.vector` with the parts that both mixtures have, and 0 elsewhere."""
-        found, at = np.zeros(self.size), self.places
+        vector, at = np.zeros(self.size), self.places
         if "log_odds" in at:
-            found[at["log_odds"]] = np.log(theta["weight"][:-1]) - np.log(theta["weight"][-1])
+            vector[at["log_odds"]] = np.log(theta["weight"][:-1]) - np.log(theta["weight"][-1])
         if "log_total" in at:
-            found[at["log_total"]] = np.log(theta["total_concentration"])
+            vector[at["log_total"]] = np.log(theta["total_concentration"])
         if "log_tau" in at:
-            found[at["log_tau"]] = np.log(theta["slope_spread"])
-            found[at["deviation"]] = np.ravel(theta["slope_spread"] * theta["slope_deviation"])
-        return found
+            vector[at["log_tau"]] = np.log(theta["slope_spread"])
+            vector[at["deviation"]] = np.ravel(theta["slope_spread"] * theta["slope_deviation"])
+        return vector
 
     def common_log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
         """What `Layout.log_jacobian` has of these parts, (S,)."""
-        at, found = self.places, np.zeros(len(vectors))
+        at, total = self.places, np.zeros(len(vectors))
         if "log_odds" in at:
-            found = found + self.log_weight(vectors).sum(axis=1)
+            total = total + self.log_weight(vectors).sum(axis=1)
         if "log_total" in at:
-            found = found + vectors[:, at["log_total"].start]
+            total = total + vectors[:, at["log_total"].start]
         if "log_tau" in at:
-            found = found + (1 - self.components * self.predictors) * vectors[:, at["log_tau"].start]
-        return found
+            total = total + (1 - self.components * self.predictors) * vectors[:, at["log_tau"].start]
+        return total
 
     def common_prior(self, vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
         """Log density of the priors of these parts, up to a constant; its derivatives go into `gradient` (d,)."""
@@ -208,26 +199,25 @@ class ComponentVector:
     def relabelled(self, vector: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The same mixture with its components in another order (K,)."""
         vector, at = self.apart(vector), self.places
-        found = vector.copy()
+        ordered = vector.copy()
         log_weight = self.log_weight(vector[None])[0][order]
-        found[at["log_odds"]] = log_weight[:-1] - log_weight[-1]
+        ordered[at["log_odds"]] = log_weight[:-1] - log_weight[-1]
         for name in self.by_component:
             if name in at:
-                found[at[name]] = vector[at[name]].reshape(self.components, -1)[order].ravel()
-        return self.together(found)
+                ordered[at[name]] = vector[at[name]].reshape(self.components, -1)[order].ravel()
+        return self.together(ordered)
 
     def features(self, vector: np.ndarray) -> np.ndarray:
         """By what components are told apart: the first two parts that they have each, and their log weights, (K, 3)."""
-        own = self.apart(vector)
-        first, second = (own[self.places[name]] for name in self.by_component[:2])
+        parts, at = self.apart(vector), self.places
+        first, second = (parts[at[name]] for name in self.by_component[:2])
         return np.column_stack([first, second, self.log_weight(vector[None])[0]])
 
 
 def log_normalised(log_shares: np.ndarray) -> np.ndarray:
     """Logarithms (K, m) less those of their sums over K."""
     top = log_shares.max(axis=0)
-    normalised: np.ndarray = log_shares - (top + np.log(np.exp(log_shares - top).sum(axis=0)))
-    return normalised
+    return np.asarray(log_shares - (top + np.log(np.exp(log_shares - top).sum(axis=0))))
 
 
 def offering(
@@ -267,12 +257,12 @@ def separate_modes(
     modes = [mode_of(density, layout.size, begin) for begin in beginnings]
     kept = [mode for mode in modes if sound({name: layout.apart(mode)[place] for name, place in layout.places.items()})] or modes
     ordered = sorted(kept, key=lambda mode: -density(mode)[0])
-    found = [ordered[0]]
+    different = [ordered[0]]
     for mode in ordered[1:]:
         aligned = _aligned(layout, mode, ordered[0])
-        if not any(np.allclose(aligned, other, atol=_SAME) for other in found):
-            found.append(aligned)
-    return np.array(found)
+        if not any(np.allclose(aligned, other, atol=_SAME) for other in different):
+            different.append(aligned)
+    return np.array(different)
 
 
 def _aligned(layout: ComponentVector, vector: np.ndarray, like: np.ndarray) -> np.ndarray:

@@ -38,55 +38,48 @@ class MixtureLayout(ComponentVector):
 
     @property
     def between(self) -> dict[str, int]:
-        """See `ComponentVector`."""
         return {"centre": self.components, "log_sigma": self.components, "slope": self.predictors}
 
     @property
     def after(self) -> dict[str, int]:
-        """See `ComponentVector`."""
         return {"gate": self.components * self.predictors if self.gating else 0}
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Layout`."""
-        at, own = self.places, self._of_components(vectors)
-        found = {"centre": own["centre"], "sigma": np.exp(own["log_sigma"])}
+        at, of_components = self.places, self._of_components(vectors)
+        named = {"centre": of_components["centre"], "sigma": np.exp(of_components["log_sigma"])}
         if "slope" in at:
-            found["slope"] = own["slope"]
-        found |= self.common_parameters(vectors)
+            named["slope"] = of_components["slope"]
+        named |= self.common_parameters(vectors)
         if "gate" in at:
-            found["gate"] = vectors[:, at["gate"]].reshape(-1, self.components, self.predictors)
-        moments = np.array([self._moments({name: values[row] for name, values in found.items()}) for row in range(len(vectors))])
-        return found | {"predictive_mean": moments[:, 0], "predictive_sd": moments[:, 1]}
+            named["gate"] = vectors[:, at["gate"]].reshape(-1, self.components, self.predictors)
+        moments = np.array([self._moments({name: values[row] for name, values in named.items()}) for row in range(len(vectors))])
+        return named | {"predictive_mean": moments[:, 0], "predictive_sd": moments[:, 1]}
 
     def vector(self, theta: Draw) -> np.ndarray:
-        """See `Layout`."""
-        found, at = self.common_vector(theta), self.places
-        found[at["centre"]], found[at["log_sigma"]] = theta["centre"], np.log(theta["sigma"])
+        vector, at = self.common_vector(theta), self.places
+        vector[at["centre"]], vector[at["log_sigma"]] = theta["centre"], np.log(theta["sigma"])
         for name in ("slope", "gate"):
             if name in at:
-                found[at[name]] = np.ravel(theta[name])
-        return self.together(found)
+                vector[at[name]] = np.ravel(theta[name])
+        return self.together(vector)
 
     def log_jacobian(self, vectors: np.ndarray) -> np.ndarray:
-        """See `Layout`."""
-        found: np.ndarray = self._of_components(vectors)["log_sigma"].sum(axis=1) + self.common_log_jacobian(vectors)
-        return found
+        return np.asarray(self._of_components(vectors)["log_sigma"].sum(axis=1) + self.common_log_jacobian(vectors))
 
     def apart(self, vector: np.ndarray) -> np.ndarray:
         """See `ComponentVector`: with the centre and the log sd of every component, and the slopes that all deviate from."""
-        found = vector.copy()
-        take_apart(*self.parts(found))
-        return found
+        components = vector.copy()
+        take_apart(*self.parts(components))
+        return components
 
     def together(self, vector: np.ndarray) -> np.ndarray:
-        """See `ComponentVector`."""
-        found, at, weight = vector.copy(), self.places, np.exp(self.log_weight(vector[None])[0])
+        whole, at, weight = vector.copy(), self.places, np.exp(self.log_weight(vector[None])[0])
         centre, log_sigma = vector[at["centre"]], vector[at["log_sigma"]]
-        found[at["centre"]] = np.append(centre[:-1] - centre[-1], weight @ centre)
-        found[at["log_sigma"]] = np.append(log_sigma[:-1] - log_sigma[-1], 0.5 * np.log(weight @ np.exp(2 * log_sigma)))
+        whole[at["centre"]] = np.append(centre[:-1] - centre[-1], weight @ centre)
+        whole[at["log_sigma"]] = np.append(log_sigma[:-1] - log_sigma[-1], 0.5 * np.log(weight @ np.exp(2 * log_sigma)))
         if "deviation" in at:
-            found[at["slope"]] = vector[at["slope"]] + weight @ vector[at["deviation"]].reshape(self.components, -1)
-        return found
+            whole[at["slope"]] = vector[at["slope"]] + weight @ vector[at["deviation"]].reshape(self.components, -1)
+        return whole
 
     def parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Views of log odds, centres, log sds, slopes and deviations (K, p), for `take_apart`; empty what the vector lacks."""
@@ -101,16 +94,16 @@ class MixtureLayout(ComponentVector):
         far, wider = (
             np.concatenate([vectors[:, at[name]][:, :-1], np.zeros((len(vectors), 1))], axis=1) for name in ("centre", "log_sigma")
         )
-        found = {
+        named = {
             "centre": far + vectors[:, at["centre"]][:, -1:] - (weight * far).sum(axis=1)[:, None],
             "log_sigma": wider + vectors[:, at["log_sigma"]][:, -1:] - 0.5 * np.log((weight * np.exp(2 * wider)).sum(axis=1))[:, None],
         }
         if "slope" in at:
-            found["slope"] = vectors[:, at["slope"]]
+            named["slope"] = vectors[:, at["slope"]]
         if "deviation" in at:
             deviation = vectors[:, at["deviation"]].reshape(len(vectors), self.components, -1)
-            found["slope"] = found["slope"] - (weight[:, :, None] * deviation).sum(axis=1)
-        return found
+            named["slope"] = named["slope"] - (weight[:, :, None] * deviation).sum(axis=1)
+        return named
 
     def _moments(self, theta: Draw) -> tuple[float, float]:
         """Mean and sd of the responses that one draw predicts for the records together."""
@@ -139,10 +132,10 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
         vector, gradient = sampled.copy(), np.zeros(len(sampled))
         if any(abs(vector[place]) > UNHEARD_OF for place in bounded):
             return -np.inf, gradient  # a search that steps there is to turn back
-        own, slopes = layout.parts(vector), layout.parts(gradient)
-        log_weight = take_apart(*own)
+        parts, slopes = layout.parts(vector), layout.parts(gradient)
+        log_weight = take_apart(*parts)
         tau = 0.0 if log_tau is None else vector[log_tau]
-        height, by_log_tau = add_prior(own, vector[gate], log_weight, concentration, tau, layout.slope_spread, slopes, gradient[gate])
+        height, by_log_tau = add_prior(parts, vector[gate], log_weight, concentration, tau, layout.slope_spread, slopes, gradient[gate])
         if log_tau is not None:
             gradient[log_tau] = by_log_tau
         if "log_total" in at:

@@ -202,8 +202,7 @@ class CountRecords(NamedTuple):
         cdf, sf = _tails(ends.end, self.mean[ends.design], self.phi)
         below, last = ends.below, ends.last
         by_component = np.where(cdf[below] < 0.5, cdf[last] - cdf[below], sf[below] - sf[last])  # of the tails that are near
-        found: np.ndarray = (np.maximum(by_component, 0.0) @ self.weight)[ends.of]
-        return found
+        return np.asarray((np.maximum(by_component, 0.0) @ self.weight)[ends.of])
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """New counts: a gamma rate, then Poisson."""
@@ -211,8 +210,7 @@ class CountRecords(NamedTuple):
         component = draw_component(np.log(self.weight)[None], len(which), rng)
         phi = self.phi[component]
         rate = rng.gamma(phi, self.mean[which, component] / phi)
-        count: np.ndarray = np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate))
-        return count
+        return np.asarray(np.where(rate < 1e15, rng.poisson(np.minimum(rate, 1e15)), np.rint(rate)))
 
 
 class CountGraph(NamedTuple):

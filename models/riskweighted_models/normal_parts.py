@@ -29,9 +29,9 @@ class NormalParts(NamedTuple):
     def log_density(self, z: np.ndarray) -> np.ndarray:
         """log p(z_i) without bounds, (n,)."""
         known = np.isfinite(z)
-        found = log_densities(self.which, self.mean, self.sd, self.log_share, np.where(known, z, 0.0))
-        found[~known] = np.where(np.isnan(z[~known]), np.nan, -np.inf)
-        return np.asarray(found)
+        heights = log_densities(self.which, self.mean, self.sd, self.log_share, np.where(known, z, 0.0))
+        heights[~known] = np.where(np.isnan(z[~known]), np.nan, -np.inf)
+        return np.asarray(heights)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """P(lower <= z_i <= upper), (n,)."""
@@ -41,12 +41,12 @@ class NormalParts(NamedTuple):
         lower, upper, rows = np.maximum(lower, low), np.minimum(upper, high), np.arange(len(self.mean))
         whole = self._plain_mass(rows, np.full(len(rows), low), np.full(len(rows), high))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.minimum(self._plain_mass(self.which, lower, upper) / whole[self.which], 1.0)
+            masses = np.minimum(self._plain_mass(self.which, lower, upper) / whole[self.which], 1.0)
         far = np.flatnonzero(whole[self.which] < _SMALL)
         if len(far):
             inside = self._log_mass(self.which[far], lower[far, None], upper[far, None])
-            found[far] = np.exp(np.minimum(inside - self._log_mass(self.which[far], low, high), 0.0))
-        return np.asarray(found)
+            masses[far] = np.exp(np.minimum(inside - self._log_mass(self.which[far], low, high), 0.0))
+        return np.asarray(masses)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """One z a record, (n,)."""
@@ -63,8 +63,7 @@ class NormalParts(NamedTuple):
 
     def _log_mass(self, which: np.ndarray, lower: np.ndarray | float, upper: np.ndarray | float) -> np.ndarray:
         log_share = self.log_share if len(self.log_share) == 1 else self.log_share[which]
-        whole: np.ndarray = logsumexp(log_share + log_normal_mass(lower, upper, self.mean[which], self.sd), axis=1)
-        return whole
+        return np.asarray(logsumexp(log_share + log_normal_mass(lower, upper, self.mean[which], self.sd), axis=1))
 
 
 def _ends(log_share: np.ndarray) -> np.ndarray:
@@ -82,8 +81,7 @@ def normal_mass(lower: np.ndarray, upper: np.ndarray, mean: np.ndarray, sd: np.n
     """P(lower <= z <= upper) for z ~ N(mean, sd): a difference of the tails that are near, so that small masses keep their digits."""
     low, high = (lower - mean) / sd, (upper - mean) / sd
     above = low > 0
-    mass: np.ndarray = np.maximum(ndtr(np.where(above, -low, high)) - ndtr(np.where(above, -high, low)), 0.0)
-    return mass
+    return np.asarray(np.maximum(ndtr(np.where(above, -low, high)) - ndtr(np.where(above, -high, low)), 0.0))
 
 
 def log_normal_mass(lower: np.ndarray | float, upper: np.ndarray | float, mean: np.ndarray, sd: np.ndarray | float) -> np.ndarray:
@@ -91,11 +89,11 @@ def log_normal_mass(lower: np.ndarray | float, upper: np.ndarray | float, mean: 
     lower, upper, mean, sd = np.broadcast_arrays(lower, upper, mean, sd)
     mass = normal_mass(lower, upper, mean, sd)
     far = mass < _SMALL
-    found: np.ndarray = np.log(mass, out=np.full(mass.shape, -np.inf), where=~far)
+    log_mass: np.ndarray = np.log(mass, out=np.full(mass.shape, -np.inf), where=~far)
     if far.any():
         low, high, _ = _near_side(lower[far], upper[far], mean[far], sd[far])
-        found[far] = _log_mass(log_ndtr(low), log_ndtr(high))
-    return found
+        log_mass[far] = _log_mass(log_ndtr(low), log_ndtr(high))
+    return log_mass
 
 
 def draw_truncated(lower: float, upper: float, mean: np.ndarray, sd: np.ndarray | float, rng: np.random.Generator) -> np.ndarray:

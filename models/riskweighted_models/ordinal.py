@@ -60,17 +60,17 @@ class GoingOn(LevelModel):
         at = self._moderate(coefficient, rows, levels)
         if at is None:
             return probabilities(-self._logits(coefficient, rows, rows.shape[1], levels))
-        found = np.empty((levels, len(rows)))
-        fill_by_odds(np.exp(at.shift - at.drift if len(at.drift) else at.shift), np.exp(at.width * at.drift), np.exp(at.intercepts), found)
-        return found
+        shares = np.empty((levels, len(rows)))
+        fill_by_odds(np.exp(at.shift - at.drift if len(at.drift) else at.shift), np.exp(at.width * at.drift), np.exp(at.intercepts), shares)
+        return shares
 
     def log_probabilities_at(self, coefficient: np.ndarray, prepared: Levelled, code: np.ndarray) -> np.ndarray:
         at = self._moderate(coefficient, prepared.rows, len(prepared.levels))
         if at is None:
             return super().log_probabilities_at(coefficient, prepared, code)
-        found = np.empty(len(code))
-        logs_of_own(at.shift, at.drift, at.intercepts, at.width, np.maximum(code, 0), prepared.which, found)
-        return found
+        out = np.empty(len(code))
+        logs_of_own(at.shift, at.drift, at.intercepts, at.width, np.maximum(code, 0), prepared.which, out)
+        return out
 
     def _moderate(self, coefficient: np.ndarray, rows: Any, levels: int) -> "_Moderate | None":
         """The parts of the logits of going on, where no exponential of one overflows."""

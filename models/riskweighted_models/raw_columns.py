@@ -50,15 +50,7 @@ def raw_columns(design: Design) -> RawColumns:
 def ridge(columns: Distinct | np.ndarray, z: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Coefficients with N(0, 1) priors in a weighted normal regression: where they lie, for the coordinates of a sampler.
 
-    Parameters
-    ----------
-    columns : Distinct, or array (n, d)
-    z : array (n,)
-    alpha : array (n,)
-
-    Returns
-    -------
-    mean (d,), covariance (d, d) and the residual variance (with one record's worth of prior variance 1).
+    Of columns (n, d), z and alpha (n,): mean (d,), covariance (d, d) and the residual variance (with one record's worth of variance 1).
     """
     held = columns if isinstance(columns, Distinct) else Distinct.apart(columns)
     gram, pull = held.gram(held.sums(alpha)), held.sums(alpha * z) @ held.rows

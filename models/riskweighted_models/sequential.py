@@ -83,12 +83,12 @@ class Sequential:
         both = [name for name in self.predictors if name in self.variables]
         if both:
             raise InputError(f"{listing(both)} cannot be both a predictor and synthesized: earlier variables predict later ones anyway")
-        if not isinstance(self.settings, Mapping) or not all(isinstance(own, Mapping) for own in self.settings.values()):
+        if not isinstance(self.settings, Mapping) or not all(isinstance(given, Mapping) for given in self.settings.values()):
             raise InputError("settings must be a mapping of variable to a mapping of settings")
         strange = [name for name in self.settings if name not in self.variables]
         if strange:
             raise InputError(f"settings name {listing(strange)}, which is not synthesized; valid are {listing(self.variables)}")
-        object.__setattr__(self, "settings", {name: dict(own) for name, own in self.settings.items()})
+        object.__setattr__(self, "settings", {name: dict(given) for name, given in self.settings.items()})
         for name in self.variables:
             self._check_own(name)
         _ = self.codes, self.rules
@@ -98,20 +98,20 @@ class Sequential:
 
     def _check_own(self, variable: str) -> None:
         """Refuse settings of a variable that can be known to be wrong without its data."""
-        own, place = self._own(variable), f"variable {variable!r}:"
-        check_text(own.get("model"), f"{place} model", optional=True)
-        check_text(own.get("formula"), f"{place} formula", optional=True)
-        if "formula" in own and split_formula(own["formula"]).response != variable:
-            raise InputError(f"{place} its formula must have it on the left, got {split_formula(own['formula']).response!r}")
-        if own.get("model") is not None:
-            if own["model"] == _ONE_BY_ONE:
-                unknown = [name for name in own if name not in _OWN]
+        given, place = self._own(variable), f"variable {variable!r}:"
+        check_text(given.get("model"), f"{place} model", optional=True)
+        check_text(given.get("formula"), f"{place} formula", optional=True)
+        if "formula" in given and split_formula(given["formula"]).response != variable:
+            raise InputError(f"{place} its formula must have it on the left, got {split_formula(given['formula']).response!r}")
+        if given.get("model") is not None:
+            if given["model"] == _ONE_BY_ONE:
+                unknown = [name for name in given if name not in _OWN]
                 if unknown:
                     raise InputError(f"{place} model {_ONE_BY_ONE!r} has no setting {listing(unknown)}; valid are {listing(_OWN)}")
                 return
-            if own["model"] in _SEVERAL:
-                raise InputError(f"{place} model {own['model']!r} is of several variables; valid is one of a single variable")
-            self._make(variable, own["model"], own.get("formula", f"`{variable}` ~ 1"))
+            if given["model"] in _SEVERAL:
+                raise InputError(f"{place} model {given['model']!r} is of several variables; valid is one of a single variable")
+            self._make(variable, given["model"], given.get("formula", f"`{variable}` ~ 1"))
 
     def _own(self, variable: str) -> Mapping[str, Any]:
         return self.settings.get(variable, {})
@@ -119,31 +119,32 @@ class Sequential:
     @cached_property
     def codes(self) -> dict[str, tuple[float, ...]]:
         """Special codes and spikes by variable; a number that a structural rule gives is one."""
-        found = {variable: stated_codes(variable, self._own(variable)) for variable in self.variables}
-        return {variable: codes for variable, codes in found.items() if codes}
+        stated = {variable: stated_codes(variable, self._own(variable)) for variable in self.variables}
+        return {variable: codes for variable, codes in stated.items() if codes}
 
     @cached_property
     def rules(self) -> Rules:
         """Structural values, pairs with an order, forbidden combinations."""
         structures = (
-            Structure.read(name, own.get("when"), own.get("otherwise"), f"variable {name!r}: rule") for name, own in self.settings.items()
+            Structure.read(name, given.get("when"), given.get("otherwise"), f"variable {name!r}: rule")
+            for name, given in self.settings.items()
         )
-        found = [structure for structure in structures if structure is not None]
-        return Rules(self.variables, self.order, self.forbidden, found, self.codes, self.on_broken)
+        stated = [structure for structure in structures if structure is not None]
+        return Rules(self.variables, self.order, self.forbidden, stated, self.codes, self.on_broken)
 
     def data_dependent_choices(self, variable: str) -> tuple[str, ...]:
         """What it takes from the sensitive values for a variable, as the settings stand, beside what the variable's model does."""
-        own, found = self._own(variable), list[str]()
-        if own.get("model") in (None, _ONE_BY_ONE):
-            found.append("the model, chosen by the values")
-        if own.get("formula") is None:
-            found.append("predictors, their levels, codes and knots, and how many its events allow")
-        return tuple(found)
+        given, choices = self._own(variable), list[str]()
+        if given.get("model") in (None, _ONE_BY_ONE):
+            choices.append("the model, chosen by the values")
+        if given.get("formula") is None:
+            choices.append("predictors, their levels, codes and knots, and how many its events allow")
+        return tuple(choices)
 
     def formula_of(self, variable: str) -> str | None:
         """The user's formula for a variable, if any."""
-        found: str | None = self._own(variable).get("formula")
-        return found
+        formula: str | None = self._own(variable).get("formula")
+        return formula
 
     def one_by_one(self, variable: str, values: pd.Series, predictors: int) -> tuple[object, ...]:
         """Unordered levels, the rarest first, where a softmax would have more than 60 coefficients or the settings ask for it."""
@@ -171,19 +172,19 @@ class Sequential:
 
     def _suited(self, variable: str, amounts: pd.Series) -> str:
         """Name of the model for a type."""
-        own, distinct = self._own(variable), amounts.nunique()
-        if not holds_numbers(amounts) or "levels" in own:
-            levels = len(own["levels"]) if "levels" in own else distinct
-            if isinstance(amounts.dtype, pd.CategoricalDtype) and "levels" not in own:
+        given, distinct = self._own(variable), amounts.nunique()
+        if not holds_numbers(amounts) or "levels" in given:
+            levels = len(given["levels"]) if "levels" in given else distinct
+            if isinstance(amounts.dtype, pd.CategoricalDtype) and "levels" not in given:
                 levels = len(amounts.cat.categories)
             if levels == 2:
                 return "logistic"
-            ordered = "levels" in own or (isinstance(amounts.dtype, pd.CategoricalDtype) and amounts.cat.ordered)
+            ordered = "levels" in given or (isinstance(amounts.dtype, pd.CategoricalDtype) and amounts.cat.ordered)
             return "ordinal" if ordered else "multinomial"
         numbers = amounts.to_numpy(dtype=float)
         whole = bool((numbers == np.rint(numbers)).all())
         few = distinct <= min(_MOST_COUNTS, max(len(amounts) / _RECORDS_PER_COUNT, 2), most_categories(len(amounts)))
-        if whole and few and not {"support", "heaping", "knots"} & set(own):
+        if whole and few and not {"support", "heaping", "knots"} & set(given):
             return "counts"
         if distinct < _FEWEST_AMOUNTS:
             return "counts" if whole else "linear-regression"
@@ -192,16 +193,16 @@ class Sequential:
     def _make(self, variable: str, model: str, formula: str) -> Synthesizer:
         """A registered model with the variable's settings."""
         kind: Any = load_synthesizer(model)
-        own = {name: value for name, value in self._own(variable).items() if name not in _OWN}
+        given = {name: value for name, value in self._own(variable).items() if name not in _OWN}
         known = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
         valid = [name for name in known if name != "formula" and name != "codes"]
-        unknown = [name for name in own if name not in valid]
+        unknown = [name for name in given if name not in valid]
         if unknown:
             raise InputError(
                 f"variable {variable!r}: its model {model!r} has no setting {listing(unknown)}; valid are {listing([*_OWN, *valid])}"
             )
         try:
-            made: Synthesizer = kind(formula, **{name: as_tuples(value) for name, value in own.items()})
+            made: Synthesizer = kind(formula, **{name: as_tuples(value) for name, value in given.items()})
         except InputError as error:
             raise InputError(f"variable {variable!r}: {error}") from None
         return made

@@ -23,20 +23,9 @@ _EVENTS_PER_SLOPE = 10
 
 
 class StatusCells(NamedTuple):
-    """Distinct designs and the status of their records. Confidential.
+    """Distinct designs ``rows`` (m, p), each record's (``which``) and its ``status``, 0, ..., S - 1, -1 where not known. Confidential.
 
-    Attributes
-    ----------
-    rows : array (m, p)
-        The distinct designs.
-    which : array (n,)
-        Each record's.
-    status : array (n,)
-        0, ..., S - 1; -1 where it is not known.
-    sloped : tuple of int
-        The statuses, but the last one, whose share follows the predictors; that of the others is the same for all.
-    statuses : int
-        S.
+    ``sloped``: the statuses, but the last one, whose share follows the predictors; that of the others is the same for all. ``statuses``: S.
     """
 
     rows: np.ndarray

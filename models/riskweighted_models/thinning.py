@@ -11,6 +11,6 @@ def thinned(weight: np.ndarray) -> np.ndarray:
     """Weights (n,) of every so-manieth record that has any, with the sum of all; elsewhere 0."""
     used = np.flatnonzero(weight > 0)
     step = -(-len(used) // _ROUGH)
-    kept, found = used[step // 2 :: step], np.zeros(len(weight))
-    found[kept] = weight[kept] * (weight.sum() / weight[kept].sum())
-    return found
+    kept, weights = used[step // 2 :: step], np.zeros(len(weight))
+    weights[kept] = weight[kept] * (weight.sum() / weight[kept].sum())
+    return weights

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,16 +15,13 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
-from riskweighted.design.design import Design, build_design, response_values
-from riskweighted.design.distinct import Distinct
+from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.precision import find_precision
-from riskweighted.design.tables import Tables
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.grid import Grid, Heaping, class_of, default_knots, draw_point, find_ends, make_grid, straight
-from riskweighted_models.raw_columns import RawColumns, raw_columns
+from riskweighted_models.grid import Heaping, default_knots, draw_point, find_ends, make_grid, straight
+from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.transformation_posterior import (
-    Cells,
     density_of,
     log_bins_graph,
     log_points_graph,
@@ -32,97 +29,20 @@ from riskweighted_models.transformation_posterior import (
     priors,
     written_sum,
 )
-from riskweighted_models.transformation_records import Designs, inverse_masses, masses_of, pick_record_bins, record_probabilities
+from riskweighted_models.transformation_records import (
+    Binned,
+    inverse_masses,
+    masses_of,
+    pick_record_bins,
+    place_values,
+    record_probabilities,
+)
 
 __all__ = ["FEWEST_DISTINCT", "Binned", "Transformation"]
 
 FEWEST_DISTINCT = 20
 _FEWEST_HEAPS = 2
-_MOST = 0.5  # of the records, above which it is as fast to take all
 _FEWEST_KNOTS, _MOST_KNOTS = 3, 40
-
-
-@dataclass(frozen=True, eq=False)
-class Binned:
-    """Values as bins and points of a grid, predictors as distinct designs. Confidential.
-
-    Attributes
-    ----------
-    design : Design
-    raw : RawColumns
-        ``columns`` (n, p).
-    grid : Grid
-    bins : array (n,)
-        Bin of each value; -1 where there is none.
-    heap : array (n,)
-        Place in ``grid.heaps`` of what each value is a multiple of.
-    bounds : Bounds
-    """
-
-    design: Design
-    raw: RawColumns
-    grid: Grid
-    bins: np.ndarray
-    heap: np.ndarray
-    bounds: Bounds
-
-    def at(self, frame: pd.DataFrame) -> "Binned":
-        """Other rows on the confidential design and grid; bin -1 where the frame lacks the response."""
-        design = self.design.at(frame)
-        bins, heap = _placed(design.response(frame), self.grid, self.bounds, response_name(design.formula))
-        return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
-
-    def placed(self, columns: Tables) -> "Binned":
-        """Records of which only the predictors are known, by their model matrix."""
-        design = self.design.placed(columns)
-        nowhere = np.full(len(columns), -1)
-        return replace(self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere))
-
-    @property
-    def distinct(self) -> Distinct:
-        """The different designs (m, p), and which is each record's (n,)."""
-        return self.raw.distinct
-
-    @cached_property
-    def designs(self) -> Designs:
-        """All records by their design."""
-        return Designs.of(*self.distinct, np.arange(len(self.bins)))
-
-    def designs_of(self, wanted: np.ndarray | None) -> Designs:
-        """Those of the wanted records (booleans (n,)), and where these are most, of all."""
-        if wanted is None or wanted.mean() > _MOST:
-            return self.designs
-        return Designs.of(*self.distinct, np.flatnonzero(wanted))
-
-    @cached_property
-    def heap_of(self) -> np.ndarray:
-        """Place among the heaping parameters of each bin's heaps, (K, C): one of each heap in a decade; -1 where there is no such point."""
-        points, band = self.grid.points, self.grid.band
-        found = np.full(points.shape, -1)
-        if points.shape[1] > 1 and self.grid.given is None:
-            there = np.array([points[band == decade].sum(axis=0) > 0 for decade in range(band.max() + 1)])
-            found = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)[band]
-        return found
-
-    @cached_property
-    def cells(self) -> Cells:
-        """What the likelihood depends on."""
-        rows, which = self.distinct
-        bins, heaps = self.grid.points.shape
-        pair, of_pair = np.unique(which * bins + self.bins, return_inverse=True)
-        start = np.searchsorted(pair // bins, np.arange(len(rows) + 1))
-        _, first = np.unique(self.heap_of, return_index=True)
-        units = np.log(self.grid.heaps.astype(float))[first % heaps][self.heap_of.ravel()[first] >= 0]
-        return Cells(rows, which, of_pair.reshape(-1), pair % bins, start, self.bins * heaps + self.heap, self.grid, self.heap_of, units)
-
-
-def _placed(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Bin and heap of values (n,), -1 and 0 where they are missing."""
-    there = ~np.isnan(values)
-    check_within(values[there], bounds, name)
-    filled = np.where(there, values, grid.edges[0] * grid.unit)
-    heap = class_of(grid.in_units(filled), grid.heaps) if grid.whole else np.zeros(len(values), dtype=np.int64)
-    return np.where(there, grid.bin_of(filled), -1), np.where(there, heap, 0)
 
 
 @dataclass(frozen=True)
@@ -220,7 +140,7 @@ class Transformation:
             raise InputError(f"{outside} of {len(knots)} knots lie outside the bounds {bounds.low:g} to {bounds.high:g}")
         grid = make_grid(*bounds, knots, precision, self.heaping)
         design = build_design(self.formula, data)
-        return Binned(design, raw_columns(design), grid, *_placed(values, grid, bounds, self.target), bounds)
+        return Binned(design, raw_columns(design), grid, *place_values(values, grid, bounds, self.target), bounds)
 
     def _bounds(self, values: np.ndarray, dtype: Any) -> Bounds:
         low, high = checked_bounds(self.support) or Bounds(0.0, np.inf)
@@ -259,9 +179,9 @@ class BinnedRecords(NamedTuple):
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """log P(recorded value i | x_i, theta)."""
         prepared, (bins, heap) = self.prepared, _recorded(self.prepared, y)
-        found = record_probabilities(self.theta, prepared.designs_of(self.wanted), prepared.grid, np.maximum(bins, 0))
+        shares = record_probabilities(self.theta, prepared.designs_of(self.wanted), prepared.grid, np.maximum(bins, 0))
         with np.errstate(divide="ignore"):
-            each = np.log(found) + np.log(self._point_weight)[np.maximum(bins, 0), heap]
+            each = np.log(shares) + np.log(self._point_weight)[np.maximum(bins, 0), heap]
         return np.where(bins < 0, np.nan, each)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -314,7 +234,7 @@ class BinnedGraph(NamedTuple):
 @once
 def _recorded(prepared: Binned, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bin and heap of values (n,)."""
-    return _placed(y, prepared.grid, prepared.bounds, response_name(prepared.design.formula))
+    return place_values(y, prepared.grid, prepared.bounds, response_name(prepared.design.formula))
 
 
 @once

@@ -40,21 +40,10 @@ _LOG_TAU = float(np.log(0.5))
 class Cells(NamedTuple):
     """What the likelihood depends on: distinct designs, their pairs with bins, and what values are heaped on. Confidential.
 
-    Attributes
-    ----------
-    rows : array (m, p)
-        The distinct designs.
-    which : array (n,)
-        Each record's.
-    pair, pair_bin, pair_start : arrays (n,), (P,), (m + 1,)
-        Each record's pair of a design and a bin; the bin of every pair, and where the pairs of each design begin.
-    place : array (n,)
-        Bin and heap of each record, as a place in (K, C) laid end to end.
-    grid : Grid
-    heap_of : array (K, C)
-        Place among the heaping parameters of the heaps of each bin, -1 for none.
-    heap_log_units : array (F,)
-        log of the heap of each: the mean of its prior.
+    ``rows`` (m, p): the designs, and ``which`` (n,) is each record's; ``pair`` (n,): each record's pair of a design and a bin, ``pair_bin``
+    (P,) the bin of every pair, ``pair_start`` (m + 1,) where those of each design begin; ``place`` (n,): bin and heap of each record, as a
+    place in (K, C) laid end to end; ``heap_of`` (K, C): place among the heaping parameters of the heaps of each bin, -1 for none,
+    ``heap_log_units`` (F,): log of the heap of each, the mean of its prior.
     """
 
     rows: np.ndarray
@@ -134,15 +123,15 @@ def log_bins_graph(theta: Mapping[str, Tensor], rows: np.ndarray, grid: Grid) ->
 def _softplus(x: Tensor) -> Tensor:
     """log(1 + exp(x)), of functions that NumPy has: PyTensor's own works one number at a time where nothing is compiled."""
     rest = pt.exp(-pt.abs(x))
-    found: Tensor = pt.maximum(x, 0) + 2 * pt.arctanh(rest / (2 + rest))
-    return found
+    value: Tensor = pt.maximum(x, 0) + 2 * pt.arctanh(rest / (2 + rest))
+    return value
 
 
 def _log_one_less_exp(x: Tensor) -> Tensor:
     """log(1 - exp(x)) for x < 0, likewise."""
     share = pt.tanh(-x / 2)
-    found: Tensor = pt.log(2 * share) - pt.log1p(share)
-    return found
+    value: Tensor = pt.log(2 * share) - pt.log1p(share)
+    return value
 
 
 def density_of(cells: Cells, alpha: np.ndarray) -> Density:
@@ -190,8 +179,8 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
             gradient[places["step"]] += by_gamma @ walk
         gradient[places["tilt"]] += by_tilt
         if "log_heaping" in places:
-            found, by_phi = heaped_sum(vector[places["log_heaping"]], cells.heap_of, grid.points, heaped)
-            value += found
+            of_points, by_phi = heaped_sum(vector[places["log_heaping"]], cells.heap_of, grid.points, heaped)
+            value += of_points
             gradient[places["log_heaping"]] += by_phi
         return height + value, gradient
 

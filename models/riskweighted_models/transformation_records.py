@@ -1,20 +1,30 @@
 """Records under a transformation model: what they have of the probabilities of bins, which are held for a few designs at a time."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Draw
-from riskweighted_models.grid import Ends, Grid
+from riskweighted.design.design import Design
+from riskweighted.design.distinct import Distinct
+from riskweighted.design.formulas import response_name
+from riskweighted.design.tables import Tables
+from riskweighted_models.bounds import Bounds, check_within
+from riskweighted_models.grid import Ends, Grid, class_of
 from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.kernels.points import by_design, masses_between, pick_bins, probabilities_of, shares_below, units_reaching
-from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
+from riskweighted_models.raw_columns import RawColumns
+from riskweighted_models.transformation_posterior import Cells, gamma_of, point_weight, predictor_of
 
-__all__ = ["Designs", "inverse_masses", "masses_of", "pick_record_bins", "record_probabilities"]
+__all__ = ["Binned", "Designs", "inverse_masses", "masses_of", "pick_record_bins", "place_values", "record_probabilities"]
 
 _CHUNK = 1024  # designs at a time
+_MOST = 0.5  # of the records, above which it is as fast to take all
 
 
 class Designs(NamedTuple):
@@ -45,20 +55,93 @@ class Designs(NamedTuple):
             yield bin_probabilities(eta, gamma, tilt, grid.hats), self.start[begin : begin + _CHUNK + 1]
 
 
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Values as bins and points of a grid, predictors as distinct designs. Confidential.
+
+    ``bins`` (n,): bin of each value, -1 where there is none; ``heap`` (n,): place in ``grid.heaps`` of what each value is a multiple of.
+    """
+
+    design: Design
+    raw: RawColumns
+    grid: Grid
+    bins: np.ndarray
+    heap: np.ndarray
+    bounds: Bounds
+
+    def at(self, frame: pd.DataFrame) -> "Binned":
+        """Other rows on the confidential design and grid; bin -1 where the frame lacks the response."""
+        design = self.design.at(frame)
+        bins, heap = place_values(design.response(frame), self.grid, self.bounds, response_name(design.formula))
+        return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
+
+    def placed(self, columns: Tables) -> "Binned":
+        """Records of which only the predictors are known, by their model matrix."""
+        design = self.design.placed(columns)
+        nowhere = np.full(len(columns), -1)
+        return replace(self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere))
+
+    @property
+    def distinct(self) -> Distinct:
+        """The different designs (m, p), and which is each record's (n,)."""
+        return self.raw.distinct
+
+    @cached_property
+    def designs(self) -> Designs:
+        """All records by their design."""
+        return Designs.of(*self.distinct, np.arange(len(self.bins)))
+
+    def designs_of(self, wanted: np.ndarray | None) -> Designs:
+        """Those of the wanted records (booleans (n,)), and where these are most, of all."""
+        if wanted is None or wanted.mean() > _MOST:
+            return self.designs
+        return Designs.of(*self.distinct, np.flatnonzero(wanted))
+
+    @cached_property
+    def heap_of(self) -> np.ndarray:
+        """Place among the heaping parameters of each bin's heaps, (K, C): one of each heap in a decade; -1 where there is no such point."""
+        points, band = self.grid.points, self.grid.band
+        place = np.full(points.shape, -1)
+        if points.shape[1] > 1 and self.grid.given is None:
+            there = np.array([points[band == decade].sum(axis=0) > 0 for decade in range(band.max() + 1)])
+            place = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)[band]
+        return place
+
+    @cached_property
+    def cells(self) -> Cells:
+        """What the likelihood depends on."""
+        rows, which = self.distinct
+        bins, heaps = self.grid.points.shape
+        pair, of_pair = np.unique(which * bins + self.bins, return_inverse=True)
+        start = np.searchsorted(pair // bins, np.arange(len(rows) + 1))
+        _, first = np.unique(self.heap_of, return_index=True)
+        units = np.log(self.grid.heaps.astype(float))[first % heaps][self.heap_of.ravel()[first] >= 0]
+        return Cells(rows, which, of_pair.reshape(-1), pair % bins, start, self.bins * heaps + self.heap, self.grid, self.heap_of, units)
+
+
+def place_values(values: np.ndarray, grid: Grid, bounds: Bounds, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Bin and heap of values (n,), -1 and 0 where they are missing."""
+    there = ~np.isnan(values)
+    check_within(values[there], bounds, name)
+    filled = np.where(there, values, grid.edges[0] * grid.unit)
+    heap = class_of(grid.in_units(filled), grid.heaps) if grid.whole else np.zeros(len(values), dtype=np.int64)
+    return np.where(there, grid.bin_of(filled), -1), np.where(there, heap, 0)
+
+
 def record_probabilities(theta: Draw, designs: Designs, grid: Grid, bins: np.ndarray) -> np.ndarray:
     """P(own bin) of records (n,); 0 for one that no design has."""
-    found = np.zeros(len(bins))
+    shares = np.zeros(len(bins))
     for probabilities, start in designs.probabilities(theta, grid):
-        probabilities_of(probabilities, start, designs.order, bins, found)
-    return found
+        probabilities_of(probabilities, start, designs.order, bins, shares)
+    return shares
 
 
 def pick_record_bins(theta: Draw, designs: Designs, grid: Grid, place: np.ndarray) -> np.ndarray:
     """The bin in which each record's share `place` (n,) of all probability is reached, (n,); 0 for one that no design has."""
-    found = np.zeros(len(place), dtype=np.int64)
+    bins = np.zeros(len(place), dtype=np.int64)
     for probabilities, start in designs.probabilities(theta, grid):
-        pick_bins(probabilities, start, designs.order, place, found)
-    return found
+        pick_bins(probabilities, start, designs.order, place, bins)
+    return bins
 
 
 def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> Callable[[Draw], np.ndarray]:
@@ -67,10 +150,10 @@ def masses_of(designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray) -> 
     bins, n = ends.bins[of].astype(np.int16), ends.of.shape[1]
 
     def masses(theta: Draw) -> np.ndarray:
-        shares, found = shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)), np.zeros(n)
+        shares, out = shares_below(ends.bins, ends.counts, point_weight(theta, grid, heap_of)), np.zeros(n)
         for probabilities, start in designs.probabilities(theta, grid):
-            masses_between(probabilities, start, designs.order, of, bins, shares, found)
-        return found
+            masses_between(probabilities, start, designs.order, of, bins, shares, out)
+        return out
 
     return masses
 
@@ -79,8 +162,8 @@ def inverse_masses(theta: Draw, designs: Designs, grid: Grid, ends: Ends, heap_o
     """The value up to which each record's interval has this share (n,) of its probability, (n,); NaN where it has none."""
     of = np.take(ends.of, designs.order, axis=1).astype(np.int32)
     bins, weight = ends.bins[of].astype(np.int16), point_weight(theta, grid, heap_of)
-    shares, found = shares_below(ends.bins, ends.counts, weight), np.full(ends.of.shape[1], np.nan)
+    shares, out = shares_below(ends.bins, ends.counts, weight), np.full(ends.of.shape[1], np.nan)
     heaps = grid.heaps if grid.whole else np.empty(0, dtype=np.int64)
     for probabilities, start in designs.probabilities(theta, grid):
-        units_reaching(probabilities, start, designs.order, of, bins, shares, ends.units, share, grid.edges, heaps, weight, found)
-    return found * grid.unit
+        units_reaching(probabilities, start, designs.order, of, bins, shares, ends.units, share, grid.edges, heaps, weight, out)
+    return out * grid.unit

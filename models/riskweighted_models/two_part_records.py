@@ -40,19 +40,8 @@ class Part(NamedTuple):
 class TwoParts:
     """Statuses of n records and the models of their values. Confidential.
 
-    Attributes
-    ----------
-    design : Design
-    raw : RawColumns
-        ``columns`` (n, p).
-    statuses : tuple
-        Every status, in the order of the continuation ratios: codes (numbers), "zero", "negative", "positive".
-    status : array (n,)
-        Of each record, -1 where it has no value.
-    sloped : tuple of int
-        See `StatusCells`.
-    parts : mapping of "positive" and "negative" to Part
-    bounds : Bounds
+    ``statuses``, in the order of the continuation ratios: codes (numbers), "zero", "negative", "positive"; ``status`` (n,): of each record,
+    -1 where it has no value; ``sloped``: see `StatusCells`; ``parts`` by "positive" and "negative".
     """
 
     design: Design
@@ -90,8 +79,8 @@ class TwoParts:
     def _placed(self, columns: Tables) -> "TwoParts":
         design, n, parts = self.design.placed(columns), len(columns), {}
         for sign, part in self.parts.items():
-            own = columns if getattr(part.synthesizer, "formula", None) == self.design.formula else Tables((), n)
-            parts[sign] = Part(part.synthesizer, part.prepared.placed(own), np.zeros(n, dtype=bool))
+            known = columns if getattr(part.synthesizer, "formula", None) == self.design.formula else Tables((), n)
+            parts[sign] = Part(part.synthesizer, part.prepared.placed(known), np.zeros(n, dtype=bool))
         return replace(self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts)
 
     @cached_property
@@ -109,16 +98,13 @@ def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
 
 def status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:
     """Place of each value's status, (n,); -1 for a missing value. Where "negative" is none of them, such values count as zero."""
-    found = np.full(len(values), -1)
+    place = np.full(len(values), -1)
     signs = {ZERO: values == 0, NEGATIVE: values < 0, POSITIVE: values > 0}
     if NEGATIVE not in statuses:
         signs[ZERO] = values <= 0
-    for place, status in enumerate(statuses):
-        if isinstance(status, str):
-            found[signs[status] & (found < 0)] = place
-        else:
-            found[values == status] = place
-    return found
+    for number, status in enumerate(statuses):
+        place[signs[status] & (place < 0) if isinstance(status, str) else values == status] = number
+    return place
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +117,8 @@ class TwoPartRecords:
     def log_density(self, y: np.ndarray) -> np.ndarray:
         """log p(status_i | x_i) + log p(value_i | status_i, x_i)."""
         status, amounts = _told_apart(self.prepared, y)
-        found = self._shares[self.prepared.cells.which, status]
         with np.errstate(divide="ignore"):
-            each = np.where(status < 0, np.nan, np.log(found))
+            each = np.where(status < 0, np.nan, np.log(self._shares[self.prepared.cells.which, status]))
         for sign, (member, values) in amounts.items():
             each[member] += self._values(sign, member).log_density(values)[member]
         return np.asarray(each)

@@ -100,9 +100,9 @@ def require(condition: bool, trial: Trial, text: str) -> None:
         raise ContractError(f"{trial.name}: {text}")
 
 
-def close(one: np.ndarray, other: np.ndarray) -> bool:
+def close(first: np.ndarray, second: np.ndarray) -> bool:
     """Equal to six digits."""
-    return bool(np.allclose(one, other, rtol=1e-6, atol=1e-6, equal_nan=True))
+    return bool(np.allclose(first, second, rtol=1e-6, atol=1e-6, equal_nan=True))
 
 
 def needs_likelihood(trial: Trial) -> tuple[Blueprint, WeightedSum]:
@@ -114,15 +114,15 @@ def needs_likelihood(trial: Trial) -> tuple[Blueprint, WeightedSum]:
 
 def frozen_value(trial: Trial) -> None:
     """Made twice of the same settings it is equal and hashes alike, and no setting can be changed."""
-    one, other = trial.synthesizer, trial.make()
+    first, second = trial.synthesizer, trial.make()
     try:
-        same = one == other and hash(one) == hash(other)
+        same = first == second and hash(first) == hash(second)
     except TypeError:
         same = False
     require(same, trial, "two of the same settings must be equal and hash alike (a frozen dataclass does)")
-    for name in list(getattr(one, "__dataclass_fields__", getattr(one, "__dict__", {}))):
+    for name in list(getattr(first, "__dataclass_fields__", getattr(first, "__dict__", {}))):
         try:
-            setattr(copy.copy(one), name, getattr(one, name))
+            setattr(copy.copy(first), name, getattr(first, name))
         except (AttributeError, TypeError):
             continue
         require(False, trial, f"its setting {name!r} can be changed; make it a frozen dataclass")
@@ -224,15 +224,15 @@ def order_is_free(trial: Trial) -> None:
 def same_recipe(trial: Trial) -> None:
     """at() of the data, of half of them and of one row gives the terms they have in the data."""
     last = trial.data.iloc[[trial.n - 1]]
-    one = at(trial, last)
-    require(trial.draws(0, one, 1).shape == (1,), trial, "at() must take one row")
+    single = at(trial, last)
+    require(trial.draws(0, single, 1).shape == (1,), trial, "at() must take one row")
     if trial.blueprint is None:
         again = trial.draws(0, at(trial, trial.data), trial.n)
         require(close(again, trial.draws(0)), trial, "at(data) must draw as the prepared data do")
         return
     theta, terms = trial.thetas[0], trial.terms(trial.thetas[0])
     require(close(trial.terms(theta, at(trial, trial.data)), terms), trial, "at(data) must give the same log_density")
-    require(close(trial.terms(theta, one, last), terms[-1:]), trial, "at(one row) must give that row's log_density")
+    require(close(trial.terms(theta, single, last), terms[-1:]), trial, "at(one row) must give that row's log_density")
     half = trial.data.iloc[: trial.n // 2]
     same = close(trial.terms(theta, at(trial, half), half), terms[: len(half)])
     require(same, trial, "at(some rows) must give their log_density: the recipe is that of the confidential data")

@@ -30,5 +30,4 @@ def codes_in(column: pd.Series, levels: Sequence[object]) -> np.ndarray:
 def target_numbers(synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame) -> np.ndarray:
     """The target of a frame on the scale of ``draw`` and ``mass``, (n,): codes of a categorical one, else its values as floats."""
     levels, column = categories_of(synthesizer, prepared), frame[synthesizer.target]
-    numbers: np.ndarray = column.to_numpy(dtype=float) if levels is None else codes_in(column, levels).astype(float)
-    return numbers
+    return np.asarray(column.to_numpy(dtype=float) if levels is None else codes_in(column, levels).astype(float))

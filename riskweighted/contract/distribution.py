@@ -27,11 +27,11 @@ def once(find: Callable[..., _Found]) -> Callable[..., _Found]:
         key = (id(prepared), *map(id, arrays))
         if key in known:
             return known[key][1]
-        found = find(prepared, *arrays)
+        value = find(prepared, *arrays)
         if all(isinstance(array, np.ndarray) and not array.flags.writeable for array in arrays):
             weakref.finalize(arrays[0], known.pop, key, None)
-            known[key] = ((prepared, *arrays[1:]), found)  # held, so that no other object gets their number
-        return found
+            known[key] = ((prepared, *arrays[1:]), value)  # held, so that no other object gets their number
+        return value
 
     return find_once
 
@@ -60,8 +60,8 @@ def _asked(synthesizer: Synthesizer, theta: Draw, prepared: Any, name: str) -> C
     method = getattr(synthesizer.distribution(theta, prepared), name, None)
     if not callable(method):
         raise ContractError(f"{type(synthesizer).__name__}: its distribution has no {name}(), which this needs")
-    found: Callable[..., Any] = method
-    return found
+    asked: Callable[..., Any] = method
+    return asked
 
 
 def interval_masses(synthesizer: Synthesizer, prepared: Any, lower: np.ndarray, upper: np.ndarray) -> Masses:
@@ -75,13 +75,13 @@ def log_densities(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Cal
     y, name, n = fixed(y), type(synthesizer).__name__, len(y)
 
     def terms(theta: Draw) -> np.ndarray:
-        found = np.asarray(_asked(synthesizer, theta, prepared, "log_density")(y))
-        if found.shape != (n,) or found.dtype.kind not in "fiu":
-            raise ContractError(f"{name}: log_density must give {n} numbers, one a record; got shape {found.shape}, dtype {found.dtype}")
-        missing = int(np.isnan(found).sum())
+        each = np.asarray(_asked(synthesizer, theta, prepared, "log_density")(y))
+        if each.shape != (n,) or each.dtype.kind not in "fiu":
+            raise ContractError(f"{name}: log_density must give {n} numbers, one a record; got shape {each.shape}, dtype {each.dtype}")
+        missing = int(np.isnan(each).sum())
         if missing:
             raise ContractError(f"{name}: log_density is not a number in {missing} of {n} records")
-        return found
+        return each
 
     return terms
 

@@ -11,11 +11,11 @@ from riskweighted.common.errors import InputError
 __all__ = ["stated_codes"]
 
 
-def stated_codes(variable: str, own: Mapping[str, Any]) -> tuple[float, ...]:
+def stated_codes(variable: str, settings: Mapping[str, Any]) -> tuple[float, ...]:
     """Those of ``codes``, different finite numbers, and the number that a structural rule gives ``otherwise``."""
-    given = own.get("codes", ())
+    given = settings.get("codes", ())
     codes = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
         raise InputError(f"variable {variable!r}: codes must be different finite numbers, got {codes!r}")
-    otherwise = own.get("otherwise")
+    otherwise = settings.get("otherwise")
     return tuple(dict.fromkeys(float(code) for code in ([*codes, otherwise] if is_number(otherwise) else codes)))

@@ -230,8 +230,8 @@ def baseline_names() -> list[str]:
 def is_strange(synthesizer: object) -> bool:
     """Whether another package than this one brought a synthesizer or a chain."""
     points = (point for group in (GROUP, CHAINS) for point in entry_points(group=group))
-    own = {point.module.partition(".")[0] for point in points if point.dist is not None and point.dist.name == "riskweighted"}
-    return type(synthesizer).__module__.partition(".")[0] not in own
+    packages = {point.module.partition(".")[0] for point in points if point.dist is not None and point.dist.name == "riskweighted"}
+    return type(synthesizer).__module__.partition(".")[0] not in packages
 
 
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
@@ -249,10 +249,10 @@ def load_synthesizer(name: str) -> Callable[..., Synthesizer]:
     >>> synthesizer.target
     'outcome'
     """
-    found = [point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name]
-    if not found:
+    points = [point for group in (GROUP, CHAINS) for point in entry_points(group=group) if point.name == name]
+    if not points:
         raise InputError(f"unknown synthesizer {name!r}; installed are {listing([*synthesizer_names(), *chain_names()])}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # ArviZ 0.23 announces ArviZ 1, which we support
-        make: Callable[..., Synthesizer] = found[0].load()
+        make: Callable[..., Synthesizer] = points[0].load()
     return make

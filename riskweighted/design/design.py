@@ -134,8 +134,7 @@ def response_values(formula: str, data: pd.DataFrame, what: str = "confidential 
     if not holds_numbers(column):
         raise InputError(f"{name!r} must be numeric for this synthesizer, got dtype {column.dtype}")
     require_target(column, what)
-    values: np.ndarray = column.to_numpy(dtype=float)
-    return values
+    return np.asarray(column.to_numpy(dtype=float))
 
 
 def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:

@@ -92,17 +92,17 @@ def obstacles(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFram
     name = type(synthesizer).__name__
     if keeps_true_values(synthesizer):
         return [f"{name}, whose output holds confidential values"]
-    found, settings = [], data_dependent(synthesizer)
+    hindering, settings = [], data_dependent(synthesizer)
     if settings is None:
-        found.append(f"{name}, which does not say which of its settings depend on the data (data_dependent)")
+        hindering.append(f"{name}, which does not say which of its settings depend on the data (data_dependent)")
     else:
-        found += [f"{setting} of {name}" for setting in settings]
+        hindering += [f"{setting} of {name}" for setting in settings]
     blueprint = synthesizer.build(prepared)
     if blueprint is None:
-        found.append(f"{name}, which estimates nothing")
+        hindering.append(f"{name}, which estimates nothing")
     elif record_graph(synthesizer, prepared, blueprint, confidential) is None:
-        found.append(f"{name}, whose log_density is of numbers alone: what is clipped in the graph is that of expressions (PyTensor)")
-    return found
+        hindering.append(f"{name}, whose log_density is of numbers alone: what is clipped in the graph is that of expressions (PyTensor)")
+    return hindering
 
 
 def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
@@ -124,22 +124,22 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
         other = synthesizer.prepare(confidential.assign(**{synthesizer.target: others}))
     except InputError:
         return  # such data do not suit it: nothing to compare
-    of_values = [log_densities(synthesizer, one, target_numbers(synthesizer, one, confidential)) for one in (prepared, other)]
+    of_values = [log_densities(synthesizer, arrays, target_numbers(synthesizer, arrays, confidential)) for arrays in (prepared, other)]
     for theta in thetas:
         terms = [find(theta) for find in of_values]
-        draws = [draw_values(synthesizer, theta, one, np.random.default_rng(0), n) for one in (prepared, other)]
-        if not all(np.allclose(one, again, rtol=1e-9, atol=1e-9) for one, again in (terms, draws)):
+        draws = [draw_values(synthesizer, theta, arrays, np.random.default_rng(0), n) for arrays in (prepared, other)]
+        if not all(np.allclose(arrays, again, rtol=1e-9, atol=1e-9) for arrays, again in (terms, draws)):
             raise ContractError(
                 f"{type(synthesizer).__name__}: data_dependent says that nothing is taken from the data, yet with other values of some "
                 "records the log density or the draws of others change"
             )
 
 
-def refusal(found: list[str]) -> InputError:
+def refusal(hindering: list[str]) -> InputError:
     """One error that names all that depends on the data, or else voids the guarantee."""
-    counted = "is 1 such thing" if len(found) == 1 else f"are {len(found)} such things"
+    counted = "is 1 such thing" if len(hindering) == 1 else f"are {len(hindering)} such things"
     return InputError(
-        f"a guarantee holds for nothing that is taken from the data, and here {counted}: {'; '.join(found)}; "
+        f"a guarantee holds for nothing that is taken from the data, and here {counted}: {'; '.join(hindering)}; "
         "state public values instead, or leave the guarantee out"
     )
 
@@ -160,11 +160,11 @@ def censor(
         Naming all that is taken from the data: settings that the synthesizer says are, or weights that are not all the same; or if the
         synthesizer's log_density is of numbers alone, or the reference is not finite somewhere or looks at more than each record.
     """
-    found = obstacles(synthesizer, prepared, confidential)
+    hindering = obstacles(synthesizer, prepared, confidential)
     if alpha.nunique() > 1:
-        found.append("weights alpha that are not all the same")
-    if found:
-        raise refusal(found)
+        hindering.append("weights alpha that are not all the same")
+    if hindering:
+        raise refusal(hindering)
     statement = guarantee.statement(L, probability_mass(synthesizer))
     return Censoring(statement, _reference(synthesizer, prepared, confidential, guarantee))
 
@@ -184,14 +184,14 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
     if values.shape != (n,):
         raise ContractError(f"{type(synthesizer).__name__}: response must give {n} numbers, one a record; got shape {values.shape}")
     try:
-        found = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
+        values_of_r = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
     except (InputError, KeyboardInterrupt):
         raise
     except Exception as error:  # a user's function: its text may quote values
         raise InputError(f"reference raised {type(error).__name__}; it must give one number a record, {n}") from None
-    if found.shape != (n,):
-        raise InputError(f"reference must give one number a record, {n}; got shape {found.shape}")
-    unfit = int((~np.isfinite(found)).sum())
+    if values_of_r.shape != (n,):
+        raise InputError(f"reference must give one number a record, {n}; got shape {values_of_r.shape}")
+    unfit = int((~np.isfinite(values_of_r)).sum())
     if unfit:
         raise InputError(
             f"reference is not finite in {unfit} of {n} records; give a log density that is finite for every possible value on the model's "
@@ -199,6 +199,6 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
         )
     half = np.arange(0, n, 2)
     again = np.asarray(guarantee.reference(values[half], public.iloc[half]), dtype=float)
-    if not np.allclose(again, found[half], rtol=1e-9, atol=1e-9):
+    if not np.allclose(again, values_of_r[half], rtol=1e-9, atol=1e-9):
         raise InputError("reference must look at each record alone: for half of the records it gives other numbers than for all of them")
-    return found
+    return values_of_r

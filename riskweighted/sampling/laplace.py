@@ -126,7 +126,6 @@ class Following:
 
     @property
     def prior_share(self) -> float:
-        """See `Coordinates`."""
         return float(self.share.sum() / len(self.of.unit))
 
     def log_volume(self, vectors: np.ndarray) -> np.ndarray:

@@ -88,7 +88,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSequence:
-    """What was declared, a synthesizer, a chain or several side by side, and the data it was prepared for, n records. Confidential; made by `prepare_sequence`.
+    """What was declared, a synthesizer, a chain or several side by side, and the data that it was prepared for. Confidential.
 
     ``links``: one a variable, in the order in which they are drawn; ``recipes``: how predictors and earlier variables become numeric
     columns, none where a synthesizer was declared, whose formula reads the file; ``aside``: by variable, the records (n,) that break a rule

@@ -206,8 +206,8 @@ class Fit:
     @property
     def statement(self) -> Statement | None:
         """What is proved of its datasets, under a guarantee: of several blocks, of all that a record adds to them together."""
-        found = [fit.statement for fit in self.blocks.values() if fit.statement is not None]
-        return Statement.together(found) if found and len(found) == len(self.blocks) else None
+        statements = [fit.statement for fit in self.blocks.values() if fit.statement is not None]
+        return Statement.together(statements) if statements and len(statements) == len(self.blocks) else None
 
     def without_guarantee(self) -> "Fit":
         """The same where no datasets leave, so that no guarantee limits their number."""

@@ -84,11 +84,11 @@ def _series(t):  # type: ignore[no-untyped-def]
 @inlined
 def _doublings(largest):  # type: ignore[no-untyped-def]
     """How often exp(x) - 1 is doubled, from the series at x / 2^that, for x up to the largest."""
-    found = _FIRST_DOUBLINGS
+    doublings = _FIRST_DOUBLINGS
     while largest > 1.0:
         largest *= 0.5
-        found += 1
-    return found
+        doublings += 1
+    return doublings
 
 
 @inlined
@@ -241,7 +241,7 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
     """
     m, bins = eta.shape[1], delta.shape[0]
     tilt = np.exp(delta)
-    found = np.empty((m, bins))
+    shares = np.empty((m, bins))
     filled, slope, rows = np.zeros((3, BLOCK)), np.empty((gamma.shape[0], BLOCK)), np.zeros(bins * _ROW)
     work, spare, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, m, BLOCK):
@@ -249,8 +249,8 @@ def bin_probabilities(eta: np.ndarray, gamma: np.ndarray, delta: np.ndarray, hat
         _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
         for i in range(size):
             for k in range(bins):
-                found[start + i, k] = rows[k * _ROW + _MASS + i] * tilt[k] / total[i]
-    return found
+                shares[start + i, k] = rows[k * _ROW + _MASS + i] * tilt[k] / total[i]
+    return shares
 
 
 @inlined
@@ -274,10 +274,10 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
     above = lower > -upper  # the upper tail
     near, far = (lower, upper) if above else (upper, lower)
     slope = _score_slope(near)
-    found, further, rest = -abs(_score(near)), 0.0, 0.0
+    log_mass, further, rest = -abs(_score(near)), 0.0, 0.0
     if np.isfinite(far):
         rise = _score_rise(lower, upper, upper - lower)
-        found += np.log(-np.expm1(-rise))
+        log_mass += np.log(-np.expm1(-rise))
         further = 1.0 / np.expm1(rise)
         rest = w * further * _score_slope(far)
     if above:
@@ -288,7 +288,7 @@ def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
         rows[place + _MOVED] += w * slope * (1.0 + further)
         if k > 0:
             rows[place - _ROW + _MOVED] -= rest
-    return found
+    return log_mass
 
 
 @inlined
@@ -298,14 +298,14 @@ def _observed(rows, i, k, w, delta, by_delta):  # type: ignore[no-untyped-def]
     by_delta[k] += w
     mass = rows[place + _MASS]
     if mass < _LEAST:
-        found = w * (delta[k] + _tail(rows, place, k, edges, w))
+        gained = w * (delta[k] + _tail(rows, place, k, edges, w))
     else:
-        found = w * (delta[k] + np.log(mass))
+        gained = w * (delta[k] + np.log(mass))
         if k > 0:
             rows[place - _ROW + _MOVED] -= w / mass * rows[place - _ROW + _ABOVE]
         if k < edges:
             rows[place + _MOVED] += w / mass * rows[place + _ABOVE]
-    return found
+    return gained
 
 
 @inlined
@@ -330,23 +330,10 @@ def weighted_sum(
     pair_start: np.ndarray,
     hats: Hats,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """sum of weight log P(bin | x) over the pairs of a design and a bin, and its gradient.
+    """sum of weight log P(bin | x) over the pairs of a design and a bin, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
 
-    Parameters
-    ----------
-    eta, gamma, delta
-        See `bin_probabilities`.
-    design_weight : array (m,)
-        Sum over the pairs of a design.
-    pair_weight, pair_bin : arrays (number of pairs,)
-        Sorted by design.
-    pair_start : array (m + 1,)
-        Where the pairs of each design begin.
-    hats : Hats
-
-    Returns
-    -------
-    value, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
+    ``eta``, ``gamma``, ``delta``: see `bin_probabilities`; ``pair_weight`` and ``pair_bin`` of the pairs, sorted by design, ``pair_start``
+    (m + 1,): where those of each design begin, ``design_weight`` (m,): their sums.
     """
     m, bins, knots = eta.shape[1], delta.shape[0], gamma.shape[0]
     edges, origin = bins - 1, hats.origin[0]

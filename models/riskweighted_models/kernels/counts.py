@@ -97,18 +97,8 @@ def count_sum(
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum over rows of weight log sum_k exp(base_k + count link_k - tail_k), and its gradient.
 
-    Parameters
-    ----------
-    weight : array (R,)
-    cell, place : arrays (R,) of uint32
-        The column of `link` and `tail` that a row has, and that of `count` and `base`.
-    count : array (D,)
-    base : array (K, D)
-    link, tail : arrays (K, m)
-
-    Returns
-    -------
-    value, and its derivatives in base (K, D), link (K, m) and, with the opposite sign, tail (K, m).
+    ``cell`` and ``place`` (R,): the column of ``link`` and ``tail`` (K, m) that a row has, and that of ``count`` (D,) and ``base`` (K, D).
+    The derivatives are in base, link and, with the opposite sign, tail.
     """
     components = base.shape[0]
     by_base, by_link, by_tail = np.zeros(base.shape), np.zeros(link.shape), np.zeros(link.shape)
@@ -145,19 +135,9 @@ def count_mixture(
     log_phi: np.ndarray,
     log_weight: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """sum over rows of weight log sum_k weight_k NB(count; mean_k, phi_k) count!, and its gradient.
+    """sum over rows of weight log sum_k weight_k NB(count; mean_k, phi_k) count!, and its gradient; see `count_sum` for the rows.
 
-    Parameters
-    ----------
-    weight, cell, place, count
-        See `count_sum`.
-    eta : array (K, m)
-        Log means.
-    log_phi, log_weight : arrays (K,)
-
-    Returns
-    -------
-    value, and its derivatives in log means (K, m), log phi (K,) and log weights (K,), each taken as free.
+    ``eta`` (K, m): log means. The derivatives are in log means (K, m), log phi (K,) and log weights (K,), each taken as free.
     """
     phi = np.exp(log_phi)
     base, change = rises(count, phi)

@@ -10,29 +10,23 @@ __all__ = ["heaped_sum"]
 def heaped_sum(log_phi: np.ndarray, heap_of: np.ndarray, points: np.ndarray, heaped: np.ndarray) -> tuple[float, np.ndarray]:
     """sum of weight log P(point | bin), and its gradient (F,).
 
-    Parameters
-    ----------
-    log_phi : array (F,)
-        log of a point's weight, by bin and heap where ``heap_of`` (K, C) points to it; 0 where that is -1.
-    points : array (K, C)
-        How many points each bin has of each heap.
-    heaped : array (K, C)
-        Sums of alpha over the records of a bin and heap.
+    ``log_phi`` (F,): log of a point's weight, by bin and heap where ``heap_of`` (K, C) points to it, 0 where that is -1; ``points`` (K, C):
+    how many points each bin has of each heap; ``heaped`` (K, C): sums of alpha over the records of a bin and heap.
     """
     value, slope = 0.0, np.zeros(len(log_phi))
     bins, heaps = points.shape
     for k in range(bins):
         total, records = 0.0, 0.0
         for c in range(heaps):
-            one = heap_of[k, c]
-            total += points[k, c] * (np.exp(log_phi[one]) if one >= 0 else 1.0)
+            heap = heap_of[k, c]
+            total += points[k, c] * (np.exp(log_phi[heap]) if heap >= 0 else 1.0)
             records += heaped[k, c]
         if records == 0.0:
             continue
         value -= records * np.log(total)
         for c in range(heaps):
-            one = heap_of[k, c]
-            if one >= 0:
-                value += heaped[k, c] * log_phi[one]
-                slope[one] += heaped[k, c] - records * points[k, c] * np.exp(log_phi[one]) / total
+            heap = heap_of[k, c]
+            if heap >= 0:
+                value += heaped[k, c] * log_phi[heap]
+                slope[heap] += heaped[k, c] - records * points[k, c] * np.exp(log_phi[heap]) / total
     return value, slope

@@ -25,19 +25,8 @@ def mixture_sum(
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum over rows of weight log sum_k share_k N(z; mean_k, sd_k), and its gradient.
 
-    Parameters
-    ----------
-    z, weight : arrays (R,)
-    cell : array (R,) of uint32
-        The column of `mean` that a row has; rows sorted by it are fastest.
-    mean : array (K, m)
-    sd : array (K,)
-    log_share : array (K, m) or (K, 1)
-        Logarithms of the components' shares, by cell or for all cells.
-
-    Returns
-    -------
-    value, and its derivatives in mean (K, m), log sd (K,) and log share (K, m) or (K, 1), each taken as free.
+    ``cell`` (R,): the column of ``mean`` (K, m) that a row has, sorted to be fastest; ``log_share`` (K, m), or (K, 1) for all cells. The
+    derivatives are in mean, log sd (K,) and log share, each taken as free.
     """
     components, gated = mean.shape[0], log_share.shape[1] > 1
     by_mean, by_log_sd, by_log_share = np.zeros(mean.shape), np.zeros(components), np.zeros(log_share.shape)

@@ -15,23 +15,12 @@ _NEVER = -1e300  # log density where no number is left of the density
 
 @kernel
 def masses_between(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """P(lower <= z_i <= upper), (n,).
+    """P(lower <= z_i <= upper), (n,): of a component a difference of the tails that are near, so that small masses keep their digits.
 
-    A component's is a difference of the tails that are near, so that small masses keep their digits.
-
-    Parameters
-    ----------
-    which : array (n,)
-        The row of each record.
-    mean : array (m, K)
-    sd : array (K,)
-    share : array (m, K) or (1, K)
-        Probabilities of the components.
-    ends : array (2, n)
-        Lower and upper.
+    ``which`` (n,): the row of each record in ``mean`` (m, K) and ``share`` (m, K), or (1, K) for all; ``ends`` (2, n): lower and upper.
     """
     n, components, shared = len(which), mean.shape[1], len(share) == 1
-    found, unit = np.zeros(n), _ROOT_HALF / sd
+    masses, unit = np.zeros(n), _ROOT_HALF / sd
     for i in range(n):
         row = which[i]
         lower, upper = ends[0, i], ends[1, i]
@@ -43,15 +32,15 @@ def masses_between(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, share: n
             mass = 0.5 * (math.erfc(-high) - math.erfc(-low))
             if mass > 0:
                 total += mass * (share[0, k] if shared else share[row, k])
-        found[i] = total
-    return found
+        masses[i] = total
+    return masses
 
 
 @fast_kernel
 def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray, z: np.ndarray) -> np.ndarray:
     """log p(z_i) of finite z, (n,); arguments as in `masses_between`."""
     n, components, shared = len(which), mean.shape[1], len(log_share) == 1
-    found, unit = np.empty(n), 1 / sd
+    heights, unit = np.empty(n), 1 / sd
     level = np.log(unit) - _LOG_ROOT
     bits, whole_bits = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     power, whole, each = bits.view(np.float64), whole_bits.view(np.float64), np.zeros((components, BLOCK))
@@ -68,16 +57,16 @@ def log_densities(which: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share
             each[0, i] = max(each[0, i], _NEVER)
             values[i] = 0.0
         shared_out(each, once, top, total, logs, bits, power, whole_bits, whole, part, values)
-        found[start : start + held] = values[:held]
-    return found
+        heights[start : start + held] = values[:held]
+    return heights
 
 
 @kernel
 def pick(which: np.ndarray, ends: np.ndarray, place: np.ndarray) -> np.ndarray:
     """How many of the K ends of each record's row, (m, K) or (1, K), lie at or below its place, (n,)."""
-    found, shared = np.zeros(len(which), np.int64), len(ends) == 1
+    chosen, shared = np.zeros(len(which), np.int64), len(ends) == 1
     for i in range(len(which)):
         row = 0 if shared else which[i]
         for k in range(ends.shape[1]):
-            found[i] += ends[row, k] <= place[i]
-    return found
+            chosen[i] += ends[row, k] <= place[i]
+    return chosen

@@ -17,29 +17,22 @@ _ENDLESS = np.iinfo(np.int64).max
 @kernel
 def by_design(which: np.ndarray, records: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Some records in the order of their designs `which` (n,), of which design d begins at ``start`` (m,); those of one as they stand."""
-    found, free = np.empty(len(records), np.int64), start.copy()
+    ordered, free = np.empty(len(records), np.int64), start.copy()
     for record in records:
-        found[free[which[record]]] = record
+        ordered[free[which[record]]] = record
         free[which[record]] += 1
-    return found
+    return ordered
 
 
 @kernel
-def probabilities_of(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, bins: np.ndarray, found: np.ndarray) -> None:
-    """P(own bin) of the records of some designs, into found (n,).
+def probabilities_of(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, bins: np.ndarray, out: np.ndarray) -> None:
+    """P(own bin) of the records of some designs, of probabilities (d, K), into out (n,).
 
-    Parameters
-    ----------
-    probabilities : array (d, K)
-    start : array (d + 1,)
-        Where the records of each design begin in `order`.
-    order : array
-        Records, design by design.
-    bins : array (n,)
+    ``order``: records, design by design, of which each design's begin at ``start`` (d + 1,).
     """
     for design in range(len(probabilities)):
         for place in range(start[design], start[design + 1]):
-            found[order[place]] = probabilities[design, bins[order[place]]]
+            out[order[place]] = probabilities[design, bins[order[place]]]
 
 
 @kernel
@@ -54,8 +47,8 @@ def _first_reaching(below: np.ndarray, target: float) -> int:
 
 
 @kernel
-def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, place: np.ndarray, found: np.ndarray) -> None:
-    """The bin in which a share `place` (n,) of all probability is reached, by record, into found (n,)."""
+def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, place: np.ndarray, out: np.ndarray) -> None:
+    """The bin in which a share `place` (n,) of all probability is reached, by record, into out (n,)."""
     below = np.empty(probabilities.shape[1])
     for design in range(len(probabilities)):
         total = 0.0
@@ -63,7 +56,7 @@ def pick_bins(probabilities: np.ndarray, start: np.ndarray, order: np.ndarray, p
             total += probabilities[design, k]
             below[k] = total
         for j in range(start[design], start[design + 1]):
-            found[order[j]] = _first_reaching(below, place[order[j]] * total)
+            out[order[j]] = _first_reaching(below, place[order[j]] * total)
 
 
 @kernel
@@ -72,11 +65,11 @@ def shares_below(bins: np.ndarray, counts: np.ndarray, point_weight: np.ndarray)
 
     ``bins`` (e,); ``counts`` (e, C): points of the bin below the end, by heap; ``point_weight`` (K, C): probability of one.
     """
-    found = np.zeros(len(bins))
+    shares = np.zeros(len(bins))
     for end in range(len(bins)):
         for heap in range(counts.shape[1]):
-            found[end] += counts[end, heap] * point_weight[bins[end], heap]
-    return found
+            shares[end] += counts[end, heap] * point_weight[bins[end], heap]
+    return shares
 
 
 @kernel
@@ -87,9 +80,9 @@ def masses_between(
     ends: np.ndarray,
     bins: np.ndarray,
     shares: np.ndarray,
-    found: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """Probability between two ends, by record, into found (n,).
+    """Probability between two ends, by record, into out (n,).
 
     ``ends`` (2, r): which of e ends is the lower and the upper one of each record of `order`, ``bins`` (2, r) where they lie; ``shares``
     (e,): see `shares_below`.
@@ -104,7 +97,7 @@ def masses_between(
             low, high = bins[0, j], bins[1, j]
             lower = below[low] + probabilities[design, low] * shares[ends[0, j]]
             upper = below[high] + probabilities[design, high] * shares[ends[1, j]]
-            found[order[j]] = max(upper - lower, 0.0)
+            out[order[j]] = max(upper - lower, 0.0)
 
 
 @kernel
@@ -143,9 +136,9 @@ def units_reaching(
     edges: np.ndarray,
     heaps: np.ndarray,
     weight: np.ndarray,
-    found: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """The value, in units, at which an interval has reached a share ``place`` (n,) of its probability, by record, into found (n,).
+    """The value, in units, at which an interval has reached a share ``place`` (n,) of its probability, by record, into out (n,).
 
     Of intervals without probability nothing is said. See `masses_between`; ``units`` (e,): the ends, of which the lower one is no part
     of the interval; ``edges`` (K + 1,); ``weight`` (K, C): probability of a point of a bin, by ``heaps`` (C,). Without heaps (0,) values
@@ -171,7 +164,7 @@ def units_reaching(
                 first += 1.0
                 highest = int(edges[k + 1]) - (1 if k < last else 0)
                 value = float(_unit_reaching(share, int(edges[k]), highest, heaps, weight[k], before))
-            found[order[j]] = min(max(value, first), end)  # against rounding
+            out[order[j]] = min(max(value, first), end)  # against rounding
 
 
 @kernel
@@ -182,7 +175,7 @@ def draw_points(
 
     ``place`` (2, n): numbers between 0 and 1, for the heap and for the point.
     """
-    found, last = np.empty(len(bins)), len(heaps) - 1
+    values, last = np.empty(len(bins)), len(heaps) - 1
     for i in range(len(bins)):
         k, chosen = bins[i], 0
         target = place[0, i] * below[k, last]
@@ -194,5 +187,5 @@ def draw_points(
         skipped = before - before // ratio  # of them those that are of this heap alone
         number = skipped + 1 + math.floor(place[1, i] * points[k, chosen])
         multiple = number + (number - 1) // (ratio - 1)  # the number-th that the next heap does not divide
-        found[i] = unit * heap * multiple
-    return found
+        values[i] = unit * heap * multiple
+    return values

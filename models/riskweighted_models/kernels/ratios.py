@@ -14,10 +14,10 @@ _MOST = 600.0  # of the logarithm of a product that is kept as it is
 
 
 @kernel
-def fill_probabilities(logits: np.ndarray, found: np.ndarray) -> None:
+def fill_probabilities(logits: np.ndarray, out: np.ndarray) -> None:
     """Write P(level | design), (K, m), for logits (K - 1, m) of stopping at a level among those that reach it."""
-    levels, designs = found.shape
-    reached = found[levels - 1]
+    levels, designs = out.shape
+    reached = out[levels - 1]
     for design in range(designs):
         reached[design] = 1.0
     for level in range(levels - 1):
@@ -27,35 +27,35 @@ def fill_probabilities(logits: np.ndarray, found: np.ndarray) -> None:
             larger = 1 / (1 + odds)
             smaller = odds * larger
             stopping, going_on = (larger, smaller) if logit > 0 else (smaller, larger)
-            found[level, design] = reached[design] * stopping
+            out[level, design] = reached[design] * stopping
             reached[design] *= going_on
 
 
 @kernel
-def fill_by_odds(odds: np.ndarray, step: np.ndarray, factors: np.ndarray, found: np.ndarray) -> None:
+def fill_by_odds(odds: np.ndarray, step: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
     """The same, (K, m), where the odds (m,) of going on from level k are ``factors`` (K - 1,) times ``odds`` times ``step`` to the power k.
 
     ``step`` (m,) is (0,) where it is 1; ``odds`` is changed.
     """
-    levels, designs = found.shape
-    reached = found[levels - 1]
+    levels, designs = out.shape
+    reached = out[levels - 1]
     reached[:] = 1.0
     for level in range(levels - 1):
-        factor, own = factors[level], found[level]
+        factor, of_level = factors[level], out[level]
         if level > 0 and len(step) > 0:
             for design in range(designs):
                 odds[design] *= step[design]
         for design in range(designs):
             going_on = odds[design] * factor
-            own[design] = reached[design] / (1.0 + going_on)
-            reached[design] = own[design] * going_on
+            of_level[design] = reached[design] / (1.0 + going_on)
+            reached[design] = of_level[design] * going_on
 
 
 @kernel
 def logs_of_own(
-    shift: np.ndarray, drift: np.ndarray, intercepts: np.ndarray, width: float, code: np.ndarray, which: np.ndarray, found: np.ndarray
+    shift: np.ndarray, drift: np.ndarray, intercepts: np.ndarray, width: float, code: np.ndarray, which: np.ndarray, out: np.ndarray
 ) -> None:
-    """log P(own level) of records with levels `code` and designs `which` (n,), into found (n,); see `log_sums` for the logits."""
+    """log P(own level) of records with levels `code` and designs `which` (n,), into out (n,); see `log_sums` for the logits."""
     levels = len(intercepts)
     factors = np.exp(intercepts)
     for i in range(len(code)):
@@ -71,7 +71,7 @@ def logs_of_own(
                 total += intercepts[level] + logit
             odds *= step
             logit += width * by_drift
-        found[i] = total - math.log(product)
+        out[i] = total - math.log(product)
 
 
 @inlined
@@ -97,27 +97,20 @@ def log_sums(
     largest: np.ndarray,
     weight: np.ndarray,
     last: np.ndarray,
-    found: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """Sum over designs and levels of weight times the sum of log(1 + exp(logit)) up to the level, into found (S,): logarithms of products.
+    """Sum over designs and levels of weight times the sum of log(1 + exp(logit)) up to the level, into out (S,): logarithms of products.
 
-    Parameters
-    ----------
-    shift, drift : arrays (S, m)
-        The logit of level k is intercept_k + shift + (k width - 1) drift; no drift is (S, 0). Sizes at most 600 in all.
-    intercepts : array (S, K)
-    largest : array (S, K)
-        Which no log(1 + exp(logit)) of the level exceeds, below 600 each.
-    weight : array (K, M)
-        M, a multiple of the block, is m or more; 0 beyond the last design.
-    last : array (M / block,)
-        How many levels any design of a block faces.
+    The logit of level k is intercept_k + shift + (k width - 1) drift, of ``intercepts`` (S, K), ``shift`` and ``drift`` (S, m), or (S, 0)
+    for none; sizes at most 600 in all. ``largest`` (S, K): which no log(1 + exp(logit)) of the level exceeds, below 600 each; ``weight``
+    (K, M): M, a multiple of the block, is m or more, 0 beyond the last design; ``last`` (M / block,): how many levels any design of a block
+    faces.
     """
     odds, step, product, logs, total = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bits, whole_bits = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     power, whole = bits.view(np.float64), whole_bits.view(np.float64)
     for s in range(shift.shape[0]):
-        found[s] = 0.0
+        out[s] = 0.0
         for block in range(len(last)):
             _odds(shift[s], drift[s], block * BLOCK, shift.shape[1], bits, power, odds, step, width)
             total[:] = 0.0
@@ -136,16 +129,16 @@ def log_sums(
                     for i in range(BLOCK):
                         odds[i] *= step[i]
                 there = False
-                own = weight[k, block * BLOCK : (block + 1) * BLOCK]
+                weights = weight[k, block * BLOCK : (block + 1) * BLOCK]
                 for i in range(BLOCK):
                     product[i] *= 1.0 + odds[i] * factor
-                    there |= own[i] != 0.0
+                    there |= weights[i] != 0.0
                 if there:
                     log_above(product, bits, power, whole_bits, whole, logs)
                     value = 0.0
                     for i in range(BLOCK):
-                        value += own[i] * (total[i] + logs[i])
-                    found[s] += value
+                        value += weights[i] * (total[i] + logs[i])
+                    out[s] += value
 
 
 @fast_kernel
@@ -163,7 +156,7 @@ def slopes_of_logs(
 
     Here ``shift`` (m,), ``drift`` (m,) or (0,) and ``intercepts`` (K,) are of one vector, and ``weight`` is that of all that reach a level.
     """
-    found = np.zeros(len(intercepts))
+    by_intercept = np.zeros(len(intercepts))
     odds, step, along, across = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bits = np.empty(BLOCK, np.int64)
     power = bits.view(np.float64)
@@ -173,20 +166,20 @@ def slopes_of_logs(
         along[:] = 0.0
         across[:] = 0.0
         for k in range(last[block]):
-            factor, place, own, total = np.exp(intercepts[k]), k * width - 1.0, weight[k, start : start + BLOCK], 0.0
+            factor, place, weights, total = np.exp(intercepts[k]), k * width - 1.0, weight[k, start : start + BLOCK], 0.0
             if k > 0 and len(drift) > 0:
                 for i in range(BLOCK):
                     odds[i] *= step[i]
             for i in range(BLOCK):
                 at = odds[i] * factor
-                share = own[i] * (at / (1.0 + at))
+                share = weights[i] * (at / (1.0 + at))
                 total += share
                 along[i] += share
                 across[i] += place * share
-            found[k] += total
+            by_intercept[k] += total
         for i in range(min(BLOCK, len(shift) - start)):
             by_shift[start + i] = along[i]
         if len(drift) > 0:
             for i in range(min(BLOCK, len(shift) - start)):
                 by_drift[start + i] = across[i]
-    return found
+    return by_intercept
