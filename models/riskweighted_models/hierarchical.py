@@ -15,11 +15,11 @@ from riskweighted.common.frames import require_columns
 from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
-from riskweighted.design.formulas import response_name
 from riskweighted.design.transforms import Transform
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted_models.graphs import log_normal_graph, normal_mass_graph
 from riskweighted_models.normal_parts import normal_mass
+from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.scaling import on_scale
 
 __all__ = ["GroupedResponse", "Hierarchical"]
@@ -73,7 +73,7 @@ def _codes(frame: pd.DataFrame, keys: pd.DataFrame) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Hierarchical:
+class Hierarchical(OfFormula):
     """Linear regression whose coefficients vary by group around common ones (Kleisle-Murphy 2020).
 
     On the transformed scale z, for record i in group g(i) and scale group h(i)::
@@ -99,7 +99,6 @@ class Hierarchical:
 
     data_dependent: ClassVar[tuple[str, ...]] = ()
 
-    formula: str
     groups: tuple[str, ...] = ()
     scale_groups: tuple[str, ...] = ()
     transform: str = "identity"
@@ -116,11 +115,6 @@ class Hierarchical:
         Transform(self.transform, self.transform_constant)
         if self.target in (*self.groups, *self.scale_groups):
             raise InputError(f"the sensitive variable {self.target!r} cannot form groups")
-
-    @property
-    def target(self) -> str:
-        """The synthesized column."""
-        return response_name(self.formula)
 
     def prepare(self, data: pd.DataFrame) -> GroupedResponse:
         """Transform the response, evaluate the predictors, code the groups."""

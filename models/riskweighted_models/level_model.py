@@ -24,6 +24,7 @@ from riskweighted.sampling.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
 from riskweighted_models.level_densities import LevelDensity, LevelLikelihood
+from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _checked_codes(column: pd.Series, levels: tuple[object, ...], what: str, kin
 
 
 @dataclass(frozen=True)
-class LevelModel(ABC):
+class LevelModel(OfFormula, ABC):
     """Base of the models of a variable that takes one of a list of values, its levels.
 
     A model says what the levels are, the number that each stands for, its prior, N(mean, sd^2) for every coefficient, and the log
@@ -95,16 +96,6 @@ class LevelModel(ABC):
 
     probability_mass: ClassVar[bool] = True
     kind: ClassVar[str] = "level"  # what a value of the list is called; the setting that gives the list is the plural
-
-    formula: str
-
-    def __post_init__(self) -> None:
-        response_name(self.formula)
-
-    @property
-    def target(self) -> str:
-        """The synthesized column."""
-        return response_name(self.formula)
 
     @property
     def data_dependent(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from riskweighted_models.mixture import (
 )
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.normal_parts import draw_component
+from riskweighted_models.of_formula import OfFormula
 
 __all__ = ["DistinctCounts", "NegativeBinomial"]
 
@@ -68,7 +69,7 @@ def _distinct(values: np.ndarray, design: Design) -> DistinctCounts:
 
 
 @dataclass(frozen=True)
-class NegativeBinomial:
+class NegativeBinomial(OfFormula):
     """Negative-binomial regression (K = 1, the paper's synthesizer) or a mixture of K of them.
 
     NB2: variance mu + mu^2/phi. With whitened predictors x (METHODS section 5, the authors' priors)::
@@ -100,19 +101,13 @@ class NegativeBinomial:
     probability_mass: ClassVar[bool] = True
     data_dependent: ClassVar[tuple[str, ...]] = ()
 
-    formula: str
     components: int = 1
     concentration: float | str = 5.0
     slope_spread: float = 0.02
 
     def __post_init__(self) -> None:
-        response_name(self.formula)
+        super().__post_init__()
         check_mixture(self.components, self.concentration, self.slope_spread)
-
-    @property
-    def target(self) -> str:
-        """The synthesized column."""
-        return response_name(self.formula)
 
     def prepare(self, data: pd.DataFrame) -> DistinctCounts:
         """Check the counts and find the distinct pairs of count and predictors."""

@@ -16,6 +16,7 @@ from riskweighted.design.transforms import Transform
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds
 from riskweighted_models.graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
+from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
 __all__ = ["ScaledRecords", "ScaledResponse", "StandardUnits", "on_scale", "standard_units"]
@@ -83,7 +84,7 @@ class ScaledRecords(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StandardUnits:
+class StandardUnits(OfFormula):
     """Base of the models whose priors stand in standard units of the transformed response.
 
     Parameters
@@ -102,7 +103,6 @@ class StandardUnits:
         ``mass`` is that of truncated draws. The likelihood, and so the posterior, is the untruncated one.
     """
 
-    formula: str
     transform: str = "identity"
     transform_constant: float | None = None
     location: float | None = None
@@ -110,18 +110,13 @@ class StandardUnits:
     support: Bounds | None = None
 
     def __post_init__(self) -> None:
-        response_name(self.formula)
+        super().__post_init__()
         object.__setattr__(self, "support", checked_bounds(self.support))
         Transform(self.transform, self.transform_constant)
         if (self.location is None) != (self.scale is None):
             raise InputError("location and scale go together: give both, or neither to take them from the data")
         if self.scale is not None and not (is_number(self.location) and is_number(self.scale) and self.scale > 0):
             raise InputError(f"location and scale must be numbers, the scale positive: got {self.location!r} and {self.scale!r}")
-
-    @property
-    def target(self) -> str:
-        """The synthesized column."""
-        return response_name(self.formula)
 
     def prepare(self, data: pd.DataFrame) -> ScaledResponse:
         """Transform and scale the response, build the design."""

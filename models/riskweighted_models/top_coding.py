@@ -10,7 +10,7 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.design import response_values
-from riskweighted.design.formulas import response_name
+from riskweighted_models.of_formula import OfFormula
 
 __all__ = ["TopCoded", "TopCoding"]
 
@@ -32,7 +32,7 @@ class TopCoded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TopCoding:
+class TopCoding(OfFormula):
     """Values above a bound are set to the bound; all others are released unaltered. Weights play no part.
 
     Parameters
@@ -47,21 +47,15 @@ class TopCoding:
 
     keeps_true_values: ClassVar[bool] = True
 
-    formula: str
     quantile: float = 0.97
     value: float | None = None
 
     def __post_init__(self) -> None:
-        response_name(self.formula)
+        super().__post_init__()
         if not (is_number(self.quantile) and 0 < self.quantile < 1):
             raise InputError(f"quantile must lie between 0 and 1, got {self.quantile!r}")
         if self.value is not None and not is_number(self.value):
             raise InputError(f"value must be a finite number, got {self.value!r}")
-
-    @property
-    def target(self) -> str:
-        """The top-coded column."""
-        return response_name(self.formula)
 
     def prepare(self, data: pd.DataFrame) -> TopCoded:
         """The top-coded values and their bound."""

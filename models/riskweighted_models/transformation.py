@@ -20,6 +20,7 @@ from riskweighted.design.formulas import response_name
 from riskweighted.design.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
 from riskweighted_models.grid import Heaping, default_knots, draw_point, find_ends, make_grid, straight
+from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.transformation_posterior import (
     density_of,
@@ -46,7 +47,7 @@ _FEWEST_KNOTS, _MOST_KNOTS = 3, 40
 
 
 @dataclass(frozen=True)
-class Transformation:
+class Transformation(OfFormula):
     """Transformation model with bin tilts and heaping, for positive values.
 
     With z = log y, F the normal distribution function (to 2e-4, see `riskweighted_models.kernels.bins`), hat functions B_j on J knots
@@ -80,23 +81,17 @@ class Transformation:
         the precision of the data.
     """
 
-    formula: str
     support: tuple[float | None, float | None] | None = None
     knots: tuple[float, ...] | None = None
     heaping: bool | Heaping = True
 
     def __post_init__(self) -> None:
-        response_name(self.formula)
+        super().__post_init__()
         object.__setattr__(self, "support", checked_bounds(self.support))
         if self.knots is not None:
             object.__setattr__(self, "knots", _checked_knots(self.knots))
         if not isinstance(self.heaping, bool):
             object.__setattr__(self, "heaping", _checked_heaping(self.heaping))
-
-    @property
-    def target(self) -> str:
-        """The synthesized column."""
-        return response_name(self.formula)
 
     @property
     def data_dependent(self) -> tuple[str, ...]:

@@ -26,9 +26,9 @@ from riskweighted.contract.synthesizer import (
     load_synthesizer,
 )
 from riskweighted.design.design import build_design, response_values
-from riskweighted.design.formulas import response_name
 from riskweighted.sampling.laplace import Independent
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, largest_of
+from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.status import StatusCells, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
@@ -49,7 +49,7 @@ def _in_dtype(values: np.ndarray, dtype: Any) -> np.ndarray | pd.Series:
 
 
 @dataclass(frozen=True)
-class TwoPart:
+class TwoPart(OfFormula):
     """The kind of value, then the value given its kind.
 
     A record is one of: a special code (each its own), zero, negative, positive. With predictors x on their raw columns (dummies as they
@@ -79,14 +79,13 @@ class TwoPart:
 
     draws_points: ClassVar[bool] = True
 
-    formula: str
     support: tuple[float | None, float | None] | None = None
     value: str = "transformation"
     codes: tuple[float, ...] = ()
     value_settings: Any = ()
 
     def __post_init__(self) -> None:
-        response_name(self.formula)
+        super().__post_init__()
         object.__setattr__(self, "support", checked_bounds(self.support))
         codes = tuple(self.codes) if isinstance(self.codes, (tuple, list, np.ndarray)) else (self.codes,)
         if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
@@ -94,11 +93,6 @@ class TwoPart:
         object.__setattr__(self, "codes", tuple(float(code) for code in codes if code != 0))
         object.__setattr__(self, "value_settings", _checked_pairs(self.value_settings))
         self._value_model(Bounds(0.0, np.inf), self.formula)
-
-    @property
-    def target(self) -> str:
-        """The synthesized column."""
-        return response_name(self.formula)
 
     @property
     def data_dependent(self) -> tuple[str, ...]:

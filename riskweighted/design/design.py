@@ -207,11 +207,8 @@ def _columns(formula: str, matrix: Any) -> np.ndarray:
 def build_design(formula: str, data: pd.DataFrame) -> Design:
     """Return the predictors of a formula, centred, with the turn that whitens them.
 
-    Raises
-    ------
-    InputError
-        If the formula cannot be read, names an unknown column, a predictor is missing or infinite, or the columns
-        of the design are collinear or constant (the message names the first such column).
+    InputError if the formula cannot be read or names an unknown column, a predictor is missing or infinite, or columns of the design are
+    collinear or constant (the message names the first such column).
 
     Examples
     --------

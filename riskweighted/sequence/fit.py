@@ -42,7 +42,6 @@ class Fit:
 
     Attributes
     ----------
-    prepared : PreparedSequence
     alphas : DataFrame (n, V)
         The risk weights of each variable, in [0, 1].
     blocks : mapping of block's name to BlockFit
@@ -111,13 +110,7 @@ class Fit:
 
     @property
     def block(self) -> BlockFit:
-        """The one block of a fit of one variable.
-
-        Raises
-        ------
-        InputError
-            If there are several.
-        """
+        """The one block of a fit of one variable; InputError names the blocks where there are several."""
         if not self.prepared.of_one:
             raise InputError(
                 f"this fit is of a chain of {listing(self.variables)}: name one of its blocks, valid are {listing(self.blocks)}"
