@@ -11,7 +11,7 @@ Near 0 the density of w is nearly flat. For rho > 3 w is b to 1e-4 (d < 3), so t
 others that they leave free.
 """
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -19,16 +19,13 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 from scipy import stats
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
+from riskweighted.contract.synthesizer import Tensor
 
 __all__ = ["LEAST_LOG_LENGTH", "STEPS", "common_scale_coefficients", "scales"]
 
 LEAST_LOG_LENGTH = -30.0  # of w, so that what is computed from its length stays finite
 STEPS = 9  # of Newton's method from b to w
 _LEAST_LOG_R = -300.0  # of b
-
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
@@ -38,8 +35,7 @@ def common_scale_coefficients(name: str, count: int, nu: float) -> Tensor:
     def logp(value: Tensor, zero: Tensor) -> Tensor:
         square = (value**2).sum(axis=-1, keepdims=True)
         each = log_weight - count * (log_sigma + 0.5 * np.log(2 * np.pi)) - 0.5 * square * np.exp(-2 * log_sigma)
-        density: Tensor = pt.logsumexp(each, axis=-1)
-        return density
+        return pt.logsumexp(each, axis=-1)
 
     def random(zero: np.ndarray, rng: np.random.Generator, size: Any = None) -> np.ndarray:
         shape = np.broadcast_shapes(zero.shape[:-1], tuple(np.atleast_1d(size)) if size is not None else ())
@@ -72,8 +68,7 @@ class _Length(Transform):  # type: ignore[misc]
 
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """From w to b."""
-        coefficients: Tensor = value * pt.exp(self._log_ratio(_log_length(value)))
-        return coefficients
+        return value * pt.exp(self._log_ratio(_log_length(value)))
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """From b to w: Newton's method, from a length that is never above it; to the last digits for hundreds of coefficients."""
@@ -81,32 +76,27 @@ class _Length(Transform):  # type: ignore[misc]
         log_rho = pt.maximum(log_r / self.count, log_r)
         for _ in range(STEPS):
             log_rho = log_rho + (log_r - log_rho - self._log_ratio(log_rho)) / (1 + self._slope(log_rho))
-        moved: Tensor = value * pt.exp(-self._log_ratio(log_rho))
-        return moved
+        return value * pt.exp(-self._log_ratio(log_rho))
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """log |db / dw| = log((r / rho)^(d - 1) dr / drho), with dr / drho = (r / rho) (1 + d log(r / rho) / d log rho)."""
         log_rho = _log_length(value)
-        total: Tensor = (self.count * self._log_ratio(log_rho) + pt.log1p(self._slope(log_rho))).sum(axis=-1)
-        return total
+        return (self.count * self._log_ratio(log_rho) + pt.log1p(self._slope(log_rho))).sum(axis=-1)
 
     def _slope(self, log_rho: Tensor) -> Tensor:
         """d log(r / rho) / d log rho."""
         rho, near = pt.exp(log_rho), pt.exp(-pt.exp(2 * log_rho))
         log_term = pt.log1p(pt.exp(-log_rho))
         single = near * (1 / (1 + rho) + 2 * rho**2 * log_term) / (1 + near * log_term)
-        slope: Tensor = single if self.count == 1 else (self.count - 1) * rho**2 / pt.expm1(rho**2)
-        return slope
+        return single if self.count == 1 else (self.count - 1) * rho**2 / pt.expm1(rho**2)
 
     def _log_ratio(self, log_rho: Tensor) -> Tensor:
         """log(r / rho)."""
         square = pt.exp(2 * log_rho)
         single = -pt.log1p(pt.log1p(pt.exp(-log_rho)) * pt.exp(-square))
-        ratio: Tensor = single if self.count == 1 else (self.count - 1) / 2 * pt.log(-pt.expm1(-square))
-        return ratio
+        return single if self.count == 1 else (self.count - 1) / 2 * pt.log(-pt.expm1(-square))
 
 
 def _log_length(vector: Tensor, least: float = LEAST_LOG_LENGTH) -> Tensor:
     """log |vector|, (..., 1), no less than so much."""
-    length: Tensor = pt.maximum(0.5 * pt.log((vector**2).sum(axis=-1, keepdims=True)), least)
-    return length
+    return pt.maximum(0.5 * pt.log((vector**2).sum(axis=-1, keepdims=True)), least)

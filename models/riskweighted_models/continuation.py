@@ -1,19 +1,14 @@
 """Continuation ratios: the levels of a variable one after the other, each by a logit among those that are left (METHODS section 12)."""
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
 import numpy as np
 import pytensor.tensor as pt
 from scipy.special import log_expit
 
+from riskweighted.contract.synthesizer import Tensor
 from riskweighted_models.kernels.ratios import fill_probabilities
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
 
 __all__ = ["cell_weights", "log_probabilities", "log_probability_graph", "probabilities"]
 
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 _UNROLLED = 12  # levels: a loop samples up to twice as fast, and takes long to compile where there are many
 
 
@@ -28,14 +23,12 @@ def log_probability_graph(logits: Tensor, levels: int) -> Tensor:
     if levels > _UNROLLED:
         none = pt.zeros_like(logits[:1])
         reached = pt.concatenate([none, -pt.cumsum(pt.softplus(logits), axis=0)])
-        whole: Tensor = reached - pt.concatenate([pt.softplus(-logits), none])
-        return whole
+        return reached - pt.concatenate([pt.softplus(-logits), none])
     going_on, parts = pt.zeros_like(logits[0]), []
     for place in range(levels - 1):
         parts.append(going_on - pt.softplus(-logits[place]))
         going_on = going_on - pt.softplus(logits[place])
-    log_shares: Tensor = pt.stack([*parts, going_on])
-    return log_shares
+    return pt.stack([*parts, going_on])
 
 
 def log_probabilities(logits: np.ndarray) -> np.ndarray:

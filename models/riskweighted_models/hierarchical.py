@@ -185,12 +185,10 @@ class GroupedRecords(NamedTuple):
         return self.log_normal(_transformed(self.prepared, y), self.mean, self.sd)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
-        """P(lower <= y_i <= upper)."""
         low, high = _transformed_ends(self.prepared, lower, upper)
         return self.normal_mass(low, high, self.mean, self.sd)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """New responses."""
         return self.prepared.transform.inverse(rng.normal(self.mean, self.sd))
 
 

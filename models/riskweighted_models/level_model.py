@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from riskweighted.common.frames import require_columns, require_finite, require_
 from riskweighted.common.groups import most_categories
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import is_symbolic
-from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
 from riskweighted.design.design import Design, build_design
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
@@ -27,12 +27,8 @@ from riskweighted_models.level_densities import LevelDensity, LevelLikelihood
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 __all__ = ["INTERCEPT_SD", "LevelModel", "Levelled"]
 
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 INTERCEPT_SD = 2.0  # of a logit
 
 
@@ -133,8 +129,7 @@ class LevelModel(OfFormula, ABC):
             return {"coefficient_centre": coordinates.centre, "coefficient_turn": coordinates.turn}
 
         def prior(value: Tensor) -> Tensor:
-            height: Tensor = (-0.5 * ((value - mean) / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))).sum(axis=-1)
-            return height
+            return (-0.5 * ((value - mean) / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))).sum(axis=-1)
 
         with pm.Model() as model:
             weight = pm.Data("level_weight", weigh(np.ones(len(prepared.code)))["level_weight"])
@@ -207,7 +202,6 @@ class LevelRecords:
         return np.where(numbers[code] == y, each, np.where(np.isnan(y), np.nan, -np.inf))
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= number of the level <= upper | x_i, theta)."""
         return np.asarray(np.minimum(self._mass(*(interval_ends(bound, len(self.prepared.which)) for bound in (lower, upper))), 1.0))
 
     def _mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -254,12 +248,8 @@ class LevelGraph(NamedTuple):
     prepared: Levelled
 
     def log_density(self, y: np.ndarray) -> Tensor:
-        """log P(level_i | x_i, theta)."""
-        each: Tensor = self.log_shares[np.searchsorted(self.numbers, y), self.prepared.which]
-        return each
+        return self.log_shares[np.searchsorted(self.numbers, y), self.prepared.which]
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Tensor:
-        """P(lower <= number of the level <= upper | x_i, theta)."""
         inside = (lower <= self.numbers[:, None]) & (self.numbers[:, None] <= upper)
-        mass: Tensor = (inside * pt.exp(self.log_shares)[:, self.prepared.which]).sum(axis=0)
-        return mass
+        return (inside * pt.exp(self.log_shares)[:, self.prepared.which]).sum(axis=0)

@@ -1,7 +1,7 @@
 """What the two finite mixtures share: component weights, and slopes shrunk towards common ones."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -9,14 +9,9 @@ import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
-from riskweighted.contract.synthesizer import Draw
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
+from riskweighted.contract.synthesizer import Draw, Tensor
 
 __all__ = ["check_mixture", "component_weights", "label_free", "slope_priors", "slopes_graph", "slopes_of", "weights_of"]
-
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def check_mixture(components: int, concentration: float | str, slope_spread: float) -> None:
@@ -37,8 +32,7 @@ def component_weights(components: int, concentration: float | str) -> Tensor:
         each = pm.Gamma("total_concentration", 1.0, 1.0) / components * pt.ones(components)
     else:
         each = np.full(components, float(concentration))
-    weight: Tensor = pm.Dirichlet("weight", each)
-    return weight
+    return pm.Dirichlet("weight", each)
 
 
 def slope_priors(

@@ -1,23 +1,18 @@
 """Softmax regression, for an unordered variable (METHODS section 12)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytensor.tensor as pt
 from scipy import linalg
 from scipy.special import log_softmax
 
+from riskweighted.contract.synthesizer import Tensor
 from riskweighted_models.categorical import Categorical
 from riskweighted_models.level_densities import Softmax
 from riskweighted_models.level_model import INTERCEPT_SD
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 __all__ = ["Multinomial"]
-
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 @dataclass(frozen=True)
@@ -45,8 +40,7 @@ class Multinomial(Categorical):
 
     def _graph(self, coefficient: Tensor, rows: np.ndarray, levels: int) -> Tensor:
         by_contrast = coefficient.reshape((levels - 1, -1))
-        scores: Tensor = pt.special.log_softmax(pt.as_tensor(_contrasts(levels)) @ by_contrast @ _with_one(rows).T, axis=0)
-        return scores
+        return pt.special.log_softmax(pt.as_tensor(_contrasts(levels)) @ by_contrast @ _with_one(rows).T, axis=0)
 
     def _log_probabilities(self, coefficient: np.ndarray, rows: np.ndarray, levels: int) -> np.ndarray:
         by_contrast = coefficient.reshape(levels - 1, -1)

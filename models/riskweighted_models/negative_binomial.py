@@ -158,7 +158,6 @@ class NegativeBinomial(OfFormula):
         return CountLayout(*shared, held, prepared.design.turn, float(np.log(mean)))
 
     def response(self, prepared: DistinctCounts) -> np.ndarray:
-        """The counts, (n,)."""
         return np.asarray(prepared.counts[prepared.which])
 
     def distribution(self, theta: Draw, prepared: DistinctCounts) -> Any:
@@ -192,7 +191,6 @@ class CountRecords(NamedTuple):
         return np.asarray(each[which])
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper); bounds may be any numbers and infinite."""
         ends = _distinct_ends(self.prepared, lower, upper)
         cdf, sf = _tails(ends.end, self.mean[ends.design], self.phi)
         below, last = ends.below, ends.last
@@ -217,7 +215,6 @@ class CountGraph(NamedTuple):
     prepared: DistinctCounts
 
     def log_density(self, y: np.ndarray) -> Any:
-        """log p(y_i | theta) of counts."""
         counts, cell, which = _pairs(self.prepared, y)
         return self.of_pairs(counts, cell)[which]
 
@@ -227,7 +224,6 @@ class CountGraph(NamedTuple):
         return pt.logsumexp(pt.log(self.weight) + by_component, axis=1)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
-        """P(lower <= y_i <= upper)."""
         ends = _distinct_ends(self.prepared, lower, upper)
         inside = np.isfinite(ends.end) & (ends.end >= 0)
         mean = self.mean[ends.design]

@@ -1,25 +1,22 @@
 """Continuation-ratio logits for an ordered variable (METHODS section 12)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytensor.tensor as pt
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.synthesizer import Tensor
 from riskweighted_models.categorical import Categorical
 from riskweighted_models.continuation import log_probabilities, log_probability_graph, probabilities
 from riskweighted_models.kernels.ratios import fill_by_odds, logs_of_own
 from riskweighted_models.level_densities import LARGEST, Continuation, places_of
 from riskweighted_models.level_model import INTERCEPT_SD, Levelled, LevelModel
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 __all__ = ["GoingOn", "Ordinal"]
 
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 _DRIFT_SD = 0.5
 
 

@@ -73,7 +73,6 @@ class ScaledRecords(NamedTuple):
         return self.parts.log_density(standard_units(self.prepared, y))
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
-        """P(lower <= y_i <= upper), within the support."""
         return self.parts.mass(*_standard_ends(self.prepared, lower, upper))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:

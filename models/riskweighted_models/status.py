@@ -1,22 +1,18 @@
 """Which kind of value a record has (a special code, zero, negative or positive), by continuation-ratio logits (METHODS section 5)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import expit
 
-from riskweighted.contract.synthesizer import Density, Draw
+from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted_models.continuation import cell_weights, log_probabilities, log_probability_graph
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
 
 __all__ = ["StatusCells", "log_status_graph", "probabilities", "slopes_can_follow", "status_density", "status_priors", "status_sum"]
 
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 _INTERCEPT_MEAN, _INTERCEPT_SD = -2.2, 1.5  # a share of one tenth
 _EVENTS_PER_SLOPE = 10
@@ -64,8 +60,7 @@ def status_priors(cells: StatusCells) -> dict[str, Tensor]:
 
 def status_sum(theta: dict[str, Tensor], cells: StatusCells, weight: Tensor) -> Tensor:
     """sum of alpha log P(status | x)."""
-    total: Tensor = (weight * log_status_graph(theta, cells)).sum() if cells.statuses > 1 else pt.zeros(())
-    return total
+    return (weight * log_status_graph(theta, cells)).sum() if cells.statuses > 1 else pt.zeros(())
 
 
 def log_status_graph(theta: Mapping[str, Tensor], cells: StatusCells) -> Tensor:

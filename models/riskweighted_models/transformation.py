@@ -158,8 +158,8 @@ class Transformation(OfFormula):
         Of `wanted` records (booleans (n,)) alone, if they are given, the same as without.
         """
         if is_symbolic(theta):
-            log_mass = log_bins_graph(theta, prepared.distinct.rows, prepared.grid)  # type: ignore[arg-type]
-            points = log_points_graph(theta, prepared.grid, prepared.heap_of)  # type: ignore[arg-type]
+            log_mass = log_bins_graph(theta, prepared.distinct.rows, prepared.grid)
+            points = log_points_graph(theta, prepared.grid, prepared.heap_of)
             return BinnedGraph(log_mass - pt.logsumexp(log_mass, axis=0), points, prepared)
         return BinnedRecords(theta, prepared, wanted)
 
@@ -172,7 +172,6 @@ class BinnedRecords(NamedTuple):
     wanted: np.ndarray | None
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """log P(recorded value i | x_i, theta)."""
         prepared, (bins, heap) = self.prepared, _recorded(self.prepared, y)
         shares = record_probabilities(self.theta, prepared.designs_of(self.wanted), prepared.grid, np.maximum(bins, 0))
         with np.errstate(divide="ignore"):
@@ -180,7 +179,6 @@ class BinnedRecords(NamedTuple):
         return np.where(bins < 0, np.nan, each)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta)."""
         return _masses(self.prepared, lower, upper)(self.theta)
 
     def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -211,12 +209,10 @@ class BinnedGraph(NamedTuple):
     prepared: Binned
 
     def log_density(self, y: np.ndarray) -> Any:
-        """log P(recorded value i | x_i, theta)."""
         bins, heap = _recorded(self.prepared, y)
         return self.log_bins[bins, self.prepared.distinct.which] + self.log_points[bins, heap]
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
-        """P(lower <= y_i <= upper | x_i, theta)."""
         n, grid = len(self.prepared.bins), self.prepared.grid
         ends, which = find_ends(grid, interval_ends(lower, n), interval_ends(upper, n)), self.prepared.distinct.which
         weight = pt.switch(grid.points > 0, pt.exp(self.log_points), 0.0)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from riskweighted.contract.synthesizer import Density, Draw
+from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted.sampling.laplace import Scaled
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
@@ -16,12 +16,8 @@ from riskweighted_models.kernels.bins import CUBIC, LINEAR, STEEPEST, STRAIGHT, 
 from riskweighted_models.kernels.heaps import heaped_sum
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
 __all__ = ["Cells", "density_of", "gamma_of", "log_bins_graph", "log_points_graph", "point_weight", "predictor_of", "priors", "written_sum"]
 
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 _SLOPES = ("slope", "log_slope", "log_slope_by_place")
 _SD = {
@@ -90,16 +86,14 @@ def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Te
     normaliser = pt.logsumexp(log_mass, axis=0)
     design = np.repeat(np.arange(len(cells.rows)), np.diff(cells.pair_start))
     binned = (data["pair_weight"] * log_mass[cells.pair_bin, design]).sum() - (data["design_weight"] * normaliser).sum()
-    total: Tensor = binned + (data["heaped"] * log_points_graph(theta, cells.grid, cells.heap_of)).sum()
-    return total
+    return binned + (data["heaped"] * log_points_graph(theta, cells.grid, cells.heap_of)).sum()
 
 
 def log_points_graph(theta: Mapping[str, Tensor], grid: Grid, heap_of: np.ndarray) -> Tensor:
     """log P(point | bin) by heap, (K, C); of a unit of width where values are on no grid."""
     phi = theta["log_heaping"] if "log_heaping" in theta else np.zeros(0)
     log_weight = pt.concatenate([phi, pt.zeros(1)])[heap_of] + _given(grid)
-    points: Tensor = log_weight - pt.log((grid.points * pt.exp(log_weight)).sum(axis=1))[:, None]
-    return points
+    return log_weight - pt.log((grid.points * pt.exp(log_weight)).sum(axis=1))[:, None]
 
 
 def log_bins_graph(theta: Mapping[str, Tensor], rows: np.ndarray, grid: Grid) -> Tensor:
@@ -116,22 +110,19 @@ def log_bins_graph(theta: Mapping[str, Tensor], rows: np.ndarray, grid: Grid) ->
     s = LINEAR * bent + CUBIC * bent**3 + STEEPEST * (h - bent)
     below, above = _softplus(-s), _softplus(s)  # -log F and -log(1 - F)
     between = _log_one_less_exp(s[:-1] - s[1:]) - (below[1:] + above[:-1])
-    log_mass: Tensor = pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]
-    return log_mass
+    return pt.concatenate([-below[:1], between, -above[-1:]]) + theta["tilt"][:, None]
 
 
 def _softplus(x: Tensor) -> Tensor:
     """log(1 + exp(x)), of functions that NumPy has: PyTensor's own works one number at a time where nothing is compiled."""
     rest = pt.exp(-pt.abs(x))
-    value: Tensor = pt.maximum(x, 0) + 2 * pt.arctanh(rest / (2 + rest))
-    return value
+    return pt.maximum(x, 0) + 2 * pt.arctanh(rest / (2 + rest))
 
 
 def _log_one_less_exp(x: Tensor) -> Tensor:
     """log(1 - exp(x)) for x < 0, likewise."""
     share = pt.tanh(-x / 2)
-    value: Tensor = pt.log(2 * share) - pt.log1p(share)
-    return value
+    return pt.log(2 * share) - pt.log1p(share)
 
 
 def density_of(cells: Cells, alpha: np.ndarray) -> Density:

@@ -115,7 +115,6 @@ class TwoPartRecords:
     prepared: TwoParts
 
     def log_density(self, y: np.ndarray) -> np.ndarray:
-        """log p(status_i | x_i) + log p(value_i | status_i, x_i)."""
         status, amounts = _told_apart(self.prepared, y)
         with np.errstate(divide="ignore"):
             each = np.where(status < 0, np.nan, np.log(self._shares[self.prepared.cells.which, status]))
@@ -124,7 +123,6 @@ class TwoPartRecords:
         return np.asarray(each)
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """P(lower <= y_i <= upper | x_i, theta)."""
         total = np.zeros(self.prepared.n)
         for of_status, inside in zip(self._shares.T, self._inside(lower, upper), strict=True):
             total += of_status[self.prepared.cells.which] * inside
@@ -162,7 +160,6 @@ class TwoPartRecords:
         return found
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """New values."""
         prepared, cells = self.prepared, self.prepared.cells
         below, drawn = np.cumsum(self._shares, axis=1).T, np.zeros(prepared.n, dtype=np.int64)
         place = rng.random(prepared.n) * below[-1][cells.which]
@@ -205,7 +202,6 @@ class TwoPartGraph:
     prepared: TwoParts
 
     def log_density(self, y: np.ndarray) -> Any:
-        """log p(status_i | x_i) + log p(value_i | status_i, x_i)."""
         status, amounts = _told_apart(self.prepared, y)
         each = log_status_graph(self.theta, self.prepared.cells)[status, self.prepared.cells.which]
         for sign, (member, values) in amounts.items():
@@ -213,7 +209,6 @@ class TwoPartGraph:
         return each
 
     def mass(self, lower: np.ndarray, upper: np.ndarray) -> Any:
-        """P(lower <= y_i <= upper | x_i, theta)."""
         shares, total = pt.exp(log_status_graph(self.theta, self.prepared.cells)), 0.0
         for place, (status, ends) in enumerate(_cut_to_status(self.prepared, lower, upper)):
             inside = ends[0].astype(float) if len(ends) == 1 else self._values(str(status)).mass(*ends)

@@ -4,20 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic
-from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
 
 __all__ = ["Predictors", "Regression"]
 
@@ -28,9 +25,8 @@ class Predictors(NamedTuple):
     rows: Any
     which: Any
 
-    def __matmul__(self, slope: Any) -> "TensorVariable[Any, Any]":
-        effect: TensorVariable[Any, Any] = (self.rows @ slope)[self.which]
-        return effect
+    def __matmul__(self, slope: Any) -> Tensor:
+        return (self.rows @ slope)[self.which]
 
 
 class _Prepared(NamedTuple):
@@ -96,7 +92,7 @@ class Regression(ABC):
         """The parameters by their names, made in the ``pm.Model`` around, of so many predictors."""
 
     @abstractmethod
-    def values(self, theta: Mapping[str, Any], x: Predictors) -> "TensorVariable[Any, Any]":
+    def values(self, theta: Mapping[str, Any], x: Predictors) -> Tensor:
         """The distribution of the records' values, a ``pm.*.dist`` of shape (n,), given parameters; ``x @ slope`` is (n,)."""
 
     def possible(self, y: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from riskweighted.contract.descriptions import CHAINS, GROUP
 
 if TYPE_CHECKING:
     import pymc as pm
-    from pytensor.tensor import TensorVariable
 
     from riskweighted.contract.records import Records
 
@@ -23,6 +22,7 @@ __all__ = [
     "Layout",
     "Prepared",
     "Synthesizer",
+    "Tensor",
     "baseline_names",
     "chain_names",
     "data_dependent",
@@ -34,6 +34,7 @@ __all__ = [
 
 _BASELINES = "riskweighted.baselines"
 
+Tensor: TypeAlias = Any  # an expression of PyTensor, whose types mypy cannot follow
 Draw = Mapping[str, np.ndarray]  # one posterior draw: parameter name -> value
 Density = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -101,7 +102,7 @@ class Blueprint(NamedTuple):
     """
 
     model: "pm.Model"
-    weighted_log_likelihood: "TensorVariable[Any, Any]"
+    weighted_log_likelihood: Tensor
     weigh: Callable[[np.ndarray], dict[str, np.ndarray]]
     monitored: tuple[str, ...]
     density_terms: int

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from riskweighted.contract.synthesizer import (
     ContractError,
     Draw,
     Synthesizer,
+    Tensor,
     data_dependent,
     keeps_true_values,
     probability_mass,
@@ -25,11 +26,9 @@ from riskweighted.guarantee.statement import Guarantee, Statement
 
 if TYPE_CHECKING:
     import pymc as pm
-    from pytensor.tensor import TensorVariable
 
 __all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "record_graph", "refusal", "refuse_dependence"]
 
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 LOWER, UPPER = "guarantee_lower", "guarantee_upper"
 DATA = ("guarantee_alpha", "guarantee_reference", LOWER, UPPER)  # the pm.Data of a censored model
 
@@ -57,7 +56,7 @@ class Censoring:
         return hashlib.sha256(text.encode() + np.rint(self.reference * 1e6).astype("<i8").tobytes()).hexdigest()
 
 
-def record_graph(synthesizer: Synthesizer, prepared: Any, blueprint: Blueprint, confidential: pd.DataFrame) -> "Tensor | None":
+def record_graph(synthesizer: Synthesizer, prepared: Any, blueprint: Blueprint, confidential: pd.DataFrame) -> Tensor:
     """log p(y_i | theta) in the graph of a model, (n,), as its distribution states it of expressions; None where it knows numbers alone."""
     from pytensor.tensor import TensorVariable
 
@@ -83,8 +82,7 @@ def clipped_sum(model: "pm.Model", records: Tensor, n: int) -> Tensor:
     with model:
         alpha, reference, lower, upper = (pm.Data(name, value) for name, value in zip(DATA, (1.0, np.zeros(n), -1.0, 1.0), strict=True))
         weighted = alpha * (records - reference)
-        total: Tensor = pt.clip(pt.switch(pt.isnan(weighted), lower, weighted), lower, upper).sum()
-    return total
+        return pt.clip(pt.switch(pt.isnan(weighted), lower, weighted), lower, upper).sum()
 
 
 def obstacles(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame) -> list[str]:

@@ -4,19 +4,16 @@ Centre and turn follow alpha; the posterior of the parameters does not depend on
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
+from riskweighted.contract.synthesizer import Tensor
 
 __all__ = ["free_normal", "free_vector"]
-
-Tensor: TypeAlias = "TensorVariable[Any, Any]"
 
 
 def free_vector(
@@ -72,20 +69,17 @@ class _Affine(Transform):  # type: ignore[misc]
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """From w to the vectors."""
         centre, turn = _held(inputs)
-        vectors: Tensor = centre + value @ turn.T
-        return vectors
+        return centre + value @ turn.T
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """From the vectors to w."""
         centre, turn = _held(inputs)
         off = value - centre
-        coordinates: Tensor = pt.linalg.solve(turn, off) if off.ndim == 1 else pt.linalg.solve(turn, off.T).T
-        return coordinates
+        return pt.linalg.solve(turn, off) if off.ndim == 1 else pt.linalg.solve(turn, off.T).T
 
     def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """A constant, which no posterior depends on."""
-        nothing: Tensor = pt.zeros_like(value[..., 0])
-        return nothing
+        return pt.zeros_like(value[..., 0])
 
 
 def _held(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:

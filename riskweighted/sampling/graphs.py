@@ -13,12 +13,11 @@ from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from riskweighted.common.errors import listing
-from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, Tensor
 from riskweighted.guarantee.clip import DATA
 
 if TYPE_CHECKING:
     import pymc as pm
-    from pytensor.tensor import TensorVariable
 
 __all__ = [
     "PLAIN",
@@ -40,7 +39,7 @@ Records = Callable[[Draw], np.ndarray]
 
 
 @node_rewriter([pt.softplus, pt.clip, pt.add, pt.mul])  # type: ignore[untyped-decorator]
-def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]] | None":
+def _in_whole_arrays(graph: object, node: Any) -> list[Tensor] | None:
     """What plain Python would run number by number, as NumPy has it: log(1 + exp x), a clip, sums and products of three and more."""
     first, *others = node.inputs
     dtype = node.outputs[0].dtype
@@ -52,10 +51,9 @@ def _in_whole_arrays(graph: object, node: Any) -> "list[TensorVariable[Any, Any]
     return [reduce(node.op, [_cast(part, dtype) for part in node.inputs])] if len(others) > 1 else None  # two truth values are one
 
 
-def _cast(x: "TensorVariable[Any, Any]", dtype: str) -> "TensorVariable[Any, Any]":
+def _cast(x: Tensor, dtype: str) -> Tensor:
     """Numbers in another dtype; PyTensor's own cast runs number by number too."""
-    moved: TensorVariable[Any, Any] = x if x.dtype == dtype else x * pt.constant(1, dtype=dtype)
-    return moved
+    return x if x.dtype == dtype else x * pt.constant(1, dtype=dtype)
 
 
 # Stable (log1p, logsumexp) as the sampled model is.
@@ -74,19 +72,19 @@ def compile_weighted_sum(synthesizer: Synthesizer, blueprint: Blueprint, n: int)
     return lambda theta, alpha: float(function(theta, blueprint.weigh(alpha)))
 
 
-def compile_clipped_sum(blueprint: Blueprint, total: "TensorVariable[Any, Any]") -> Callable[[Draw, Mapping[str, Any]], float]:
+def compile_clipped_sum(blueprint: Blueprint, total: Tensor) -> Callable[[Draw, Mapping[str, Any]], float]:
     """A sum of clipped contributions (`riskweighted.guarantee.clip`) as a function of one posterior draw and the values of `DATA`."""
     function = _function(blueprint.model, total, DATA)
     return lambda theta, values: float(function(theta, values))
 
 
-def compile_records(blueprint: Blueprint, records: "TensorVariable[Any, Any]") -> Records:
+def compile_records(blueprint: Blueprint, records: Tensor) -> Records:
     """Log-likelihoods in the graph of a model, (n,), as a function of one posterior draw."""
     function = _function(blueprint.model, records, [])
     return lambda theta: np.asarray(function(theta, {}))
 
 
-def _function(model: "pm.Model", output: "TensorVariable[Any, Any]", names: Sequence[str]) -> Callable[[Draw, Mapping[str, Any]], Any]:
+def _function(model: "pm.Model", output: Tensor, names: Sequence[str]) -> Callable[[Draw, Mapping[str, Any]], Any]:
     """A node of the graph as a function of the free variables and of the named ``pm.Data``."""
     held = {str(variable.name): variable for variable in model.data_vars}
     inputs = {held[name]: held[name].type() for name in names}
@@ -102,19 +100,15 @@ def _function(model: "pm.Model", output: "TensorVariable[Any, Any]", names: Sequ
     return lambda theta, values: function(*(theta[variable.name] for variable in model.free_RVs), *(values[name] for name in names))
 
 
-def unconstrained(
-    model: "pm.Model", variable: "TensorVariable[Any, Any]", value: "TensorVariable[Any, Any] | None" = None
-) -> "TensorVariable[Any, Any]":
+def unconstrained(model: "pm.Model", variable: Tensor, value: Tensor = None) -> Tensor:
     """A free variable, or a value of it, in the form without bounds in which PyMC samples it, as a node of the graph."""
     transform, value = model.rvs_to_transforms[variable], variable if value is None else value
-    moved: TensorVariable[Any, Any] = value if transform is None else transform.forward(value, *variable.owner.inputs)
-    return moved
+    return value if transform is None else transform.forward(value, *variable.owner.inputs)
 
 
-def log_prior_of(model: "pm.Model") -> "TensorVariable[Any, Any]":
+def log_prior_of(model: "pm.Model") -> Tensor:
     """The log prior of the variables as they are, without the volume of what PyMC samples in their place."""
-    prior: TensorVariable[Any, Any] = model.logp(model.free_RVs, jacobian=False)
-    return prior
+    return model.logp(model.free_RVs, jacobian=False)
 
 
 def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
@@ -122,7 +116,7 @@ def compile_log_prior(blueprint: Blueprint) -> WeightedSum:
     return function_of_draw(blueprint, log_prior_of(blueprint.model))[0]
 
 
-def function_of_draw(blueprint: Blueprint, output: "TensorVariable[Any, Any]") -> tuple[WeightedSum, Any]:
+def function_of_draw(blueprint: Blueprint, output: Tensor) -> tuple[WeightedSum, Any]:
     """A graph of the values that PyMC samples as a function of one posterior draw and alpha (n,), and what PyTensor made of it."""
     model = blueprint.model
     held = {variable: variable.type() for variable in model.data_vars}
