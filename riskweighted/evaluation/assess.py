@@ -81,15 +81,15 @@ class Assessment:
         """One row per label, a column for each measure of risk and utility, but not for single tables and coefficients."""
         both = pd.concat([self.measures[self.utility.columns], self.utility], ignore_index=True)
         statistics = statistics_of(both)
-        shown = both.assign(name=[one.name for one in statistics])[[not one.measure.many for one in statistics]]
+        shown = both.assign(name=[statistic.name for statistic in statistics])[[not statistic.measure.many for statistic in statistics]]
         wide = shown.pivot(index="label", columns="name", values="value")
         return wide.reindex(index=both["label"].unique(), columns=shown["name"].unique()).rename_axis(columns="measure")
 
     def map_measures(self) -> tuple[str, str]:
         """A measure of risk and one of utility that all tools have: the columns of `summary` for a risk-utility map."""
         table = self.summary().drop(index=self.yardsticks)
-        risk = next(name for name in (Statistic(one.key).name for one in _FOR_MAPS) if name in table and table[name].notna().all())
-        starts = tuple(f"{one.label} of " for one in (U_M, TOTAL_VARIATION))
+        risk = next(name for name in (Statistic(measure.key).name for measure in _FOR_MAPS) if name in table and table[name].notna().all())
+        starts = tuple(f"{measure.label} of " for measure in (U_M, TOTAL_VARIATION))
         losses = [Statistic(DISTANCE.key).name, *(name for name in table if str(name).startswith(starts))]
         return risk, next(name for name in losses if name in table)
 
@@ -223,8 +223,8 @@ def _assessment(
     useful = utility_table([utility])
     useful["label"] = useful["label"].replace({CONFIDENTIAL: ITSELF})
     paired = {tool.label: tool.paired for tool in tools if tool.paired is not None}
-    contributions = [_contributions(own).assign(label=label) for label, own in paired.items()]
-    riskiest = [_riskiest(own, top).assign(label=label) for label, own in paired.items()]
+    contributions = [_contributions(pairs).assign(label=label) for label, pairs in paired.items()]
+    riskiest = [_riskiest(pairs, top).assign(label=label) for label, pairs in paired.items()]
     return Assessment(
         table,
         useful,
@@ -253,12 +253,12 @@ def _contributions(paired: Paired) -> pd.DataFrame:
 
 def _riskiest(paired: Paired, top: int) -> pd.DataFrame:
     """The `top` records by identification risk (ties: by expected match), with what makes them so."""
-    risk, found = identification_risks(paired).mean(axis=0), match(paired)
-    c, true = (found.records[name].to_numpy(dtype=float).reshape(len(paired), -1) for name in ("c", "T"))
+    risk, matches = identification_risks(paired).mean(axis=0), match(paired)
+    c, true = (matches.records[name].to_numpy(dtype=float).reshape(len(paired), -1) for name in ("c", "T"))
     table = pd.DataFrame(
         {
             "identification_risk": risk,
-            "expected_match": found.expected_by_target,
+            "expected_match": matches.expected_by_target,
             "mean_matches": c.mean(axis=0),
             "share_own_value_close": true.mean(axis=0),
             "records_in_pattern": paired.world.patterns.in_pattern,

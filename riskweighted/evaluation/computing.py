@@ -23,29 +23,26 @@ How = Literal["compute", "assess"]
 
 def added_measures(how: How = "compute") -> list[Measure]:
     """The measures of other packages that an evaluation, or an assessment, computes."""
-    return [one for one in measures().values() if getattr(one, how) is not None and not is_ours(one)]
+    return [measure for measure in measures().values() if getattr(measure, how) is not None and not is_ours(measure)]
 
 
 def measured_rows(context: Context, table: str, variables: Sequence[str], how: How = "compute") -> list[dict[str, Any]]:
     """Our measures of a table for one label, in their order; those of a variable one variable after the other."""
-    chosen = [one for one in measures().values() if one.table == table and getattr(one, how) is not None and is_ours(one)]
-    found: list[Value] = []
-    for each, ours in groupby(sorted(chosen, key=lambda one: one.order), key=lambda one: one.each):
-        computations: list[Computation] = list(dict.fromkeys(getattr(one, how) for one in ours))
+    chosen = [each for each in measures().values() if each.table == table and getattr(each, how) is not None and is_ours(each)]
+    values: list[Value] = []
+    for each, ours in groupby(sorted(chosen, key=lambda measure: measure.order), key=lambda measure: measure.each):
+        computations: list[Computation] = list(dict.fromkeys(getattr(measure, how) for measure in ours))
         for variable in variables if each else (None,):
-            own = context if variable is None else replace(context, variable=variable)
+            of_variable = context if variable is None else replace(context, variable=variable)
             for compute in computations:
-                found += compute(own)  # type: ignore[arg-type]
-    return list(_as_rows(context, found))
+                values += compute(of_variable)  # type: ignore[arg-type]
+    return list(_as_rows(context, values))
 
 
 def added_rows(context: Context, table: str, how: How = "compute") -> list[dict[str, Any]]:
     """The measures of other packages, each with random numbers of its own; one that fails is named, and left out."""
-    found: list[Value] = []
-    for measure in added_measures(how):
-        if measure.table == table:
-            found += _with_care(context, measure, getattr(measure, how))
-    return list(_as_rows(context, found))
+    added = [measure for measure in added_measures(how) if measure.table == table]
+    return list(_as_rows(context, [value for measure in added for value in _with_care(context, measure, getattr(measure, how))]))
 
 
 def _as_rows(context: Context, values: Iterable[Value]) -> Iterator[dict[str, Any]]:
@@ -57,26 +54,20 @@ def _as_rows(context: Context, values: Iterable[Value]) -> Iterator[dict[str, An
 def _with_care(context: Context, measure: Measure, compute: Computation) -> list[Value]:
     """What a stranger's measure gives; nothing of it where anything goes wrong, and of an error its type alone: its text may hold data."""
     entropy = [int(context.rng.bit_generator.seed_seq.generate_state(1)[0]), zlib.crc32(measure.key.encode())]
-    found: list[Value] = []
+    values: list[Value] = []
     try:
         for variable in context.scenario.synthetic if measure.each else (None,):
-            own = replace(context, variable=variable, rng=np.random.default_rng([*entropy, len(found)]))
-            given: Any = compute(own)
-            found += [Value(measure, float(given), variable)] if isinstance(given, Real) else list(given)
-        malformed = not all(_is_value(measure, one, context.scenario.synthetic) for one in found) or len(set(map(_which, found))) < len(
-            found
-        )
-        if not malformed:
-            return [one._replace(value=float(one.value)) for one in found]
+            of_variable = replace(context, variable=variable, rng=np.random.default_rng([*entropy, len(values)]))
+            given: Any = compute(of_variable)
+            values += [Value(measure, float(given), variable)] if isinstance(given, Real) else list(given)
+        told_apart = len({value[2:5] for value in values}) == len(values)
+        if told_apart and all(_is_value(measure, value, context.scenario.synthetic) for value in values):
+            return [value._replace(value=float(value.value)) for value in values]
         what = "gave no number, nor values of its own"
     except Exception as error:
         what = f"raised {type(error).__name__}"
     warnings.warn(f"the measure {measure.key!r} {what}: it is left out", RiskWeightedWarning, stacklevel=2)
     return []
-
-
-def _which(value: Value) -> tuple[object, ...]:
-    return value.variable, value.parameter, value.term
 
 
 def _is_value(measure: Measure, value: object, variables: Sequence[str]) -> bool:
@@ -86,8 +77,5 @@ def _is_value(measure: Measure, value: object, variables: Sequence[str]) -> bool
     numbers = (value.value, value.error, *value.interval, *(() if value.parameter is None else (value.parameter,)))
     texts = (value.term, value.rule, value.definition)
     named = value.variable is None or value.variable in variables
-    return len(value.interval) == 2 and named and all(isinstance(one, Real) for one in numbers) and all(map(_is_text, texts))
-
-
-def _is_text(text: object) -> bool:
-    return text is None or isinstance(text, str)
+    complete = len(value.interval) == 2 and named
+    return complete and all(isinstance(number, Real) for number in numbers) and all(text is None or isinstance(text, str) for text in texts)

@@ -26,8 +26,7 @@ from riskweighted.measures.survey import checked_design
 from riskweighted.measures.tables import table_columns
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.utility.intervals import interval_overlap
-from riskweighted.utility.regression import Regression, checked_regression
-from riskweighted.utility.regressions import checked_analyses
+from riskweighted.utility.regressions import Analysis, checked_analyses, checked_regression
 
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sequence.fit import Fit
@@ -174,7 +173,7 @@ def evaluate_world(
     world: World,
     synthetic: Mapping[str, Frames | pd.DataFrame],
     settings: EvaluationSettings,
-    analysis: Regression | None,
+    analysis: Analysis | None,
     *,
     mechanisms: Mapping[str, Mechanism] | None = None,
     fits: Mapping[str, "Fit"] | None = None,
@@ -202,12 +201,12 @@ def evaluate_world(
     against = None if baseline_risk is None else baseline_risk.to_numpy()
     risk: dict[str, list[dict[str, Any]]] = {label: [] for label in every}
     utility: dict[str, list[dict[str, Any]]] = {label: [] for label in every}
-    for done, label in enumerate(sorted(every, key=lambda one: one != baseline)):  # the baseline first: others are held against it
+    for done, label in enumerate(sorted(every, key=lambda name: name != baseline)):  # the baseline first: others are held against it
         given = (world.confidential,) if label == CONFIDENTIAL else once("paired", label, partial(world.pair, every[label], further)).frames
         paired = Paired(world, given)
-        own, matches = once("scores", label, partial(mean_risk_and_matches, paired))
-        against = own if label == baseline else against
-        scored.setdefault(label, own)
+        of_records, matches = once("scores", label, partial(mean_risk_and_matches, paired))
+        against = of_records if label == baseline else against
+        scored.setdefault(label, of_records)
         context = Context(
             label,
             subject,
@@ -232,7 +231,7 @@ def evaluate_world(
 
 
 def _subject(
-    world: World, settings: EvaluationSettings, analysis: Regression | None, unaltered: Sequence[str] | None, *, expected: bool
+    world: World, settings: EvaluationSettings, analysis: Analysis | None, unaltered: Sequence[str] | None, *, expected: bool
 ) -> Subject:
     """What all labels have in common, checked."""
     codes = {name: world.scenario.codes_of(name) for name in world.scenario.codes}
@@ -282,8 +281,8 @@ def _with_overlaps(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     def which(row: dict[str, Any]) -> tuple[object, ...]:
         return tuple(row[name] for name in ("key", "variable", "parameter", "term"))
 
-    own = {which(row): (row["lower"], row["upper"]) for row in rows if row["label"] == CONFIDENTIAL}
+    ends = {which(row): (row["lower"], row["upper"]) for row in rows if row["label"] == CONFIDENTIAL}
     for row in rows:
-        theirs, reference = (row["lower"], row["upper"]), own.get(which(row), (np.nan, np.nan))
+        theirs, reference = (row["lower"], row["upper"]), ends.get(which(row), (np.nan, np.nan))
         compared = row["label"] != CONFIDENTIAL and theirs[0] < theirs[1] and reference[0] < reference[1]
         yield {**row, "overlap": interval_overlap(reference, theirs) if compared else np.nan}

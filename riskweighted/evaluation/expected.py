@@ -45,8 +45,8 @@ def find_mechanism(
         if clusters is not None and of_clusters is not None:
             of_clusters.add(clusters.sums(terms))
 
-    found = expected_risk(fit, world, draws, seed, precision=precision, each=each)
-    return Mechanism(found, of_records.table(), None if of_clusters is None else of_clusters.table())
+    risk = expected_risk(fit, world, draws, seed, precision=precision, each=each)
+    return Mechanism(risk, of_records.table(), None if of_clusters is None else of_clusters.table())
 
 
 def check_fits(fits: Mapping[str, "Fit"], labels: Sequence[str], confidential: "pd.DataFrame") -> None:

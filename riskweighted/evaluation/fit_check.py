@@ -29,22 +29,11 @@ from riskweighted.sequence.fit import Fit
 
 __all__ = ["COLUMNS", "COST", "FITS", "MISFITS", "MODEL", "THRESHOLDS", "UNJUDGED", "check_fit", "draws_for", "fit_verdict"]
 
-COLUMNS = (
-    "check",
-    "parameter",
-    "confidential",
-    "synthetic",
-    "standard_error",
-    "z",
-    "effect",
-    "threshold",
-    "verdict",
-    "records",
-    "definition",
-)
+_STATISTIC = ("check", "parameter", "confidential", "synthetic", "standard_error")
+COLUMNS = (*_STATISTIC, "z", "effect", "threshold", "verdict", "records", "definition")
 
 # What an effect is, the registry says.
-THRESHOLDS: Mapping[str, float] = MappingProxyType({one.key: one.adequate for one in checks.MEASURES if one.adequate is not None})
+THRESHOLDS: Mapping[str, float] = MappingProxyType({check.key: check.adequate for check in checks.MEASURES if check.adequate is not None})
 _EXTREME_QUANTILES, _EXTREME_THRESHOLD = ("0.01", "0.99"), 0.1
 _BY_EFFECT_ALONE = (checks.LARGEST.key,)  # an explosion makes its own standard error large
 _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
@@ -162,10 +151,10 @@ def fit_verdict(table: pd.DataFrame) -> str:
     'cost'
     """
     require_columns(table, ["check", "verdict"], "the table of check_fit")
-    found = table.loc[table["check"] == MODEL, "verdict"]
-    if len(found) != 1:
-        raise InputError(f"the table of check_fit must have one row {MODEL!r}, got {len(found)}")
-    return str(found.iloc[0])
+    verdicts = table.loc[table["check"] == MODEL, "verdict"]
+    if len(verdicts) != 1:
+        raise InputError(f"the table of check_fit must have one row {MODEL!r}, got {len(verdicts)}")
+    return str(verdicts.iloc[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +167,7 @@ class _Subject:
     named: tuple[str, ...] | None  # with whose numbers correlations are compared; None: with all
 
     @property
-    def own(self) -> BlockFit:
+    def block_fit(self) -> BlockFit:
         return self.fit.blocks[self.block.name]
 
     @cached_property
@@ -194,7 +183,7 @@ class _Subject:
 
     def compared(self, values: np.ndarray, precision: float | None) -> list[Comparison]:
         """What is compared of values (m,)."""
-        column = self.own.confidential[self.own.synthesizer.target]
+        column = self.block_fit.confidential[self.block_fit.synthesizer.target]
         missing = int(column.isna().sum())
         if missing:
             raise InputError(
@@ -203,8 +192,8 @@ class _Subject:
         if column.nunique() < 2:
             raise InputError(f"{self.block.variable!r} is constant: there is nothing to compare")
         groups = self._groups()
-        if self.own.categories is not None:
-            return level_comparisons(values, self.own.categories, groups)
+        if self.block_fit.categories is not None:
+            return level_comparisons(values, self.block_fit.categories, groups)
         return comparisons(values, precision, groups, self._others(column))
 
     def _groups(self) -> list[Grouping]:
@@ -217,7 +206,7 @@ class _Subject:
 
     def _predictors(self) -> list[str]:
         """The columns that predict, or all others of the frame where the synthesizer has no formula."""
-        formula: Any = getattr(self.own.synthesizer, "formula", None)
+        formula: Any = getattr(self.block_fit.synthesizer, "formula", None)
         named = split_formula(formula).names if isinstance(formula, str) else tuple(map(str, self.data.columns))
         return [name for name in (self.block.sources or named) if name in self.data.columns and name not in self.drawn_later]
 
@@ -225,21 +214,21 @@ class _Subject:
         """The other numeric variables without gaps, as floats."""
         numeric = [str(name) for name in self.data.columns if pd.api.types.is_numeric_dtype(self.data[name].dtype)]
         asked = [name for name in (numeric if self.named is None else self.named) if name not in self.drawn_later]
-        found = {name: pd.to_numeric(self.data[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for name in asked}
-        complete = {name: values for name, values in found.items() if np.isfinite(values).all()}
+        numbers = {name: pd.to_numeric(self.data[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for name in asked}
+        complete = {name: values for name, values in numbers.items() if np.isfinite(values).all()}
         return complete if self.named is not None else {name: values for name, values in complete.items() if not _copies(values, column)}
 
 
 def _judged_rows(subject: _Subject, precision: float | None, count: int, random_seed: int | None) -> list[_Row]:
     """Every row of a block, from predictive datasets that are made and measured one after the other."""
-    fit = subject.own
+    fit = subject.block_fit
     column, values = fit.confidential[fit.synthesizer.target], fit.numbers(fit.confidential)
-    own = fit.precision if fit.categories is not None else precision or fit.precision
-    compared, sizes = subject.compared(values, own), fit.sizes
+    step = fit.precision if fit.categories is not None else precision or fit.precision
+    compared, sizes = subject.compared(values, step), fit.sizes
     available = sizes["chain"] * sizes["draw"]
     places = spread_draws(sizes["chain"], sizes["draw"], min(count, available)) if fit.estimates else [(0, 0)] * count
     whole = pd.api.types.is_integer_dtype(column.dtype)
-    unit = own or (1.0 if whole else None)
+    unit = step or (1.0 if whole else None)
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     for place, seed in zip(places, seeds, strict=False):
@@ -247,21 +236,22 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
         drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
-        measured.append([one.statistic(drawn) for one in compared])
-    rows = [row for k, one in enumerate(compared) for row in _compared(one, values, np.array([every[k] for every in measured]))]
+        measured.append([comparison.statistic(drawn) for comparison in compared])
+    rows = [
+        row for k, comparison in enumerate(compared) for row in _compared(comparison, values, np.array([every[k] for every in measured]))
+    ]
     pit = pit_rows(fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1]))
     judged, variable = bool((fit.weights == 1).all()), subject.block.variable
     return [_Row._make((*row, variable, judged)) for row in [*rows, *((*row, len(values)) for row in pit)]]
 
 
-def _compared(one: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[tuple[Any, ...]]:
+def _compared(comparison: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[tuple[Any, ...]]:
     """The rows of a comparison; `drawn` (datasets, k)."""
-    own = one.statistic(values)
+    true = comparison.statistic(values)
     low, middle, high = np.quantile(drawn, norm.cdf([-1, 0, 1]), axis=0)
-    effects = one.effect(own, middle)
-    rows = zip(one.parameters, own, middle, (high - low) / 2, effects, one.records, strict=True)
-    for parameter, confidential, synthetic, error, effect, records in rows:
-        yield one.check, parameter, float(confidential), float(synthetic), float(error), float(effect), records
+    numbers = np.column_stack([true, middle, (high - low) / 2, comparison.effect(true, middle)]).tolist()
+    for parameter, row, records in zip(comparison.parameters, numbers, comparison.records, strict=True):
+        yield comparison.check, parameter, *row, records
 
 
 def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
@@ -285,5 +275,5 @@ def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
 
 def _copies(values: np.ndarray, target: pd.Series) -> bool:
     """Whether a column has the order of the target, to a rank correlation of 0.99, whatever its scale."""
-    ranks, own = pd.Series(values).rank(), target.reset_index(drop=True).astype(float).rank()
-    return bool(ranks.std() > 0 and abs(ranks.corr(own)) >= _COPY)
+    ranks, of_target = pd.Series(values).rank(), target.reset_index(drop=True).astype(float).rank()
+    return bool(ranks.std() > 0 and abs(ranks.corr(of_target)) >= _COPY)

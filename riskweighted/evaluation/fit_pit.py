@@ -9,52 +9,12 @@ from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.measures import checks
 from riskweighted.sampling.block_fit import BlockFit
 
-__all__ = ["OUTER", "pit_rows", "randomized_pit"]
+__all__ = ["OUTER", "pit_rows"]
 
 OUTER = 0.05  # the bin at either end
 _MOST_DRAWS = 25  # of the posterior, over which a closed-form distribution is averaged
 
 Row = tuple[str, str, float, float, float, float]
-
-
-def randomized_pit(
-    fit: BlockFit,
-    places: Sequence[tuple[int, int]],
-    values: np.ndarray,
-    unit: float | None,
-    ranks: tuple[np.ndarray, np.ndarray, int],
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws; uniform if the model is right.
-
-    Parameters
-    ----------
-    fit : BlockFit
-    places : sequence of (chain, draw)
-    values : array (n,)
-    unit : float or None
-        To which drawn values are rounded: y_i stands for the interval of that length around it.
-    ranks : (array (n,), array (n,), int)
-        How many of how many predictive datasets lie below, and at, each value; used where the synthesizer has no ``mass``.
-    rng : Generator
-
-    Returns
-    -------
-    array (n,) in [0, 1].
-    """
-    random = rng.random(len(values))
-    if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
-        below, equal, count = ranks
-        return np.asarray((below + random * (equal + 1)) / (count + 1))
-    half = 0.0 if unit is None else unit / 2
-    step = math.ceil(len(places) / _MOST_DRAWS)
-    total, used = np.zeros(len(values)), places[::step]
-    up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half)
-    around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)
-    for place in used:
-        theta = fit.draw(*place)
-        total += up_to(theta) - (1 - random) * around(theta)
-    return np.clip(total / len(used), 0, 1)
 
 
 def pit_rows(
@@ -65,11 +25,11 @@ def pit_rows(
     ranks: tuple[np.ndarray, np.ndarray, int],
     rng: np.random.Generator,
 ) -> list[Row]:
-    """Kolmogorov distance from uniform, and the shares in the outer bins: check, parameter, expected, found, standard error, effect.
+    """Kolmogorov distance of the PIT from uniform, and the shares in its outer bins: check, parameter, expected, found, error, effect.
 
-    Expectation and standard error are those of n independent uniform numbers.
+    Expectation and standard error are those of n independent uniform numbers. Arguments as of `_randomized`.
     """
-    u, n = np.sort(randomized_pit(fit, places, values, unit, ranks, rng)), len(values)
+    u, n = np.sort(_randomized(fit, places, values, unit, ranks, rng)), len(values)
     steps = np.arange(n + 1) / n
     distance = float(np.maximum(steps[1:] - u, u - steps[:-1]).max())
     # Mean and standard deviation of Kolmogorov's distribution: sqrt(pi / 2) log 2 and sqrt(pi^2 / 12 - mean^2).
@@ -80,3 +40,30 @@ def pit_rows(
     for name, share in ((f"below {OUTER:g}", float((u < OUTER).mean())), (f"above {1 - OUTER:g}", float((u > 1 - OUTER).mean()))):
         rows.append((checks.PIT_OUTER.key, name, OUTER, share, error, abs(share - OUTER)))
     return rows
+
+
+def _randomized(
+    fit: BlockFit,
+    places: Sequence[tuple[int, int]],
+    values: np.ndarray,
+    unit: float | None,
+    ranks: tuple[np.ndarray, np.ndarray, int],
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws, (n,) in [0, 1]; uniform if the model is right.
+
+    `places`: (chain, draw) pairs; `unit`: to which drawn values are rounded, so that y_i stands for the interval of that length around it;
+    `ranks`: how many of how many predictive datasets lie below, and at, each value, used where the synthesizer has no ``mass``.
+    """
+    random = rng.random(len(values))
+    if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
+        below, equal, count = ranks
+        return np.asarray((below + random * (equal + 1)) / (count + 1))
+    half = 0.0 if unit is None else unit / 2
+    total, used = np.zeros(len(values)), places[:: math.ceil(len(places) / _MOST_DRAWS)]
+    up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half)
+    around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)
+    for place in used:
+        theta = fit.draw(*place)
+        total += up_to(theta) - (1 - random) * around(theta)
+    return np.clip(total / len(used), 0, 1)

@@ -46,48 +46,33 @@ def groupings(data: pd.DataFrame, by: Sequence[Sequence[str]]) -> Iterator[Group
     for columns in by:
         codes = cells((data[name] for name in columns), np.zeros(len(data), dtype=np.int64))
         _, first = np.unique(codes, return_index=True)
-        names = (", ".join(f"{name}={data[name].iloc[place]}" for name in columns) for place in first)
+        names = (", ".join(f"{name}={data[name].iloc[record]}" for name in columns) for record in first)
         yield Grouping(codes, tuple(names))
 
 
 def comparisons(
     values: np.ndarray, precision: float | None, groups: Sequence[Grouping], others: Mapping[str, np.ndarray]
 ) -> list[Comparison]:
-    """Every comparison that confidential values (n,) allow.
-
-    Parameters
-    ----------
-    values : array (n,)
-    precision : float or None
-        Of which all are multiples.
-    groups : sequence of Grouping
-    others : mapping of name to array (n,)
-        The numeric variables to correlate with.
-    """
-    found = [_statuses(values), _spikes(values), _quantiles(values), _spread(len(values)), _largest(values)]
-    if precision is not None:
-        found.append(_multiples(values, precision))
-    found += [_means(values, groups)] if groups else []
-    found.append(_correlations(values, others))
-    return [one for one in found if one.parameters]
+    """Every comparison that confidential values (n,) allow, multiples of `precision`; `others`: numbers (n,) to correlate with."""
+    made = [_statuses(values), _spikes(values), _quantiles(values), _spread(len(values)), _largest(values)]
+    made += [] if precision is None else [_multiples(values, precision)]
+    made += [_means(values, groups)] if groups else []
+    made.append(_correlations(values, others))
+    return [comparison for comparison in made if comparison.parameters]
 
 
 def level_comparisons(codes: np.ndarray, levels: Sequence[object], groups: Sequence[Grouping]) -> list[Comparison]:
     """Every comparison that codes (n,) of levels allow: shares of those that 10 records hold, in all and by group."""
     count = np.bincount(codes.astype(int), minlength=len(levels))
     held = np.flatnonzero(count >= LEAST_TAIL).tolist()
-    names = tuple(str(levels[place]) for place in held)
-    found = [
-        Comparison(
-            checks.LEVEL.key,
-            names,
-            lambda y: np.array([(y == place).mean() for place in held]),
-            _difference,
-            _fewer(count[held], len(codes)),
-        )
-    ]
-    found += [_level_shares(codes, group, held, names) for group in groups]
-    return [one for one in found if one.parameters]
+    names = tuple(str(levels[code]) for code in held)
+
+    def shares(y: np.ndarray) -> np.ndarray:
+        return np.array([(y == code).mean() for code in held])
+
+    overall = Comparison(checks.LEVEL.key, names, shares, _difference, _fewer(count[held], len(codes)))
+    made = [overall, *(_level_shares(codes, group, held, names) for group in groups)]
+    return [comparison for comparison in made if comparison.parameters]
 
 
 def _level_shares(codes: np.ndarray, group: Grouping, held: Sequence[int], names: Sequence[str]) -> Comparison:
@@ -96,7 +81,7 @@ def _level_shares(codes: np.ndarray, group: Grouping, held: Sequence[int], names
     large = sizes >= LEAST_GROUP
 
     def shares(y: np.ndarray) -> np.ndarray:
-        each = [np.bincount(group.codes, y == place, minlength=len(sizes))[large] / sizes[large] for place in held]
+        each = [np.bincount(group.codes, y == code, minlength=len(sizes))[large] / sizes[large] for code in held]
         return np.array(each).T.ravel()
 
     of_groups = [name for name, enough in zip(group.names, large, strict=True) if enough]
@@ -152,18 +137,18 @@ def _quantiles(values: np.ndarray) -> Comparison:
 
 
 def _spread(records: int) -> Comparison:
-    return Comparison(checks.SD.key, ("",), lambda y: np.array([y.std()]), lambda own, theirs: np.abs(theirs / own - 1), (records,))
+    return Comparison(checks.SD.key, ("",), lambda y: np.array([y.std()]), lambda true, drawn: np.abs(drawn / true - 1), (records,))
 
 
 def _largest(values: np.ndarray) -> Comparison:
     """The largest magnitude over that of the confidential data, which is not shown."""
-    own = np.abs(values).max()
+    largest = np.abs(values).max()
 
     def factor(_: np.ndarray, ratio: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(ratio, 1 / ratio))
 
-    return Comparison(checks.LARGEST.key, ("",), lambda y: np.array([np.abs(y).max() / own]), factor, (1,))
+    return Comparison(checks.LARGEST.key, ("",), lambda y: np.array([np.abs(y).max() / largest]), factor, (1,))
 
 
 def _multiples(values: np.ndarray, precision: float) -> Comparison:
@@ -202,7 +187,7 @@ def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
     named = (zip(group.names, enough, strict=True) for group, enough in zip(groups, large, strict=True))
     names = tuple(name for pairs in named for name, enough in pairs if enough)
     records = tuple(int(count) for *_, counts in parts for count in counts)
-    return Comparison(checks.MEAN.key, names, means, lambda own, theirs: np.abs(theirs - own) / spread, records)
+    return Comparison(checks.MEAN.key, names, means, lambda true, drawn: np.abs(drawn - true) / spread, records)
 
 
 def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Comparison:
@@ -217,9 +202,9 @@ def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Compa
     table = np.array(columns).reshape(len(kept), len(values))
 
     def correlations(y: np.ndarray) -> np.ndarray:
-        own = np.arcsinh((y - centre) / scale)
-        spread = own.std()
-        return np.asarray(table @ (own - own.mean()) / (len(y) * spread)) if spread > 0 else np.zeros(len(kept))
+        column = np.arcsinh((y - centre) / scale)
+        spread = column.std()
+        return np.asarray(table @ (column - column.mean()) / (len(y) * spread)) if spread > 0 else np.zeros(len(kept))
 
     return Comparison(checks.CORRELATION.key, tuple(kept), correlations, _difference, (len(values),) * len(kept))
 

@@ -7,21 +7,12 @@ import pandas as pd
 
 from riskweighted.evaluation.tables import Statistic, by_label, distinct
 from riskweighted.measures import fits
-from riskweighted.measures.coefficient import OVERLAP
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.registry import measures
+from riskweighted.measures.regressions import OVERLAP
 
-__all__ = [
-    "CONVERGED",
-    "FITS",
-    "FIT_COLUMNS",
-    "LARGEST_R_HAT",
-    "MEAN_WEIGHT",
-    "SummaryColumn",
-    "build_summary",
-    "direction_of",
-    "summary_columns",
-]
+__all__ = ["CONVERGED", "FITS", "FIT_COLUMNS", "LARGEST_R_HAT", "MEAN_WEIGHT"]
+__all__ += ["SummaryColumn", "build_summary", "direction_of", "summary_columns"]
 
 _OVERLAP = ": overlap"
 
@@ -48,15 +39,15 @@ FIT_COLUMNS = (FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)  # first in the main
 
 def summary_columns(risk: pd.DataFrame, utility: pd.DataFrame) -> tuple[SummaryColumn, ...]:
     """The columns that tables of risk and utility give, in order."""
-    found = sorted((one for one in distinct(risk) if one.measure.main), key=lambda one: one.measure.main)
-    return (*map(SummaryColumn, found), *_utility_columns(utility))
+    shown = sorted((each for each in distinct(risk) if each.measure.main), key=lambda each: each.measure.main)
+    return (*map(SummaryColumn, shown), *_utility_columns(utility))
 
 
 def _utility_columns(utility: pd.DataFrame) -> Iterator[SummaryColumn]:
     """Variable by variable, each statistic before the overlap of its interval."""
-    statistics = [one for one in distinct(utility) if not one.measure.many]
-    for variable in dict.fromkeys(one.variable for one in statistics):
-        for statistic in (one for one in statistics if one.variable == variable):
+    statistics = [each for each in distinct(utility) if not each.measure.many]
+    for variable in dict.fromkeys(each.variable for each in statistics):
+        for statistic in (each for each in statistics if each.variable == variable):
             yield SummaryColumn(statistic)
             if by_label(utility, statistic, "overlap").notna().any():
                 yield SummaryColumn(statistic, overlap=True)

@@ -13,7 +13,7 @@ from riskweighted.measures.context import CONFIDENTIAL
 from riskweighted.measures.measure import Measure, Value
 from riskweighted.measures.registry import measures
 
-__all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_row", "as_table", "by_label", "distinct", "measured", "rows_of", "statistics_of"]
+__all__ = ["COLUMNS", "CONFIDENTIAL", "Statistic", "as_row", "as_table", "by_label", "distinct", "rows_of", "statistics_of"]
 
 COLUMNS = (
     "label",  # what was released: a scheme, the confidential data, top-coding
@@ -88,33 +88,18 @@ def as_row(label: str, value: Value, baseline: str | None = None, **told: str) -
     """One row of a table, as a computation gave it."""
     statistic = Statistic(value.measure.key, value.variable, value.parameter, value.term)
     told = {**told, **value.told}
-    definition = statistic.define(label, baseline, **told) if value.definition is None else value.definition
-    row = measured(label, statistic, value.value, definition, error=value.error, interval=value.interval, rule=value.rule)
-    return {**row, "formula": told.get("formula")}
-
-
-def measured(
-    label: str,
-    statistic: Statistic,
-    value: float,
-    definition: str,
-    *,
-    error: float = np.nan,
-    interval: tuple[float, float] = (np.nan, np.nan),
-    rule: str | None = None,
-) -> dict[str, Any]:
-    """One row of a table."""
-    lower, upper = interval
+    lower, upper = value.interval
     return {
         "label": label,
         "measure": statistic.label,
-        "value": value,
-        "error": error,
+        "value": value.value,
+        "error": value.error,
         "lower": lower,
         "upper": upper,
-        "rule": rule,
-        "higher_is": statistic.measure.direction,
-        "definition": definition,
+        "rule": value.rule,
+        "higher_is": value.measure.direction,
+        "definition": statistic.define(label, baseline, **told) if value.definition is None else value.definition,
+        "formula": told.get("formula"),
         **{name: getattr(statistic, name) for name in ("key", "variable", "parameter", "term")},
     }
 
@@ -139,9 +124,9 @@ def statistics_of(table: pd.DataFrame) -> list[Statistic]:
 
 
 def _statistic(key: str, variable: str | None, parameter: float | None, term: str | None, text: str) -> Statistic:
-    found = Statistic(key, variable, parameter, term)
-    registered = key in measures() and found.measure.takes(parameter, term) and found.label == text
-    return found if registered else found._replace(unregistered=text)
+    statistic = Statistic(key, variable, parameter, term)
+    registered = key in measures() and statistic.measure.takes(parameter, term) and statistic.label == text
+    return statistic if registered else statistic._replace(unregistered=text)
 
 
 def distinct(table: pd.DataFrame) -> list[Statistic]:
@@ -151,7 +136,7 @@ def distinct(table: pd.DataFrame) -> list[Statistic]:
 
 def rows_of(table: pd.DataFrame, statistic: Statistic) -> pd.DataFrame:
     """The rows of one statistic, of every label."""
-    return table[[found == statistic for found in statistics_of(table)]]
+    return table[[other == statistic for other in statistics_of(table)]]
 
 
 def by_label(table: pd.DataFrame, statistic: Statistic, column: str = "value") -> pd.Series:

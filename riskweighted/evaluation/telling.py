@@ -12,20 +12,12 @@ from riskweighted.measures.estimates import QUANTILE
 
 __all__ = ["told"]
 
-_ISOLATED, _MEAN, _DELTA = (Statistic(one.key) for one in (expected.ISOLATED, expected.MEAN, influence.DELTA))
+_ISOLATED, _MEAN, _DELTA = (Statistic(measure.key) for measure in (expected.ISOLATED, expected.MEAN, influence.DELTA))
 _SAME = 0.02  # of expected mean risk: less is no change to speak of
 
 
 def told(result: Evaluation, baseline: str) -> list[str]:
-    """A sentence on average risk, then one a scheme, with Monte Carlo errors; none where the fits were not given.
-
-    Parameters
-    ----------
-    result : Evaluation
-        Made with ``fits``.
-    baseline : str
-        Label of the unweighted synthesizer.
-    """
+    """A sentence on average risk, then one a scheme, with Monte Carlo errors; none where the fits were not given."""
     lipschitz = by_label(result.risk, _DELTA)
     schemes = [label for label in result.expected if label in lipschitz and label not in (CONFIDENTIAL, baseline)]
     if baseline not in lipschitz or not schemes:
@@ -50,16 +42,16 @@ def _of_scheme(result: Evaluation, label: str, baseline: str) -> str:
 def _costs(result: Evaluation, label: str, baseline: str) -> Iterator[str]:
     """The largest quantile that was measured, and the distance of the distribution functions, of each variable."""
     statistics = distinct(result.utility)
-    for variable in dict.fromkeys(one.variable for one in statistics):
-        own = [one for one in statistics if one.variable == variable]
-        quantiles = sorted((one for one in own if one.key == QUANTILE.key), key=lambda one: one.parameter or 0)
+    for variable in dict.fromkeys(statistic.variable for statistic in statistics):
+        of_variable = [statistic for statistic in statistics if statistic.variable == variable]
+        quantiles = sorted((each for each in of_variable if each.key == QUANTILE.key), key=lambda each: each.parameter or 0)
         if quantiles:
             values = by_label(result.utility, quantiles[-1])
             yield f"{quantiles[-1].name} {_change(values[label] / values[baseline] if values[baseline] else np.nan)}"
-        for one in own:
-            if one.measure in (distributions.U_M, distributions.TOTAL_VARIATION):
-                values = by_label(result.utility, one)
-                yield f"{one.name} {' for '.join(together(values[label], values[baseline]))}"
+        for statistic in of_variable:
+            if statistic.measure in (distributions.U_M, distributions.TOTAL_VARIATION):
+                values = by_label(result.utility, statistic)
+                yield f"{statistic.name} {' for '.join(together(values[label], values[baseline]))}"
 
 
 def _influence(result: Evaluation, label: str, baseline: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,16 +24,9 @@ _MOST, _LEAST = ("riskier", "less useful", "worse"), ("safer", "more useful", "b
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of one measure.
+    """A limit of one measure, `at_most` or `at_least` or both; either end is allowed.
 
-    Attributes
-    ----------
-    key : str
-        Of the registry of measures.
-    which : str, optional
-        The parameter (a threshold, quantile or rise), term or variable that is meant; all of the measure without it.
-    at_most, at_least : float, optional
-        One of them, or both; either end is allowed.
+    ``which``: the parameter (a threshold, quantile or rise), term or variable that is meant; all of the measure without it.
     """
 
     key: str
@@ -47,7 +40,7 @@ class Limit:
             raise InputError(f"{self.key!r} is judged of every run: no threshold is needed")
         if measure is None:
             raise InputError(f"{self.key!r} is no measure; valid are {listing(_limited())}")
-        given = {name: getattr(self, name) for name in _SIDES if getattr(self, name) is not None}
+        given = self.to_table()
         for name, value in given.items():
             if not is_number(value):
                 raise InputError(f"{name} of {self.name!r} must be a number, got {value!r}")
@@ -59,10 +52,10 @@ class Limit:
     @classmethod
     def read(cls, name: str, value: object) -> "Limit":
         """From a file: ``measure = 0.05`` or ``"measure(which)" = {at_most = 0.05}``; a bare number is a limit on the harmful side."""
-        found = _NAME.fullmatch(name)
-        if found is None:
+        match = _NAME.fullmatch(name)
+        if match is None:
             raise InputError(f"{name!r} is no measure; valid are {listing(_limited())}")
-        key, which = found["key"], found["which"]
+        key, which = match["key"], match["which"]
         if isinstance(value, Mapping):
             unknown = [side for side in value if side not in _SIDES]
             if unknown:
@@ -105,42 +98,32 @@ class Limit:
 def _named(statistic: Statistic) -> list[str]:
     """What tells a statistic from others of its measure, as text."""
     parameter = [] if statistic.parameter is None else [f"{statistic.parameter:g}"]
-    return [*parameter, *(str(one) for one in (statistic.variable, statistic.term) if one is not None)]
+    return [*parameter, *(str(name) for name in (statistic.variable, statistic.term) if name is not None)]
 
 
 def _limited() -> list[str]:
     """The keys that a threshold may name."""
-    return [key for key, one in measures().items() if one.limited]
+    return [key for key, measure in measures().items() if measure.limited]
 
 
 def _side(measure: Measure | None) -> str | None:
     """Which side of a measure harms: of a check of a fit its effect, whichever way the statistic runs."""
-    if measure is None:
-        return "at_most"  # that it is none is said when the limit is made
-    if measure.of_check:
-        return "at_most"
-    return "at_most" if measure.direction in _MOST else "at_least" if measure.direction in _LEAST else None
+    if measure is None or measure.of_check or measure.direction in _MOST:
+        return "at_most"  # of no measure: that it is none is said when the limit is made
+    return "at_least" if measure.direction in _LEAST else None
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The section ``[thresholds]`` of a study: limits by measure, and where they come from.
+    """The section ``[thresholds]`` of a study: limits by measure, and in words who set them, or the name of the policy's file.
 
-    A file may name a ``policy`` (a file of the same form, relative to the study file, or "example", the one that comes with the
-    package); a limit of the study's own stands instead of the policy's limit of the same name.
-
-    Attributes
-    ----------
-    limits : tuple of Limit
-    source : str, optional
-        Who set them, in words; of a policy its own words, or the name of its file.
-    policy : str, optional
-        A file that is still to be read (`with_policy`).
+    A file may name a ``policy`` (a file of the same form, relative to the study file, or "example", the one that comes with the package),
+    which is read by `with_policy`; a limit of the study's own stands instead of the policy's limit of the same name.
     """
 
     limits: tuple[Limit, ...] = ()
     source: str | None = None
-    policy: str | None = field(default=None)
+    policy: str | None = None
 
     def __post_init__(self) -> None:
         check_text(self.source, "source", optional=True)
@@ -177,8 +160,8 @@ class Thresholds:
         theirs = Thresholds.from_table(read_toml(path, "policy"), path.name)
         if theirs.policy is not None:
             raise InputError(f"the policy {path.name!r} names another policy; name one file only")
-        own = {limit.name for limit in self.limits}
-        kept = tuple(limit for limit in theirs.limits if limit.name not in own)
+        replaced = {limit.name for limit in self.limits}
+        kept = tuple(limit for limit in theirs.limits if limit.name not in replaced)
         return Thresholds((*kept, *self.limits), self.source or theirs.source or path.name)
 
     def to_table(self) -> dict[str, Any]:

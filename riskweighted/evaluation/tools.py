@@ -23,15 +23,8 @@ ONE = "synthetic"  # label of data given without a name
 class Tool:
     """What one tool made, or a yardstick.
 
-    Attributes
-    ----------
-    label : str
-    frames : tuple of L DataFrames
-        The scenario's columns, in the kinds of the confidential ones, and further ones that utility looks at; rows as they came.
-    paired : Paired or None
-        The same where rows pair with the confidential ones; None where they do not, as in fully synthetic data.
-    reason : str
-        Why they do not.
+    ``frames``: L datasets of the scenario's columns, in the kinds of the confidential ones, and of further ones that utility looks at;
+    rows as they came. ``paired``: the same where rows pair with the confidential ones; None where they do not, for a ``reason``.
     """
 
     label: str
@@ -43,14 +36,7 @@ class Tool:
 def find_tools(
     world: World, synthetic: Frames | Mapping[str, Frames], columns: Sequence[str], identifier: str | None, unpaired: Sequence[str]
 ) -> list[Tool]:
-    """Every tool's datasets, checked.
-
-    Raises
-    ------
-    InputError
-        If there is none, one has a yardstick's name, `unpaired` names none of them, or a dataset cannot be compared; with an `identifier`
-        also if its rows do not pair.
-    """
+    """Every tool's datasets, checked; with an `identifier` rows must pair."""
     given = synthetic if isinstance(synthetic, Mapping) else {ONE: synthetic}
     taken = [label for label in given if label in YARDSTICKS or not isinstance(label, str) or not label]
     if not given or taken:
@@ -90,18 +76,18 @@ def yardsticks(world: World, tools: Sequence[Tool], columns: Sequence[str], hold
     Independent are the values of the one tool whose rows pair, jointly given to other records at random; of several tools, or one whose
     rows do not pair, the confidential values.
     """
-    own = _kept(world, [world.confidential], columns, "confidential data")
-    itself = Tool(ITSELF, own, world.pair_rows(list(own)))
+    confidential = _kept(world, [world.confidential], columns, "confidential data")
+    itself = Tool(ITSELF, confidential, world.pair_rows(list(confidential)))
     alone = tools[0].paired if len(tools) == 1 else None
-    shuffled = _independent(alone or Paired(world, own), random_seed)
-    further = [name for name in own[0].columns if name not in (*world.scenario.known, *world.scenario.synthetic)]
-    frames = tuple(pd.concat([frame, own[0][further]], axis=1) for frame in shuffled.frames)
-    found = [itself, Tool(INDEPENDENT, frames, shuffled)]
+    shuffled = _independent(alone or Paired(world, confidential), random_seed)
+    further = [name for name in confidential[0].columns if name not in (*world.scenario.known, *world.scenario.synthetic)]
+    frames = tuple(pd.concat([frame, confidential[0][further]], axis=1) for frame in shuffled.frames)
+    made = [itself, Tool(INDEPENDENT, frames, shuffled)]
     if holdout is not None:
         kept = _kept(world, [holdout], columns, "holdout file")
         as_comparable(world.confidential, kept[0], world.scenario, "holdout file")
-        found.append(Tool(HOLDOUT, kept, None, "they are other records"))
-    return found
+        made.append(Tool(HOLDOUT, kept, None, "they are other records"))
+    return made
 
 
 def _independent(paired: Paired, random_seed: int) -> Paired:

@@ -1,7 +1,7 @@
 """Which schemes keep to the thresholds of a study, statistic by statistic: from the tables of a run alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -9,8 +9,8 @@ from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.measures.coefficient import OVERLAP
 from riskweighted.measures.registry import measures
+from riskweighted.measures.regressions import OVERLAP
 
 __all__ = ["FAIL", "NOT_MEASURED", "PASS", "Verdict", "find_verdicts", "overall", "verdict_table"]
 
@@ -41,51 +41,49 @@ class Verdict(NamedTuple):
 def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) -> tuple[Verdict, ...]:
     """Every verdict of every label but the confidential data, in the order of the labels and of the thresholds.
 
-    Parameters
-    ----------
-    thresholds : Thresholds
-    tables : mapping of name to DataFrame
-        "summary", "risk", "utility", "fit_check" of a run.
+    `tables`: "summary", "risk", "utility", "fit_check" of a run.
 
-    Notes
-    -----
     A limit is held against every statistic of its measure; of the checks of a fit against the largest effect, of the overlap against
     the least of mean, quantiles and coefficient. The model is judged on its unweighted fit, and that verdict is every scheme's.
     """
     labels = [str(label) for label in tables["summary"]["label"] if label != CONFIDENTIAL]
-    found = list(_measured(tables))
+    measured = list(_measured(tables))
     verdicts: list[Verdict] = []
     for label in labels:
-        own = [one for one in found if one[0] == label]
-        verdicts += _of_fit(label, tables)
-        fitted = any(one.label == label for one in verdicts)
+        of_fit = list(_of_fit(label, tables))
+        verdicts += of_fit
         for limit in thresholds.limits:
-            if limit.of_check and not fitted:
+            if limit.of_check and not of_fit:
                 continue  # a baseline has no fit
-            verdicts += _held_against(limit, label, [(statistic, value, error) for _, statistic, value, error in own])
+            verdicts += _held_against(limit, label, [figures for whose, *figures in measured if whose == label])
     return tuple(verdicts)
 
 
 def overall(verdicts: Iterable[Verdict], label: str) -> str | None:
     """The verdict of a scheme over all limits and its fit; None where no limit was stated and nothing failed."""
-    own = [one for one in verdicts if one.label == label]
-    if any(one.verdict == FAIL for one in own):
-        return FAIL
-    if any(one.verdict == NOT_MEASURED for one in own):
-        return NOT_MEASURED
-    return PASS if any(one.limit is not None for one in own) else None
+    of_label = [each for each in verdicts if each.label == label]
+    for decisive in (FAIL, NOT_MEASURED):
+        if any(each.verdict == decisive for each in of_label):
+            return decisive
+    return PASS if any(each.limit is not None for each in of_label) else None
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """A row a verdict: label, key, measure, variable, parameter, term, value, error, at_most, at_least, verdict."""
-    columns = ["label", "key", "measure", "variable", "parameter", "term", "value", "error", "at_most", "at_least", "verdict"]
     rows = [
-        (
-            *(one.label, one.statistic.key, one.statistic.label, one.statistic.variable, one.statistic.parameter, one.statistic.term),
-            *(one.value, one.error, one.limit.at_most if one.limit else None, one.limit.at_least if one.limit else None, one.verdict),
-        )
-        for one in verdicts
+        {
+            "label": each.label,
+            "key": each.statistic.key,
+            "measure": each.statistic.label,
+            **{name: getattr(each.statistic, name) for name in ("variable", "parameter", "term")},
+            "value": each.value,
+            "error": each.error,
+            **{name: getattr(each.limit, name, None) for name in ("at_most", "at_least")},
+            "verdict": each.verdict,
+        }
+        for each in verdicts
     ]
+    columns = ["label", "key", "measure", "variable", "parameter", "term", "value", "error", "at_most", "at_least", "verdict"]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(["parameter", "value", "error", "at_most", "at_least"], float))
 
 
@@ -111,8 +109,8 @@ def _effects(checks: pd.DataFrame) -> Iterator[Measured]:
     """The largest effect of every check of a fit, of each variable; the row that has it is the term."""
     rows = checks[checks["check"].isin(list(measures())) & (checks["check"] != MODEL)]
     variables = rows["variable"].fillna("") if "variable" in rows else pd.Series("", rows.index)
-    for (label, check, variable), own in rows.groupby(["label", "check", variables], sort=False):
-        worst = own.loc[own["effect"].idxmax()] if own["effect"].notna().any() else own.iloc[0]
+    for (label, check, variable), effects in rows.groupby(["label", "check", variables], sort=False):
+        worst = effects.loc[effects["effect"].idxmax()] if effects["effect"].notna().any() else effects.iloc[0]
         term = None if pd.isna(worst["parameter"]) or worst["parameter"] == "" else str(worst["parameter"])
         yield str(label), Statistic(str(check), str(variable) or None, term=term), float(worst["effect"]), float("nan")
 
@@ -135,11 +133,11 @@ def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:
     return Verdict(label, column.statistic, float("nan"), float("nan"), None, PASS if passed else FAIL)
 
 
-def _held_against(limit: Limit, label: str, measured: list[tuple[Statistic, float, float]]) -> Iterator[Verdict]:
+def _held_against(limit: Limit, label: str, measured: list[list[Any]]) -> Iterator[Verdict]:
     """A limit against all that it limits; of the overlap against the least."""
-    taken = [one for one in measured if limit.takes(one[0]) and pd.notna(one[1])]
+    taken = [figures for figures in measured if limit.takes(figures[0]) and pd.notna(figures[1])]
     if limit.key == OVERLAP.key and taken:
-        taken = [min(taken, key=lambda one: one[1])]
+        taken = [min(taken, key=lambda figures: figures[1])]
     if not taken:
         yield Verdict(label, _unmeasured(limit), float("nan"), float("nan"), limit, NOT_MEASURED)
     for statistic, value, error in taken:

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from riskweighted.measures.context import Context
-from riskweighted.measures.measure import Measure, Value
+from riskweighted.measures.measure import Measure, Value, mean_of_records, share_of_records
 
 __all__ = ["DCAP", "MEASURES"]
-
-_BY_RECORD = "t interval over records"
 
 
 def attributed(context: Context) -> Iterator[Value]:
@@ -16,21 +14,20 @@ def attributed(context: Context) -> Iterator[Value]:
     if not context.scenario.known:
         return
     from riskweighted.risk.attribute import correct_attribution, replicated_uniques
-    from riskweighted.utility.intervals import mean_interval, proportion_interval
+    from riskweighted.utility.intervals import proportion_interval
 
     given, level = (context.confidential, context.synthetic, context.scenario), context.settings.level
-    found = correct_attribution(*given)
-    yield Value(DCAP, found.dcap_zero, interval=mean_interval(found.cap.to_numpy(), level=level), rule=_BY_RECORD)
+    attribution = correct_attribution(*given)
+    yield mean_of_records(DCAP, attribution.dcap_zero, attribution.cap.to_numpy(), level)
     present = correct_attribution(*given, "drop").cap.dropna().to_numpy()
-    yield Value(_DROP, found.dcap_drop, interval=mean_interval(present, level=level), rule=_BY_RECORD)
-    interval = proportion_interval(found.tcap, found.targeted, level=level)
-    yield Value(_TCAP, found.tcap, interval=interval, rule="Wilson, targeted records")
-    yield Value(_BASELINE, found.baseline, rule="exact")
+    yield mean_of_records(_DROP, attribution.dcap_drop, present, level)
+    interval = proportion_interval(attribution.tcap, attribution.targeted, level=level)
+    yield Value(_TCAP, attribution.tcap, interval=interval, rule="Wilson, targeted records")
+    yield Value(_BASELINE, attribution.baseline, rule="exact")
     uniques = replicated_uniques(*given)
     which = uniques.known if uniques.joint is None else uniques.joint
-    on = "known variables" if uniques.joint is None else "known and synthetic variables"
-    interval = proportion_interval(which.share, len(context.confidential), level=level)
-    yield Value(_UNIQUES, which.share, interval=interval, rule="Wilson interval over records", told={"variables": on})
+    told = {"variables": "known variables" if uniques.joint is None else "known and synthetic variables"}
+    yield share_of_records(_UNIQUES, which.share, len(context.confidential), level)._replace(told=told)
 
 
 _CAP = "CAP, the share of the key's synthetic records that match the target"

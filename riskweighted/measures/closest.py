@@ -17,16 +17,16 @@ def distances(context: Context) -> Iterator[Value]:
     from riskweighted.utility.intervals import proportion_interval
 
     subject, n, level = context.subject, len(context.confidential), context.settings.level
-    found = closest_records(context.confidential, context.synthetic, context.scenario, holdout=subject.holdout, random_seed=subject.seed)
-    among = f"among {'all ' if found.searched == n else ''}{found.searched} confidential ones"
+    nearest = closest_records(context.confidential, context.synthetic, context.scenario, holdout=subject.holdout, random_seed=subject.seed)
+    among = f"among {'all ' if nearest.searched == n else ''}{nearest.searched} confidential ones"
     for measure, column in ((_DISTANCE, "distance"), (_RATIO, "ratio")):
         for share in _QUANTILES:
-            yield Value(measure, found.quantile(column, share), parameter=share, rule="none", told={"among": among})
-    datasets = found.records.groupby("dataset").size().min()
-    shares = [(COPIES, found.copies, datasets, among)]
+            yield Value(measure, nearest.quantile(column, share), parameter=share, rule="none", told={"among": among})
+    datasets = nearest.records.groupby("dataset").size().min()
+    shares = [(COPIES, nearest.copies, datasets, among)]
     if subject.holdout is not None:
-        either = f"among {found.compared} records of either file"
-        shares.append((_CLOSER, found.closer, min(found.compared, datasets), either))
+        either = f"among {nearest.compared} records of either file"
+        shares.append((_CLOSER, nearest.closer, min(nearest.compared, datasets), either))
     for measure, value, count, where in shares:
         interval, rule = proportion_interval(value, count, level=level), f"Wilson interval, as of {count} records"
         yield Value(measure, value, interval=interval, rule=rule, told={"among": where})

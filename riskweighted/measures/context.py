@@ -14,11 +14,10 @@ if TYPE_CHECKING:  # the summary of a finished run must not wait for what these 
     from riskweighted.intruder.scenario import Scenario
     from riskweighted.intruder.world import Paired, World
     from riskweighted.risk.expected import ExpectedRisk
-    from riskweighted.utility.regression import Regression
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey import SurveyDesign
 
-__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Rival", "Subject", "top_amounts"]
+__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Rival", "Subject"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 
@@ -36,17 +35,6 @@ class Mechanism:
     compared: bool = True
 
 
-def top_amounts(world: "World") -> np.ndarray:
-    """Which records hold the largest hundredth of the amounts of the one numeric synthetic variable; booleans (n,)."""
-    from riskweighted.risk.expected import top_values
-
-    (name,) = world.numeric
-    own = world.scenario.statuses(world.confidential[name])
-    top = own.is_amount
-    top[top] = top_values(own.amounts)
-    return top
-
-
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What all labels have in common: the world, the settings, and what was checked of them.
@@ -57,7 +45,7 @@ class Subject:
 
     world: "World" = field(repr=False)
     settings: EvaluationSettings
-    analysis: "Regression | None" = field(default=None, repr=False)
+    analysis: "Analysis | None" = field(default=None, repr=False)
     analyses: "Sequence[Analysis]" = field(default=(), repr=False)
     design: "SurveyDesign | None" = field(default=None, repr=False)
     crossed: Sequence[str] = ()
@@ -82,7 +70,14 @@ class Subject:
     @cached_property
     def top(self) -> np.ndarray | None:
         """Which records hold the top 1 % of values, booleans (n,); None unless there is one numeric variable."""
-        return top_amounts(self.world) if len(self.world.numeric) == 1 else None
+        if len(self.world.numeric) != 1:
+            return None
+        from riskweighted.risk.expected import top_values
+
+        statuses = self.world.scenario.statuses(self.world.confidential[self.world.numeric[0]])
+        top = statuses.is_amount
+        top[top] = top_values(statuses.amounts)
+        return top
 
     @property
     def columns(self) -> list[str]:
@@ -117,10 +112,8 @@ class Context:
     rng : Generator
     variable : str, optional
         The synthesized variable that is meant, of a measure that is computed for each.
-    fit : Fit, optional
-        What they were drawn from, where it was given.
-    mechanism : Mechanism, optional
-        Its expected risk and influence.
+    fit, mechanism : Fit, Mechanism; optional
+        What they were drawn from, where it was given, and its expected risk and influence.
     paired : Paired, optional
         The datasets whose rows pair with the confidential ones.
     risk : array (n,), optional
@@ -128,9 +121,7 @@ class Context:
     baseline : Rival, optional
         The unweighted synthesizer, of a label that is held against it.
     size_ratio : float, optional
-        Of fully synthetic data, n_syn / n.
-    sampled : bool
-        Whether the datasets are another sample of the population, and not synthetic.
+        Of fully synthetic data, n_syn / n; ``sampled``: whether the datasets are another sample of the population, and not synthetic.
 
     Examples
     --------
@@ -175,7 +166,7 @@ class Context:
         return self.label == CONFIDENTIAL
 
     @property
-    def own(self) -> pd.Series:
+    def true_values(self) -> pd.Series:
         """The variable that is meant in the confidential data, (n,)."""
         return self.confidential[self._named]
 
@@ -192,8 +183,8 @@ class Context:
     @cached_property
     def amounts(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """Of a numeric variable its amounts, without missing values and special codes: the confidential ones, and those of each dataset."""
-        own, *drawn = (self.scenario.statuses(column).amounts for column in (self.own, *self.columns))
-        return own, drawn
+        true, *drawn = (self.scenario.statuses(column).amounts for column in (self.true_values, *self.columns))
+        return true, drawn
 
     @cached_property
     def ordered(self) -> list[np.ndarray]:

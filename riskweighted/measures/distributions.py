@@ -23,11 +23,11 @@ def distances(context: Context) -> Iterator[Value]:
     from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 
     if not context.is_numeric:
-        yield Value(TOTAL_VARIATION, mean_total_variation(context.own, context.columns), context.variable)
+        yield Value(TOTAL_VARIATION, mean_total_variation(context.true_values, context.columns), context.variable)
         return
-    found = mean_ecdf_distance(context.amounts[0], context.ordered)
-    yield Value(U_M, found.maximum, context.variable)
-    yield Value(_U_A, found.mean_square, context.variable)
+    distance = mean_ecdf_distance(context.amounts[0], context.ordered)
+    yield Value(U_M, distance.maximum, context.variable)
+    yield Value(_U_A, distance.mean_square, context.variable)
 
 
 def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
@@ -35,11 +35,13 @@ def _mean_of_largest(world: "World", analysis: object) -> tuple[str, Callable[[S
     from riskweighted.utility.ecdf import ecdf_distance
 
     names = world.numeric
-    own = {name: world.scenario.statuses(world.confidential[name]).amounts for name in names}
+    true = {name: world.scenario.statuses(world.confidential[name]).amounts for name in names}
 
     def measure(frames: Sequence[pd.DataFrame]) -> Estimate:
-        found = [[ecdf_distance(own[name], world.scenario.statuses(frame[name]).amounts).maximum for name in names] for frame in frames]
-        each = np.array(found).mean(axis=1)
+        distances = [
+            [ecdf_distance(true[name], world.scenario.statuses(frame[name]).amounts).maximum for name in names] for frame in frames
+        ]
+        each = np.array(distances).mean(axis=1)
         return Estimate(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))))
 
     return f"{'mean ' if len(names) > 1 else ''}U_m of {', '.join(names)}", measure

@@ -12,8 +12,6 @@ from riskweighted.measures.measure import LEAST_TAIL, Disclosure, Measure, Value
 
 __all__ = ["BIASED", "MEAN", "MEASURES", "QUANTILE", "held_levels", "shares"]
 
-_SHORT = " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"
-
 
 def estimates(context: Context) -> Iterator[Value]:
     """Mean and quantiles of a number, shares of the levels of a category, of missing values and of special codes."""
@@ -22,7 +20,7 @@ def estimates(context: Context) -> Iterator[Value]:
         for quantile in map(float, context.settings.quantiles):
             yield _value(context, QUANTILE, context.ordered, parameter=quantile)
     for coded, term, having in shares(context):
-        yield _value(context, _MISSING if coded else _LEVEL, [np.asarray(own, dtype=float) for own in having], term=term)
+        yield _value(context, _MISSING if coded else _LEVEL, [np.asarray(held, dtype=float) for held in having], term=term)
 
 
 def _value(
@@ -32,9 +30,8 @@ def _value(
     from riskweighted.utility.bootstrap import pooled_bootstrap
 
     settings = context.settings
-    found = pooled_bootstrap(values, parameter, context.rng, resamples=settings.resamples, level=settings.level)
-    ends = (found.lower, found.upper)
-    return Value(measure, found.estimate, context.variable, parameter, term, interval=ends, rule=found.rule)
+    pooled = pooled_bootstrap(values, parameter, context.rng, resamples=settings.resamples, level=settings.level)
+    return Value.of(measure, pooled, context.variable, parameter=parameter, term=term)
 
 
 def shares(context: Context) -> Iterator[tuple[bool, str, list[np.ndarray]]]:
@@ -42,18 +39,18 @@ def shares(context: Context) -> Iterator[tuple[bool, str, list[np.ndarray]]]:
     from riskweighted.contract.categories import codes_in
     from riskweighted.intruder.statuses import MISSING, status_name
 
-    own, columns, scenario = context.own, context.columns, context.scenario
+    column, drawn, scenario = context.true_values, context.columns, context.scenario
     if context.is_numeric:
-        statuses, theirs = scenario.statuses(own), [scenario.statuses(column).status for column in columns]
+        statuses, theirs = scenario.statuses(column), [scenario.statuses(values).status for values in drawn]
         for status in (status for status in statuses.present if (statuses.status == status).sum() >= LEAST_TAIL):
-            yield True, status_name(status, scenario.codes_of(str(context.variable))), [one == status for one in theirs]
+            yield True, status_name(status, scenario.codes_of(str(context.variable))), [dataset == status for dataset in theirs]
         return
-    levels = held_levels(own)
-    codes = [codes_in(column, levels) for column in columns]
-    for place, level in enumerate(levels):
-        yield False, str(level), [code == place for code in codes]
-    if own.isna().sum() >= LEAST_TAIL:
-        yield True, status_name(MISSING, ()), [column.isna().to_numpy() for column in columns]
+    levels = held_levels(column)
+    codes = [codes_in(values, levels) for values in drawn]
+    for number, level in enumerate(levels):
+        yield False, str(level), [code == number for code in codes]
+    if column.isna().sum() >= LEAST_TAIL:
+        yield True, status_name(MISSING, ()), [values.isna().to_numpy() for values in drawn]
 
 
 def held_levels(column: pd.Series) -> list[object]:
@@ -68,23 +65,22 @@ def combined(context: Context) -> Iterator[Value]:
     """The mean of a number over L datasets by the combining rule that fits them."""
     if not context.is_numeric:
         return
-    from riskweighted.utility.intervals import combine_fully_synthetic, combine_partially_synthetic, mean_interval
+    from riskweighted.utility.intervals import TOO_SHORT, combine_fully_synthetic, combine_partially_synthetic, mean_interval
 
-    values, level = context.amounts[1], context.settings.level
-    means = [float(own.mean()) for own in values]
+    datasets, level = context.amounts[1], context.settings.level
+    means = [float(values.mean()) for values in datasets]
     definition = "mean of the amounts, missing values and special codes left out; mean over datasets"
-    if len(values) == 1:
-        rule = f"t interval of one dataset{'' if context.of_data or context.sampled else _SHORT}"
-        interval = mean_interval(values[0], level=level)
+    if len(datasets) == 1:
+        rule = f"t interval of one dataset{'' if context.of_data or context.sampled else TOO_SHORT}"
+        interval = mean_interval(datasets[0], level=level)
         yield Value(MEAN, means[0], context.variable, interval=interval, rule=rule, definition=definition)
         return
-    variances = [float(own.var(ddof=1)) / len(own) if len(own) > 1 else 0.0 for own in values]
+    variances = [float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0 for values in datasets]
     if context.size_ratio is None:
-        found = combine_partially_synthetic(means, variances, level=level)
+        mean = combine_partially_synthetic(means, variances, level=level)
     else:
-        found = combine_fully_synthetic(means, variances, size_ratio=context.size_ratio, level=level)
-    ends = (found.lower, found.upper)
-    yield Value(MEAN, found.estimate, context.variable, interval=ends, rule=found.rule, definition=definition)
+        mean = combine_fully_synthetic(means, variances, size_ratio=context.size_ratio, level=level)
+    yield Value.of(MEAN, mean, context.variable, definition=definition)
 
 
 _WIDE = "Weights below 1 bias it; the pooled bootstrap is wide enough to hide a small bias, but its level is not assured (docs/trust.md)."

@@ -50,9 +50,9 @@ def _rises(risk: "ExpectedRisk", baseline: "ExpectedRisk") -> Iterator[Value]:
             (_FELL, lambda rise, limit=limit: float((rise <= -limit).sum())),  # type: ignore[misc]
         )
         for measure, count in counts:
-            own = _jackknife(lambda values, count=count: count(values - baseline.risk), risk)  # type: ignore[misc]
-            other = _jackknife(lambda values, count=count: count(risk.risk - values), baseline)  # type: ignore[misc]
-            yield Value(measure, own.value, parameter=limit, error=float(np.hypot(own.error, other.error)))
+            weighted = _jackknife(lambda values, count=count: count(values - baseline.risk), risk)  # type: ignore[misc]
+            unweighted = _jackknife(lambda values, count=count: count(risk.risk - values), baseline)  # type: ignore[misc]
+            yield Value(measure, weighted.value, parameter=limit, error=float(np.hypot(weighted.error, unweighted.error)))
 
 
 def _jackknife(statistic: _Summary, risk: "ExpectedRisk") -> Estimate:
@@ -70,10 +70,10 @@ def _mean_of(records: Callable[[Subject], np.ndarray | None]) -> Callable[[Any, 
     def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
         from riskweighted.risk.expected import expected_risk
 
-        found = expected_risk(fit, subject.world, draws, seed)
-        means = found.blocks[:, records(subject)].mean(axis=1)
-        value = np.average(means, weights=found.sizes)
-        off = np.average((means - value) ** 2, weights=found.sizes)
+        risk = expected_risk(fit, subject.world, draws, seed)
+        means = risk.blocks[:, records(subject)].mean(axis=1)
+        value = np.average(means, weights=risk.sizes)
+        off = np.average((means - value) ** 2, weights=risk.sizes)
         return Estimate(float(value), float(np.sqrt(off / (len(means) - 1))) if len(means) > 1 else np.nan)
 
     return measure

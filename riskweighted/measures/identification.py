@@ -7,7 +7,7 @@ import pandas as pd
 
 from riskweighted.measures.context import Context
 from riskweighted.measures.expected import HARDLY_MOVES
-from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.measure import Disclosure, Measure, Value, mean_of_records, share_of_records
 
 __all__ = ["MEASURES"]
 
@@ -32,21 +32,21 @@ def assessed(context: Context) -> Iterator[Value]:
     if context.paired is None:
         return
     from riskweighted.risk.identification import identification_risks
-    from riskweighted.utility.intervals import mean_interval, proportion_interval
 
     risk, level = identification_risks(context.paired).mean(axis=0), context.settings.level
-    yield Value(IDENTIFICATION, risk.mean(), interval=mean_interval(risk, level=level), rule="t interval over records")
-    share = float((risk > _THRESHOLD).mean())
-    interval = proportion_interval(share, len(risk), level=level)
-    yield Value(_SHARE, share, parameter=_THRESHOLD, interval=interval, rule="Wilson interval over records")
+    yield mean_of_records(IDENTIFICATION, risk.mean(), risk, level)
+    yield share_of_records(_SHARE, float((risk > _THRESHOLD).mean()), len(risk), level)._replace(parameter=_THRESHOLD)
     alone = f"{_SINGLETONS.definition} (eq. 1 gives it 0)"
     yield Value(_SINGLETONS, float(context.world.patterns.singletons), rule="a count", definition=alone)
 
 
 _D = Disclosure
-_one = partial(Measure, source="Hu et al. 2022, eq. 1; of the confidential data eq. 2", direction="riskier", order=40, compute=summaries)
-_of_pairs = partial(_one, pairs=True)
+_of_risk = partial(
+    Measure, source="Hu et al. 2022, eq. 1; of the confidential data eq. 2", direction="riskier", order=40, compute=summaries
+)
+_of_pairs = partial(_of_risk, pairs=True)
 _quantile = partial(_of_pairs, kind="quantile", disclosure=_D.TWO_DECIMALS)
+_extreme = partial(_of_pairs, kind="extreme", disclosure=_D.LEFT_OUT)
 _CHANCE = (
     "the maximum belongs to a record in the bulk, whose risk weights do not lower, and over the L datasets at hand it is mostly chance"
 )
@@ -70,12 +70,10 @@ _RANGE = _quantile(
 _Q95 = _quantile(
     "risk-quantile-95", "risk 95 % quantile", "95 % quantile over records of {risk}", words="95 % quantile of risk in these datasets"
 )
-_MAXIMUM = _of_pairs(
+_MAXIMUM = _extreme(
     "maximum-risk",
     "maximum risk",
     "maximum over records of {risk}",
-    kind="extreme",
-    disclosure=_D.LEFT_OUT,
     words="largest risk in these datasets",
     main=130,
     aim=_CHANCE,
@@ -91,7 +89,7 @@ _OVER = _of_pairs(
     words="records at risk over {parameter:g} in these datasets",
     main=140,
 )
-_SINGLETONS = _one(
+_SINGLETONS = _of_risk(
     "singleton-patterns",
     "singleton patterns",
     "known patterns of one record, which the pattern alone identifies",

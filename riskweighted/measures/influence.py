@@ -19,15 +19,15 @@ def of_records(context: Context) -> Iterator[Value]:
         return
     from riskweighted.sampling.loo import K_LIMIT
 
-    found, clusters, top = context.mechanism.influence, context.mechanism.clusters, context.subject.top
-    values = {DELTA: found["lipschitz"].max(), _RANGE: found["range"].max(), _INFORMATION: found["information"].sum()}
-    values[_P_EFF] = found.attrs["p_eff"]
-    if "attributable" in found:
-        attributable = found["attributable"].to_numpy()
+    records, clusters, top = context.mechanism.influence, context.mechanism.clusters, context.subject.top
+    values = {DELTA: records["lipschitz"].max(), _RANGE: records["range"].max(), _INFORMATION: records["information"].sum()}
+    values[_P_EFF] = records.attrs["p_eff"]
+    if "attributable" in records:
+        attributable = records["attributable"].to_numpy()
         values[_ATTRIBUTABLE] = attributable.mean()
         if top is not None:
             values[_TOP] = attributable[top].mean()
-        values[_UNRELIABLE] = (found["pareto_k"] > K_LIMIT).sum()
+        values[_UNRELIABLE] = (records["pareto_k"] > K_LIMIT).sum()
     if clusters is not None:
         values |= {_CLUSTER_DELTA: clusters["lipschitz"].max(), _CLUSTER_RANGE: clusters["range"].max()}
         values[_CLUSTER_INFORMATION] = clusters["information"].sum()
@@ -41,7 +41,7 @@ def _from_draws(column: str, over: Callable[[np.ndarray], float]) -> Callable[[A
     def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
         every, each = _by_chain(fit, subject.world.scenario.synthetic)
         value = float(over(every[column].to_numpy()))
-        alone = [over(one[column].to_numpy()) for one in each]
+        alone = [over(chain[column].to_numpy()) for chain in each]
         return Estimate(value, float(np.std(alone, ddof=1) / np.sqrt(len(alone))) if len(alone) > 1 else np.nan)
 
     return measure
@@ -58,20 +58,20 @@ def _by_chain(fit: Any, variables: Sequence[str]) -> tuple[pd.DataFrame, list[pd
     each = [InfluenceSums(index, draws, attributes=False) for _ in range(chains)]
     for chain, draw in spread_draws(chains, draws, chains * draws):
         terms = variable_terms(fit, fit.thetas(chain, draw))
-        own = terms if len(terms) == len(variables) else terms[[list(fit.variables).index(name) for name in variables]]
-        every.add(own)
-        each[chain].add(own)
-    return every.table(), [one.table() for one in each]
+        summed = terms if len(terms) == len(variables) else terms[[list(fit.variables).index(name) for name in variables]]
+        every.add(summed)
+        each[chain].add(summed)
+    return every.table(), [sums.table() for sums in each]
 
 
 _TERM = "alpha_i log p(y_i | theta_s), s over {draws} posterior draws, log density on the scale of the model"
 _SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
 _NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
 _D = Disclosure
-_one = partial(Measure, source="METHODS section 9.1", direction="riskier", order=30, compute=of_records, unbounded=True)
-_extreme = partial(_one, kind="extreme", disclosure=_D.LEFT_OUT)
-_estimate = partial(_one, kind="estimate", disclosure=_D.THREE_DIGITS)
-_sum = partial(_one, kind="sum", disclosure=_D.THREE_DIGITS)
+_influence = partial(Measure, source="METHODS section 9.1", direction="riskier", order=30, compute=of_records, unbounded=True)
+_extreme = partial(_influence, kind="extreme", disclosure=_D.LEFT_OUT)
+_estimate = partial(_influence, kind="estimate", disclosure=_D.THREE_DIGITS)
+_sum = partial(_influence, kind="sum", disclosure=_D.THREE_DIGITS)
 DELTA = _extreme(
     "influence-lipschitz",
     "Delta",
@@ -117,7 +117,7 @@ _TOP = _estimate(
     "the same, mean over the records of the largest 1 % of values; importance weights of {draws} posterior draws",
     share=0.01,
 )
-_UNRELIABLE = _one(
+_UNRELIABLE = _influence(
     "attributable-unreliable",
     "unreliable attributions",
     "records whose importance weights over {draws} posterior draws have a Pareto k above 0.7, so that they are not to be relied on",

@@ -5,7 +5,7 @@ from functools import partial
 
 from riskweighted.measures.context import Context
 from riskweighted.measures.expected import ISOLATED_RECORDS
-from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.measure import Disclosure, Measure, Value, share_of_records
 
 __all__ = ["MEASURES"]
 
@@ -22,16 +22,14 @@ def assessed(context: Context) -> Iterator[Value]:
     if context.paired is None:
         return
     from riskweighted.risk.matching import match
-    from riskweighted.utility.intervals import mean_interval, proportion_interval
+    from riskweighted.utility.intervals import mean_interval
 
-    found, n, level = match(context.paired), len(context.confidential), context.settings.level
-    lower, upper = mean_interval(found.expected_by_target, level=level)
-    yield Value(_EXPECTED, found.expected_match_risk, interval=(n * lower, n * upper), rule="t interval over records")
-    interval = proportion_interval(found.true_match_rate, n, level=level)
-    yield Value(_TRUE, found.true_match_rate, interval=interval, rule="Wilson interval over records")
-    interval = proportion_interval(found.false_match_rate, found.unique_matches, level=level)
-    yield Value(_FALSE, found.false_match_rate, interval=interval, rule="Wilson interval over unique matches")
-    yield Value(_UNIQUE, found.unique_matches, rule="a count")
+    matches, n, level = match(context.paired), len(context.confidential), context.settings.level
+    lower, upper = mean_interval(matches.expected_by_target, level=level)
+    yield Value(_EXPECTED, matches.expected_match_risk, interval=(n * lower, n * upper), rule="t interval over records")
+    yield share_of_records(_TRUE, matches.true_match_rate, n, level)
+    yield share_of_records(_FALSE, matches.false_match_rate, matches.unique_matches, level, "unique matches")
+    yield Value(_UNIQUE, matches.unique_matches, rule="a count")
 
 
 _of_pairs = partial(Measure, source="Hu's lecture on matching-based risk", direction="riskier", order=60, pairs=True)

@@ -15,8 +15,9 @@ import numpy as np
 
 if TYPE_CHECKING:
     from riskweighted.measures.context import Context
+    from riskweighted.utility.intervals import Interval
 
-__all__ = ["LEAST_TAIL", "Aim", "Computation", "Disclosure", "Estimate", "Loss", "Measure", "Value"]
+__all__ = ["LEAST_TAIL", "Aim", "Computation", "Disclosure", "Estimate", "Loss", "Measure", "Value", "mean_of_records", "share_of_records"]
 
 Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
 Kind = (
@@ -56,18 +57,13 @@ class Value(NamedTuple):
     ----------
     measure : Measure
     value : float
-        NaN where it is not defined.
+        NaN where it is not defined; ``error``: its Monte Carlo standard error.
     variable, parameter, term
         What tells it from others of its measure (`Measure.parameter`).
-    error : float
-        Monte Carlo standard error.
     interval : (float, float)
-    rule : str, optional
-        That made the interval.
+        With the ``rule`` that made it.
     told : mapping of str to str
-        Fills the definition.
-    definition : str, optional
-        Instead of the measure's.
+        Fills the definition; ``definition`` stands instead of the measure's.
 
     Examples
     --------
@@ -87,6 +83,25 @@ class Value(NamedTuple):
     told: Mapping[str, str] = {}
     definition: str | None = None
 
+    @classmethod
+    def of(cls, measure: Measure, interval: Interval, variable: str | None = None, **others: Any) -> Value:
+        """An estimate with its interval and the rule that made it."""
+        return cls(measure, interval.estimate, variable, interval=(interval.lower, interval.upper), rule=interval.rule, **others)
+
+
+def mean_of_records(measure: Measure, mean: float, values: np.ndarray, level: float) -> Value:
+    """The mean of values of the records (n,), with its t interval."""
+    from riskweighted.utility.intervals import mean_interval
+
+    return Value(measure, mean, interval=mean_interval(values, level=level), rule="t interval over records")
+
+
+def share_of_records(measure: Measure, share: float, count: float, level: float, over: str = "records") -> Value:
+    """A share of so many records, or of what is `over` else, with its Wilson interval."""
+    from riskweighted.utility.intervals import proportion_interval
+
+    return Value(measure, share, interval=proportion_interval(share, count, level=level), rule=f"Wilson interval over {over}")
+
 
 Computation: TypeAlias = "Callable[[Context], float | Iterable[Value]]"
 
@@ -101,18 +116,9 @@ class Estimate(NamedTuple):
 class Aim(NamedTuple):
     """How a measure is a target of `riskweighted.tune`.
 
-    Attributes
-    ----------
-    name : str
-        Its short name in study files; its key is understood too.
-    label : str
-    of : str
-        What it is a measure of: "risk", "influence" (the largest one of a record) or "information"; it falls along the families of weights
-        that lower that.
-    measure : callable
-        From a fit, the `Subject` whose risk it is, a number of draws and a seed to its `Estimate`.
-    numeric : bool
-        Whether it is one of numbers alone.
+    ``name``: its short name in study files, where its key is understood too; ``of``: what it is a measure of, "risk", "influence" (the
+    largest one of a record) or "information", as it falls along the families of weights that lower that; ``measure``: from a fit, the
+    `Subject` whose risk it is, a number of draws and a seed to its `Estimate`; ``numeric``: whether it is one of numbers alone.
     """
 
     name: str
@@ -130,14 +136,8 @@ class Aim(NamedTuple):
 class Loss(NamedTuple):
     """How a measure is a loss of `riskweighted.tune`.
 
-    Attributes
-    ----------
-    name : str
-        Its short name in study files; its key is understood too.
-    make : callable
-        From the world and the regression of the settings, or None, to a label and a function of L datasets: the `Estimate` of the loss.
-    numeric : bool
-        Whether it is one of numbers alone.
+    ``name``: its short name in study files, where its key is understood too; ``make``: from the world and the regression of the settings,
+    or None, to a label and a function of L datasets to the `Estimate` of the loss, of which lower is better; ``numeric`` as of `Aim`.
     """
 
     name: str
@@ -188,22 +188,16 @@ class Measure:
         For a page: the label in words where it is a symbol or terse, a template too, and the symbol, shown small beside.
     weighted : str
         What weights below 1 do to its interval, as a sentence; none where it has no interval.
-    mechanism : bool
-        Whether it is of expected risk, that of no datasets in particular.
-    pairs : bool
-        Whether it must be known which synthetic record stands for which confidential one.
+    mechanism, pairs : bool
+        Whether it is of expected risk, that of no datasets in particular; whether it must be known which synthetic record stands for which.
     unbounded : bool
         Whether it is of log densities, without a bound, where others of its kind lie between 0 and 1.
-    limited : bool
-        Whether a threshold may name it.
+    limited, compared : bool
+        Whether a threshold may name it; whether the overlap of its intervals is held against thresholds.
     adequate : float, optional
         Of a check of a fit, the largest effect that is called adequate.
-    compared : bool
-        Whether the overlap of its intervals is held against thresholds.
-    aim : Aim or str, optional
-        How it is a target of `tune`; or why it is none.
-    loss : Loss, optional
-        How it is a loss of `tune`.
+    aim, loss : Aim or str, Loss; optional
+        How it is a target of `tune`, or why it is none; how it is a loss.
 
     Examples
     --------

@@ -23,23 +23,23 @@ def alone(context: Context) -> Iterator[Value]:
     paired = context.paired.only(context.variable)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingletonWarning)  # the patterns are those of all variables, of which it was said
-        own = confidential_risk(paired.world).to_numpy()
-    risk = own if context.of_data else mean_identification_risk(paired)
+        confidential = confidential_risk(paired.world).to_numpy()
+    risk = confidential if context.of_data else mean_identification_risk(paired)
     yield Value(_MEAN, float(risk.mean()), context.variable)
-    yield Value(_ISOLATED, float(risk[isolated_records(own)].mean()), context.variable)
+    yield Value(_ISOLATED, float(risk[isolated_records(confidential)].mean()), context.variable)
 
 
 _ALONE = "where the intruder looks for this variable alone"
-_own = partial(
+_alone = partial(
     Measure, direction="riskier", kind="mean", disclosure=Disclosure.THREE_DECIMALS, order=70, each=True, compute=alone, pairs=True
 )
-_MEAN = _own(
+_MEAN = _alone(
     "own-mean-risk",
     "own mean risk",
     f"mean over records of {{risk}}, {_ALONE}",
     source="Hu et al. 2022, eq. 1; of the confidential data eq. 2",
 )
-_ISOLATED = _own(
+_ISOLATED = _alone(
     "own-isolated-risk",
     "own risk of isolated records",
     f"mean over the {ISOLATED_RECORDS}, of {{risk}}, {_ALONE}",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from riskweighted.measures.context import Context
-from riskweighted.measures.measure import Measure, Value
+from riskweighted.measures.measure import Measure, Value, mean_of_records
 
 __all__ = ["MEASURES"]
 
@@ -13,10 +13,9 @@ def between(context: Context) -> Iterator[Value]:
     if context.paired is None or len(context.world.numeric) != 1:
         return
     from riskweighted.risk.rank import rank_shares
-    from riskweighted.utility.intervals import mean_interval
 
     shares = rank_shares(context.paired).to_numpy()
-    yield Value(_RANK, shares.mean(), interval=mean_interval(shares, level=context.settings.level), rule="t interval over records")
+    yield mean_of_records(_RANK, shares.mean(), shares, context.settings.level)
 
 
 _RANK = Measure(

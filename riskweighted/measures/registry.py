@@ -2,7 +2,7 @@
 
 import pkgutil
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -20,28 +20,28 @@ _TABLES = ("risk", "utility", "fit")
 @lru_cache(maxsize=1)
 def measures() -> Mapping[str, Measure]:
     """Every measure by its key: ours table by table in their order, then those that packages register."""
-    found = dict(_ours())
-    for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+    known = dict(_ours())
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             added = point.load()
             added = added() if isinstance(added, type) else added
         except Exception as error:
             _say(point.name, f"cannot be loaded ({type(error).__name__})")
             continue
-        wrong = _wrong(added) or (f"has the key {added.key!r}, which is taken" if added.key in found else "")
+        wrong = _wrong(added) or (f"has the key {added.key!r}, which is taken" if added.key in known else "")
         if wrong:
             _say(point.name, wrong)
         else:
-            found[added.key] = added
-    return MappingProxyType(found)
+            known[added.key] = added
+    return MappingProxyType(known)
 
 
 @lru_cache(maxsize=1)
 def _ours() -> Mapping[str, Measure]:
     package = import_module("riskweighted.measures")
-    modules = [import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(package.__path__)]
+    modules = [import_module(f"{package.__name__}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]
     declared = [measure for module in modules for measure in getattr(module, "MEASURES", ())]
-    return {one.key: one for one in sorted(declared, key=lambda one: (_TABLES.index(one.table), one.order))}
+    return {each.key: each for each in sorted(declared, key=lambda each: (_TABLES.index(each.table), each.order))}
 
 
 def is_ours(measure: Measure) -> bool:
@@ -65,8 +65,3 @@ def _wrong(added: object) -> str:
 
 def _say(name: str, what: str) -> None:
     warnings.warn(f"the measure {name!r} of {GROUP} {what}: it is left out", RiskWeightedWarning, stacklevel=3)
-
-
-def where(**declared: object) -> Iterator[Measure]:
-    """The measures that declare these."""
-    return (one for one in measures().values() if all(getattr(one, name) == value for name, value in declared.items()))

@@ -1,39 +1,57 @@
-"""Every coefficient of a list of regressions, without and with survey weights, and the mean overlap of each regression."""
+"""Coefficients of regressions, and how far their intervals and the confidential ones overlap (Karr et al. 2006)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from riskweighted.common.errors import InputError
 from riskweighted.measures.context import CONFIDENTIAL, Context
 from riskweighted.measures.estimates import BIASED
-from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
 
-__all__ = ["MEASURES", "mean_overlaps"]
+if TYPE_CHECKING:
+    from riskweighted.intruder.world import World
+    from riskweighted.utility.regressions import Analysis
+    from riskweighted.utility.survey import SurveyDesign
+
+__all__ = ["COEFFICIENT", "MEASURES", "OVERLAP", "mean_overlaps"]
+
+_PARTS = 5  # into which the datasets are split for the error of an overlap, which many of them have together
+
+
+def estimated(context: Context) -> Iterator[Value]:
+    """The coefficient that the settings name, with Reiter's combining rule."""
+    if context.subject.analysis is not None:
+        yield from _intervals(context, COEFFICIENT, context.subject.analysis)
 
 
 def coefficients(context: Context) -> Iterator[Value]:
     """Coefficient by coefficient of each regression, without survey weights and, where there is a design, with them."""
-    if not context.subject.analyses:
-        return
+    design = context.subject.design
+    for analysis in context.subject.analyses:
+        yield from _intervals(context, _EACH, analysis)
+        if design is not None:
+            yield from _intervals(context, _SURVEYED, analysis, design)
+
+
+def _intervals(context: Context, measure: Measure, analysis: "Analysis", design: "SurveyDesign | None" = None) -> Iterator[Value]:
     from riskweighted.utility.regressions import coefficient_intervals
 
-    design, level = context.subject.design, context.settings.level
-    for analysis in context.subject.analyses:
-        for measure, under in ((_COEFFICIENT, None), *(() if design is None else ((_SURVEYED, design),))):
-            found = coefficient_intervals(
-                analysis, context.synthetic, synthetic=not context.of_data, design=under, level=level, size_ratio=context.size_ratio
-            )
-            for name, one in found.items():
-                term = f"{name} in {analysis.formula}"
-                ends, told = (one.lower, one.upper), {"formula": analysis.formula}
-                yield Value(measure, one.estimate, analysis.response, term=term, interval=ends, rule=one.rule, told=told)
+    level, ratio = context.settings.level, context.size_ratio
+    intervals = coefficient_intervals(
+        analysis, context.synthetic, synthetic=not context.of_data, design=design, level=level, size_ratio=ratio
+    )
+    for name, interval in intervals.items():
+        term = f"{name} in {analysis.formula}" if measure.many else name
+        yield Value.of(measure, interval, analysis.response, term=term, told={"formula": analysis.formula})
 
 
 def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]:
     """By label the mean overlap of the coefficients of each regression; one that cannot be estimated counts 0."""
-    overlaps_of = {_COEFFICIENT.key: _OVERLAP, _SURVEYED.key: _SURVEY_OVERLAP}
+    overlaps_of = {_EACH.key: _MEAN_OVERLAP, _SURVEYED.key: _SURVEY_OVERLAP}
     groups: dict[tuple[str, str, str, str], list[float]] = {}
     for row in rows:
         if row["key"] in overlaps_of and row["label"] != CONFIDENTIAL:
@@ -42,28 +60,68 @@ def mean_overlaps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Value]]
         yield label, Value(overlaps_of[key], float(np.nan_to_num(overlaps).mean()), variable, term=formula)
 
 
-_one = partial(Measure, table="utility", order=50, parameter="coefficient")
-_coefficient = partial(_one, direction="neither", kind="coefficient", compute=coefficients, assess=coefficients, many=True, weighted=BIASED)
-_overlap = partial(_one, source="Karr et al. 2006", direction="more useful", kind="overlap", disclosure=Disclosure.TWO_DECIMALS)
+def _lack_of_overlap(world: "World", analysis: "Analysis | None") -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
+    """1 less the overlap of the coefficient's intervals, above 1 where they are disjoint (Snoke et al. 2018); its error from parts."""
+    from riskweighted.utility.intervals import interval_overlap
+    from riskweighted.utility.regressions import coefficient_intervals
+
+    if analysis is None:
+        raise InputError("loss 'overlap' is that of a regression coefficient: give regression and coefficient")
+    ((name, true),) = coefficient_intervals(analysis, [world.confidential], synthetic=False).items()
+
+    def lack(frames: Sequence[pd.DataFrame]) -> float:
+        drawn = coefficient_intervals(analysis, frames, synthetic=True)[name]
+        return 1 - interval_overlap((true.lower, true.upper), (drawn.lower, drawn.upper), clip=False)
+
+    def measure(frames: Sequence[pd.DataFrame]) -> Estimate:
+        each = [lack(frames[part::_PARTS]) for part in range(_PARTS)]
+        return Estimate(lack(frames), float(np.std(each, ddof=1) / np.sqrt(_PARTS)))
+
+    return f"1 - overlap of {name}", measure
+
+
+_D = Disclosure
+_coefficient = partial(
+    Measure, direction="neither", kind="coefficient", table="utility", order=50, parameter="coefficient", weighted=BIASED
+)
+_each = partial(_coefficient, compute=coefficients, assess=coefficients, many=True)
+_overlap = partial(Measure, source="Karr et al. 2006", direction="more useful", kind="overlap", disclosure=_D.TWO_DECIMALS, table="utility")
+_mean_overlap = partial(_overlap, order=50, parameter="coefficient")
 _TEXT = (
     "of {term} of the overlap of the scheme's interval and the confidential one; one that some dataset does not determine counts 0; "
     "dummies that fewer than 10 confidential records have or lack are left out"
 )
-_COEFFICIENT = _coefficient(
+_KINDS = "least squares, or logistic (log odds) where the response has two values"
+COEFFICIENT = _coefficient(
+    "coefficient",
+    "coefficient {term}",
+    "least-squares coefficient in {formula}",
+    source="Reiter 2003; METHODS section 6",
+    disclosure=_D.FIVE_DIGITS,
+    order=30,
+    compute=estimated,
+    compared=True,
+)
+OVERLAP = _overlap(
+    "overlap",
+    "overlap",
+    "share of the scheme's interval and the confidential one that both hold; 1 is identical, higher is more useful",
+    loss=Loss("overlap", _lack_of_overlap),
+)
+_EACH = _each(
     "regression-coefficient",
     "regression coefficient {term}",
-    "coefficient {term}, by complete cases: least squares, or logistic (log odds) where the response has two values",
+    f"coefficient {{term}}, by complete cases: {_KINDS}",
     source="Reiter 2003; METHODS section 6",
 )
-_OVERLAP = _overlap("regression-overlap", "mean overlap in {term}", f"mean over the coefficients {_TEXT}")
-_SURVEYED = _coefficient(
+_MEAN_OVERLAP = _mean_overlap("regression-overlap", "mean overlap in {term}", f"mean over the coefficients {_TEXT}")
+_SURVEYED = _each(
     "survey-regression-coefficient",
     "survey regression coefficient {term}",
-    "survey-weighted coefficient {term}, by complete cases, with the sandwich variance of the design: least squares, or logistic (log "
-    "odds) where the response has two values",
+    f"survey-weighted coefficient {{term}}, by complete cases, with the sandwich variance of the design: {_KINDS}",
     source="Binder 1983; Reiter 2003; METHODS section 6",
 )
-_SURVEY_OVERLAP = _overlap(
+_SURVEY_OVERLAP = _mean_overlap(
     "survey-regression-overlap", "survey mean overlap in {term}", f"mean over the survey-weighted coefficients {_TEXT}"
 )
-MEASURES = (_COEFFICIENT, _OVERLAP, _SURVEYED, _SURVEY_OVERLAP)
+MEASURES = (COEFFICIENT, OVERLAP, _EACH, _MEAN_OVERLAP, _SURVEYED, _SURVEY_OVERLAP)

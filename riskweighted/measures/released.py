@@ -31,16 +31,16 @@ def of_scheme(wide: "World", frames: Sequence[pd.DataFrame]) -> Iterator[Value]:
 
 _ALL = "where the intruder knows every released unaltered column"
 _D = Disclosure
-_one = partial(Measure, source="METHODS section 13", direction="riskier")
-_PATTERNS = _one("released-patterns", "patterns of all columns", f"patterns {_ALL}", kind="count", disclosure=_D.COUNT)
-UNIQUES = _one(
+_released = partial(Measure, source="METHODS section 13", direction="riskier")
+_PATTERNS = _released("released-patterns", "patterns of all columns", f"patterns {_ALL}", kind="count", disclosure=_D.COUNT)
+UNIQUES = _released(
     "released-uniques",
     "unique on all columns",
     f"share of records that are alone in their pattern {_ALL}",
     kind="share",
     disclosure=_D.THREE_DECIMALS,
 )
-_MEAN = _one(
+_MEAN = _released(
     "released-mean-risk",
     "mean risk on all columns",
     f"mean over records of {{risk}}, {_ALL}",
@@ -48,7 +48,7 @@ _MEAN = _one(
     disclosure=_D.THREE_DECIMALS,
     pairs=True,
 )
-_MATCH = _one(
+_MATCH = _released(
     "released-match-risk",
     "expected match risk on all columns",
     f"sum over records of T/c (Hu's lecture), mean over datasets, {_ALL}",

@@ -18,22 +18,13 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 from riskweighted.measures.settings import EvaluationSettings
 
 if TYPE_CHECKING:
-    from riskweighted.utility.intervals import Interval
     from riskweighted.utility.survey import SurveyDesign, SurveyEstimate
 
 __all__ = ["MEASURES", "checked_design"]
 
-_SHORT = "no combining rule with L = 1: the variance between datasets is left out, so it is too short"
-
 
 def checked_design(confidential: pd.DataFrame, settings: EvaluationSettings, synthetic: Sequence[str]) -> "SurveyDesign | None":
-    """The design that the settings name, checked; None without survey weights.
-
-    Raises
-    ------
-    InputError
-        As `survey_design`; or if its columns are among the `synthetic` ones.
-    """
+    """The design that the settings name, None without survey weights; refused if its columns are among the `synthetic` ones."""
     if settings.survey is None:
         return None
     from riskweighted.utility.survey import survey_design
@@ -57,26 +48,26 @@ def weighted(context: Context) -> Iterator[Value]:
     level = context.settings.level
     if context.is_numeric:
         values = [_amounts(context, column) for column in context.columns]
-        yield _value(context, _MEAN, [survey_mean(one, design, level=level) for one in values])
+        yield _value(context, _MEAN, [survey_mean(amounts, design, level=level) for amounts in values])
         for quantile in map(float, context.settings.quantiles):
-            found = [survey_quantile(one, quantile, design, level=level) for one in values]
-            yield _value(context, _QUANTILE, found, parameter=quantile)
+            estimates = [survey_quantile(amounts, quantile, design, level=level) for amounts in values]
+            yield _value(context, _QUANTILE, estimates, parameter=quantile)
     for coded, term, having in shares(context):
-        found = [survey_mean(np.asarray(own, dtype=float), design, level=level) for own in having]
-        yield _value(context, _MISSING if coded else _LEVEL, found, term=term)
+        estimates = [survey_mean(np.asarray(held, dtype=float), design, level=level) for held in having]
+        yield _value(context, _MISSING if coded else _LEVEL, estimates, term=term)
 
 
 def _amounts(context: Context, column: pd.Series) -> np.ndarray:
     """The amounts of all records, (n,), NaN where there is none."""
-    found = context.scenario.statuses(column)
-    return np.where(found.is_amount, found.values, np.nan)
+    statuses = context.scenario.statuses(column)
+    return np.where(statuses.is_amount, statuses.values, np.nan)
 
 
 def _check_same(context: Context, design: "SurveyDesign") -> None:
     """Refuse datasets that hold other survey weights or strata than the confidential data."""
     for name in filter(None, (design.column, design.stratified_by)):
-        own = pd.Series(context.confidential[name].to_numpy())
-        changed = sum(name in frame.columns and not pd.Series(frame[name].to_numpy()).equals(own) for frame in context.synthetic)
+        true = pd.Series(context.confidential[name].to_numpy())
+        changed = sum(name in frame.columns and not pd.Series(frame[name].to_numpy()).equals(true) for frame in context.synthetic)
         if changed:
             raise InputError(
                 f"{changed} datasets of {context.label!r} have another column {name!r} than the confidential data: it must be the same"
@@ -88,35 +79,30 @@ def _distances(context: Context, design: "SurveyDesign") -> Iterator[Value]:
     from riskweighted.utility.survey import weighted_ecdf_distance, weighted_total_variation
 
     if not context.is_numeric:
-        distance = np.mean([weighted_total_variation(context.own, one, design.weights) for one in context.columns])
+        distance = np.mean([weighted_total_variation(context.true_values, drawn, design.weights) for drawn in context.columns])
         yield Value(_TOTAL_VARIATION, float(distance), context.variable)
         return
-    own, drawn = _amounts(context, context.own), [_amounts(context, column) for column in context.columns]
-    found = np.array([weighted_ecdf_distance(own, one, design.weights) for one in drawn]).mean(axis=0)
-    for measure, value in zip((_U_M, _U_A), found, strict=True):
+    true, drawn = _amounts(context, context.true_values), [_amounts(context, column) for column in context.columns]
+    distances = np.array([weighted_ecdf_distance(true, values, design.weights) for values in drawn]).mean(axis=0)
+    for measure, value in zip((_U_M, _U_A), distances, strict=True):
         yield Value(measure, float(value), context.variable)
 
 
 def _value(
-    context: Context, measure: Measure, found: "list[SurveyEstimate]", parameter: float | None = None, term: str | None = None
+    context: Context, measure: Measure, estimates: "list[SurveyEstimate]", parameter: float | None = None, term: str | None = None
 ) -> Value:
     """With the interval of one dataset, or that of Reiter's rule with design-based variances."""
-    interval = _combined(context, found)
-    ends = (interval.lower, interval.upper)
-    return Value(measure, interval.estimate, context.variable, parameter, term, interval=ends, rule=interval.rule)
-
-
-def _combined(context: Context, found: "list[SurveyEstimate]") -> "Interval":
-    from riskweighted.utility.intervals import Interval, combine_partially_synthetic
+    from riskweighted.utility.intervals import TOO_SHORT, combine_partially_synthetic
 
     described = context.subject.design.described  # type: ignore[union-attr]
-    if len(found) > 1:
-        variances = [one.variance for one in found]
-        combined = combine_partially_synthetic([one.value for one in found], variances, level=context.settings.level)
-        return combined._replace(rule=f"{combined.rule}, vbar {described}")
-    rule = f"one dataset: {described}{'' if context.of_data else f' ({_SHORT})'}"
-    (one,) = found
-    return Interval(one.value, one.lower, one.upper, one.variance, one.df, rule)
+    if len(estimates) > 1:
+        variances = [estimate.variance for estimate in estimates]
+        combined = combine_partially_synthetic([estimate.value for estimate in estimates], variances, level=context.settings.level)
+        combined = combined._replace(rule=f"{combined.rule}, vbar {described}")
+        return Value.of(measure, combined, context.variable, parameter=parameter, term=term)
+    rule = f"one dataset: {described}{'' if context.of_data else TOO_SHORT}"
+    (estimate,) = estimates
+    return Value(measure, estimate.value, context.variable, parameter, term, interval=(estimate.lower, estimate.upper), rule=rule)
 
 
 _SURVEY = "design-based under survey weights, mean over datasets"

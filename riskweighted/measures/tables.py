@@ -64,8 +64,8 @@ def assessed(context: Context) -> Iterator[Value]:
 
 def _is_altered(context: Context, name: str) -> bool:
     """Whether a column has other counts of its values in some dataset."""
-    own = context.confidential[name].value_counts(dropna=False)
-    return any(not frame[name].value_counts(dropna=False).sort_index().equals(own.sort_index()) for frame in context.synthetic)
+    counts = context.confidential[name].value_counts(dropna=False)
+    return any(not frame[name].value_counts(dropna=False).sort_index().equals(counts.sort_index()) for frame in context.synthetic)
 
 
 def _values(context: Context, synthesized: Sequence[str], unaltered: Sequence[str]) -> tuple[pd.Series, list[Value]]:
@@ -78,10 +78,10 @@ def _values(context: Context, synthesized: Sequence[str], unaltered: Sequence[st
     codes = codes_of(confidential, datasets, names, {name: world.scenario.codes_of(name) for name in world.numeric})
     one, two = coded_tables(codes, list(synthesized), synthesized, 1), coded_tables(codes, names, synthesized, 2)
     # The pairs stand in the order of the tables: combinations of the names, those of unaltered columns alone left out.
-    pairs = [(a, b) for place, a in enumerate(synthesized) for b in names[place + 1 :]]
+    pairs = [(a, b) for number, a in enumerate(synthesized) for b in names[number + 1 :]]
     values = [Value(ONE_WAY, float(value), name) for name, value in zip(one["variables"], one["s_pmse"], strict=True)]
     values += [Value(TWO_WAY, float(value), a, term=b) for (a, b), value in zip(pairs, two["s_pmse"], strict=True)]
-    ratios = np.array([found.ratio for found in coded_propensity(codes, confidential, synthesized)])
+    ratios = np.array([distance.ratio for distance in coded_propensity(codes, confidential, synthesized)])
     of_one, of_two = one["s_pmse"].to_numpy(), two["s_pmse"].to_numpy()
     values += [Value(_ONE_WAY_MEAN, _over(np.mean, of_one)), Value(TWO_WAY_MEAN, _over(np.mean, of_two))]
     return two["total_variation"], [*values, Value(_WORST, _over(np.max, of_two)), Value(_FILE, _over(np.mean, ratios))]

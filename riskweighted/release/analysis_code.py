@@ -13,8 +13,8 @@ from riskweighted.common.text import escape_markdown, plain
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.tables import Statistic, rows_of
-from riskweighted.measures.coefficient import COEFFICIENT
 from riskweighted.measures.estimates import MEAN
+from riskweighted.measures.regressions import COEFFICIENT
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Predictor", "PublishedAnalysis", "combining_code", "find_analysis", "render", "special_codes"]

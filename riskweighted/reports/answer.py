@@ -11,9 +11,9 @@ from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict
 from riskweighted.measures import expected, fits
-from riskweighted.measures.coefficient import COEFFICIENT, OVERLAP
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
+from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Term
 from riskweighted.reports.source import Source

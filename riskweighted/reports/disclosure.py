@@ -22,10 +22,10 @@ from riskweighted.common.numbers import SHARE, by_digits, in_column
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.measures.coefficient import OVERLAP
 from riskweighted.measures.estimates import QUANTILE
 from riskweighted.measures.measure import Disclosure, Kind
 from riskweighted.measures.registry import measures
+from riskweighted.measures.regressions import OVERLAP
 
 __all__ = ["INTERNAL", "MISSING", "WITHHELD", "View", "check_single", "number", "outside", "quantile_digits", "releasable", "withheld_note"]
 

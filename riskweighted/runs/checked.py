@@ -27,9 +27,8 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_alpha
-from riskweighted.tuning.targets import check_measurable
-from riskweighted.utility.regression import Regression, checked_regression
-from riskweighted.utility.regressions import checked_analyses
+from riskweighted.tuning.settings import check_measurable
+from riskweighted.utility.regressions import Analysis, checked_analyses, checked_regression
 from riskweighted.weights.margins import warn_of_shift, world_shift
 from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
@@ -49,7 +48,7 @@ class CheckedStudy:
         Under the scenario that risk is measured with.
     model : PreparedSequence
     baselines : mapping of label to PreparedSequence
-    analysis : Regression or None
+    analysis : Analysis or None
         The regression that the evaluation reports.
     weights : mapping of scheme to DataFrame (n, V)
         Of the schemes that are made of the data alone; those that are made of a fit come with it (`alphas_of`).
@@ -63,7 +62,7 @@ class CheckedStudy:
     world: World = field(repr=False)
     model: PreparedSequence = field(repr=False)
     baselines: Mapping[str, PreparedSequence] = field(repr=False)
-    analysis: Regression | None
+    analysis: Analysis | None
     weights: Mapping[str, pd.DataFrame] = field(repr=False)
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: Mapping[str, int] = field(default_factory=dict)
@@ -96,8 +95,6 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
         confidential_risk(world)
     _check_columns(study, confidential)
     analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
-    if analysis is not None:
-        analysis.fit(confidential)
     in_order(study.weights.schemes)
     if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")

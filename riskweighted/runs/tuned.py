@@ -13,7 +13,7 @@ from riskweighted.runs.study import Study
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tune import Tuning, tune_model
-from riskweighted.utility.regression import checked_regression
+from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["tune_study", "tuned_study"]

@@ -37,7 +37,7 @@ from riskweighted.sequence.tasks import BlockTask
 from riskweighted.sweeps.cells import Cell, Group
 from riskweighted.sweeps.memo import Memo, bytes_of
 from riskweighted.sweeps.outcomes import Outcome, Result, Stored, describe
-from riskweighted.utility.regression import checked_regression
+from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
 

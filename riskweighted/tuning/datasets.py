@@ -46,11 +46,11 @@ def _value(measure: Measure, subject: Subject, frames: Sequence[pd.DataFrame], f
     risk, matches = mean_risk_and_matches(paired)
     rng = np.random.default_rng(0)  # the same noise every time: differences are of the datasets
     context = Context("tuning", subject, paired.frames, rng, fit=fit, paired=paired, risk=risk, matches=matches)
-    found: list[float] = []
+    results: list[float] = []
     for variable in subject.world.scenario.synthetic if measure.each else (None,):
         given: Any = measure.compute(replace(context, variable=variable)) if measure.compute is not None else ()
         values = [Value(measure, float(given))] if isinstance(given, Real) else list(given)
-        found += [float(one.value) for one in values if one.measure is measure]
-    if not found or not np.isfinite(found).all():
+        results += [float(value.value) for value in values if value.measure is measure]
+    if not results or not np.isfinite(results).all():
         raise InputError(f"{measure.key!r} is not defined of these data, so nothing can be tuned by it")
-    return float(np.mean(found))
+    return float(np.mean(results))

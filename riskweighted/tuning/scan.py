@@ -1,4 +1,4 @@
-"""Families scanned at the mode of the pseudo posterior, and the setting of each at which a target is met."""
+"""Families as paths to ever smaller weights, scanned at the mode of the pseudo posterior, and where each meets a target."""
 
 import warnings
 from collections.abc import Callable
@@ -15,10 +15,11 @@ from riskweighted.measures.measure import Aim, Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.modes import Modes, Vectors
 from riskweighted.tuning.datasets import DATASETS
-from riskweighted.tuning.losses import Loss
-from riskweighted.tuning.paths import Path, rounded
+from riskweighted.tuning.settings import Loss
+from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.names import scheme_text
 
-__all__ = ["Point", "Scan", "Scorer", "Weigh", "scan_path"]
+__all__ = ["Path", "Point", "Scan", "Scorer", "Weigh", "path_of", "scan_path"]
 
 Weigh = Callable[[str, Fit], pd.DataFrame]
 
@@ -27,6 +28,37 @@ _LAPLACE_DRAWS = 200  # of parameters around a mode, for influence
 _STEPS = 10
 _NEAR = 0.004  # share of the target within which a search ends
 _WOBBLE = 0.02  # share of a target by which it may rise along a path and count as falling: noise of few draws
+_DIGITS = 4  # of a setting
+
+
+class Path(NamedTuple):
+    """A family's settings in order of strength, from the unweighted synthesizer to ever smaller weights.
+
+    ``setting``: its name; ``points``: those that are scanned first.
+    """
+
+    family: str
+    setting: str
+    points: tuple[float, ...]
+
+    def text(self, value: float) -> str:
+        """The scheme as it stands in a study file."""
+        return scheme_text(self.family, {self.setting: value})
+
+
+def path_of(family: str, fit: Fit) -> Path:
+    """The path of a family; `fit` is the unweighted one, of which the settings of some are shares."""
+    declared = FAMILIES[family]
+    (setting,) = declared.settings
+    if declared.unit is None:
+        return Path(family, setting, declared.path)
+    unit = declared.unit(fit)
+    return Path(family, setting, tuple(_rounded(share * unit) for share in declared.path))
+
+
+def _rounded(value: float) -> float:
+    """A setting with four digits, so that a file can hold it as it was used."""
+    return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else value
 
 
 class Point(NamedTuple):
@@ -51,7 +83,7 @@ class Scorer:
     target: Aim
     loss: Loss
     seed: int = field(repr=False)
-    found: dict[bytes, Point] = field(default_factory=dict, repr=False)
+    scored: dict[bytes, Point] = field(default_factory=dict, repr=False)
 
     def alphas(self, scheme: str) -> pd.DataFrame:
         """The weights of a scheme, (n, V); at the weak end of a family all of them are 1, which is no cause for a warning."""
@@ -65,9 +97,9 @@ class Scorer:
         if not (alphas.to_numpy() > 0).any(axis=0).all():
             raise InputError(f"scheme {scheme!r} gives every record weight zero")
         key = alphas.to_numpy().tobytes()
-        if key not in self.found:
-            self.found[key] = self._scored(setting, alphas, near)
-        return self.found[key]._replace(setting=setting)
+        if key not in self.scored:
+            self.scored[key] = self._scored(setting, alphas, near)
+        return self.scored[key]._replace(setting=setting)
 
     def _scored(self, setting: float, alphas: pd.DataFrame, near: Vectors | None) -> Point:
         with threadpool_limits(1):
@@ -116,12 +148,12 @@ class Scan:
         A scanned point beyond is taken where it costs less by more than chance, or where the target does not fall all along the path.
         None: it is nowhere met.
         """
-        met = [place for place, point in enumerate(self.points) if point.target.value <= aim]
+        met = [number for number, point in enumerate(self.points) if point.target.value <= aim]
         if not met:
             return None
         first = met[0]
         crossing = self.points[0] if first == 0 else self._bisected(self.points[first - 1], self.points[first], aim)
-        beyond = [self.points[place] for place in met if not self.monotone or self._cheaper(self.points[place], crossing)]
+        beyond = [self.points[number] for number in met if not self.monotone or self._cheaper(self.points[number], crossing)]
         return min([crossing, *beyond], key=lambda point: point.loss.value)
 
     @staticmethod
@@ -133,7 +165,7 @@ class Scan:
         for _ in range(_STEPS):
             if strong.target.value >= aim * (1 - _NEAR):
                 break
-            setting = rounded(_between(weak, strong, aim))
+            setting = _rounded(_between(weak, strong, aim))
             if setting in (weak.setting, strong.setting):
                 break
             point = self.score(setting, strong.mode)
@@ -149,17 +181,7 @@ def _between(weak: Point, strong: Point, aim: float) -> float:
 
 
 def scan_path(path: Path, scorer: Scorer, start: Vectors, advance: Callable[[], None]) -> Scan:
-    """Score a path at its points, from the weakest; it ends early where no weight is left or no mode is found.
-
-    Parameters
-    ----------
-    path : Path
-    scorer : Scorer
-    start : mapping of block to array (d,)
-        The unweighted modes.
-    advance : callable
-        Called after every point.
-    """
+    """A path scored from its weakest point and the unweighted modes; it ends early where no weight is left or no mode is found."""
 
     def score(setting: float, near: Vectors) -> Point:
         return scorer.score(path.text(setting), setting, near)

@@ -22,13 +22,10 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
 from riskweighted.tuning.datasets import DATASETS
-from riskweighted.tuning.losses import Loss, loss_of
-from riskweighted.tuning.paths import Path, path_of
-from riskweighted.tuning.scan import Point, Scan, Scorer, Weigh, scan_path
-from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path
+from riskweighted.tuning.settings import Loss, TuningSettings, check_measurable, loss_of
 from riskweighted.tuning.tables import Sampled, Tuning, explained, families_table, frontier_table, meets, unreachable
-from riskweighted.tuning.targets import check_measurable
-from riskweighted.utility.regression import Regression
+from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["tune_model"]
@@ -49,7 +46,7 @@ def tune_model(
     sampling: Sampling,
     streams: Streams,
     *,
-    analysis: Regression | None = None,
+    analysis: Analysis | None = None,
     unweighted: Fit | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
@@ -61,21 +58,12 @@ def tune_model(
     check_measurable(settings.target, settings.loss, world)
     loss, of = loss_of(settings.loss, world, analysis), settings.asked.variable
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
-    if unweighted is not None:
-        _check_unweighted(unweighted, model)
     if unweighted is None:
         unweighted = _sample(model, None, UNWEIGHTED, sampling, streams, reporter)
-    search = _Search(
-        model,
-        Subject(world if of is None else world.only(of), EvaluationSettings()),
-        weigh,
-        settings,
-        sampling,
-        streams,
-        unweighted,
-        loss,
-        reporter,
-    )
+    else:
+        _check_unweighted(unweighted, model)
+    subject = Subject(world if of is None else world.only(of), EvaluationSettings())
+    search = _Search(model, subject, weigh, settings, sampling, streams, unweighted, loss, reporter)
     return search.run()
 
 
@@ -134,12 +122,12 @@ class _Search:
             return self._tuning(None, start, [start], scans, {}, scale, references)
         with self.reporter.step("finding where each family meets the target"):
             met = {scan.path.family: scan.meet(self.settings.at_most * _AIM / scale) for scan in scans}
-        found = {family: point for family, point in met.items() if point is not None}
-        if not found:
+        points = {family: point for family, point in met.items() if point is not None}
+        if not points:
             raise InputError(unreachable(self.settings, scans, scale))
-        sampled = self._sampled({scan.path.family: scan for scan in scans}, found)
-        path, best = min(sampled, key=lambda one: self._worth(one[1]))
-        return self._tuning(path, best, [start, *(one for _, one in sampled)], scans, found, scale, references)
+        sampled = self._sampled({scan.path.family: scan for scan in scans}, points)
+        path, best = min(sampled, key=lambda fitted: self._worth(fitted[1]))
+        return self._tuning(path, best, [start, *(fitted for _, fitted in sampled)], scans, points, scale, references)
 
     def _worth(self, fitted: Sampled) -> tuple[bool, float]:
         """A fit that meets the target before one that does not; then the least loss, or the least excess."""
@@ -174,23 +162,23 @@ class _Search:
 
     def _references(self, scorer: Scorer, start: Point) -> dict[str, Point]:
         """Schemes to compare with."""
-        found = {}
+        scored = {}
         with self.reporter.step("scoring references"):
             for scheme in _REFERENCES:
                 with suppress(InputError):  # such as weights that are all 0: nothing to compare with
-                    found[scheme] = scorer.score(scheme, np.nan, start.mode)
-        return found
+                    scored[scheme] = scorer.score(scheme, np.nan, start.mode)
+        return scored
 
-    def _sampled(self, scans: Mapping[str, Scan], found: Mapping[str, Point]) -> list[tuple[Path, Sampled]]:
+    def _sampled(self, scans: Mapping[str, Scan], points: Mapping[str, Point]) -> list[tuple[Path, Sampled]]:
         """The fit of the family of least loss at the mode; and a second one where it costs far more than its mode said and another family
         may cost less, or at the corrected setting where its target is off."""
-        by_loss = sorted(found, key=lambda family: found[family].loss.value)
-        scan, point, at_most = scans[by_loss[0]], found[by_loss[0]], self.settings.at_most
+        by_loss = sorted(points, key=lambda family: points[family].loss.value)
+        scan, point, at_most = scans[by_loss[0]], points[by_loss[0]], self.settings.at_most
         first = self._fitted(scan.path, point.setting)
         fitted = [(scan.path, first)]
-        if first.loss.value > _DEARER * point.loss.value and len(by_loss) > 1 and found[by_loss[1]].loss.value < first.loss.value:
+        if first.loss.value > _DEARER * point.loss.value and len(by_loss) > 1 and points[by_loss[1]].loss.value < first.loss.value:
             other = scans[by_loss[1]].path
-            return [*fitted, (other, self._fitted(other, found[by_loss[1]].setting))]
+            return [*fitted, (other, self._fitted(other, points[by_loss[1]].setting))]
         if meets(first.target, at_most) and first.target.value >= _CLOSE * at_most:
             return fitted
         aim = at_most - max(_HAIR * at_most, np.nan_to_num(first.target.error))
@@ -212,13 +200,13 @@ class _Search:
         best: Sampled,
         sampled: list[Sampled],
         scans: list[Scan],
-        found: Mapping[str, Point],
+        points: Mapping[str, Point],
         scale: float,
         references: Mapping[str, Point],
     ) -> Tuning:
         """The result of a search; `path` None where nothing needs to be weighted."""
-        families = families_table(scans, found, scale, self.settings, None if path is None else best)
-        frontier = frontier_table(scans, found, scale, references, sampled, best, self.settings.at_most)
+        families = families_table(scans, points, scale, self.settings, None if path is None else best)
+        frontier = frontier_table(scans, points, scale, references, sampled, best, self.settings.at_most)
         frontier.attrs = {"target": self.settings.asked.label, "loss": self.loss.label, "at_most": self.settings.at_most}
         return Tuning(
             target=self.settings.target,

@@ -1,13 +1,56 @@
-"""What is asked of a search, checked before anything is sampled."""
+"""What is asked of a search, checked before anything is sampled: a target, a family of weights, a loss of utility."""
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
 
 from riskweighted.common.checks import check_count, check_number
-from riskweighted.common.errors import InputError
-from riskweighted.tuning.losses import find_loss
-from riskweighted.tuning.targets import Target, check_family, find_target
+from riskweighted.common.errors import InputError, listing
+from riskweighted.intruder.world import World
+from riskweighted.measures.context import Subject
+from riskweighted.measures.measure import Aim, Estimate, Loss as Declared, Measure
+from riskweighted.measures.registry import measures
+from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.tables import table_columns
+from riskweighted.tuning.datasets import is_measured, measured_on, value_on
+from riskweighted.utility.regressions import Analysis
+from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["TuningSettings"]
+__all__ = ["Loss", "Target", "TuningSettings", "check_measurable", "find_target", "loss_of"]
+
+_WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
+_NAME = re.compile(r"(?P<measure>[a-z0-9-]+)(\((?P<variable>.+)\))?")
+_SHRINKING = (
+    "shrinking all weights lets the prior take over, which raises the risk of isolated records again, so the target is not monotone there"
+)
+
+
+class Target(NamedTuple):
+    """A target as it was asked for: its ``aim``, of the whole file or of a ``variable``."""
+
+    aim: Aim
+    variable: str | None
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        return self.aim.label if self.variable is None else f"{self.aim.label}, {self.variable} alone"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families of weights along which it falls."""
+        return tuple(name for name, family in FAMILIES.items() if self.aim.of in family.lowers)
+
+
+class Loss(NamedTuple):
+    """A loss: its ``label``, and ``measure`` from L synthetic datasets to its value and Monte Carlo error. Lower is better."""
+
+    label: str
+    measure: Callable[[Sequence[pd.DataFrame]], Estimate]
 
 
 @dataclass(frozen=True)
@@ -28,8 +71,8 @@ class TuningSettings:
         if check_number(self.at_most, "at_most", least=0) == 0:
             raise InputError("at_most must be a number > 0, got 0")
         if self.family is not None:
-            check_family(self.family, self.target)
-        find_loss(self.loss)
+            self._check_family(self.family)
+        _declared_loss(self.loss)
         if self.risk_draws is not None:
             check_count(self.risk_draws, "risk_draws")
 
@@ -42,3 +85,85 @@ class TuningSettings:
     def tried(self) -> tuple[str, ...]:
         """The families that are searched."""
         return self.asked.families if self.family is None else (self.family,)
+
+    def _check_family(self, family: object) -> None:
+        """Refuse a family along which the target cannot be tuned."""
+        if family in self.asked.families:
+            return
+        hint = f"valid for {self.target!r} are {listing(self.asked.families)}"
+        if family in _WITHOUT or (isinstance(family, str) and family.endswith("-way")):
+            raise InputError(f"family {family!r} has no parameter to tune; {hint}")
+        if family not in FAMILIES:
+            raise InputError(f"unknown family {family!r}; {hint}")
+        why = "nothing bounds it there as the setting changes" if self.asked.aim.influence else _SHRINKING
+        raise InputError(f"{self.target!r} cannot be tuned along {family!r}: {why}; {hint}")
+
+
+def find_target(asked: object) -> Target:
+    """The target of a name: ``"isolated-risk"``, any measure's key, or either of one variable: ``"isolated-risk(income)"``.
+
+    Refused if there is none, or it is one that no weights can be chosen by, with the reason.
+    """
+    match = _NAME.fullmatch(asked) if isinstance(asked, str) else None
+    name = match["measure"] if match is not None else ""
+    short = {measure.aim.name: measure for measure in measures().values() if isinstance(measure.aim, Aim)}
+    measure = short.get(name) or measures().get(name)
+    if match is None or measure is None:
+        raise InputError(f"target must be one of {listing(short)} or another measure's key, got {asked!r}")
+    if isinstance(measure.aim, str):
+        raise InputError(f"{name!r} is no target: {measure.aim}; valid are {listing(short)}")
+    if measure.aim is None and not is_measured(measure):
+        raise InputError(f"{name!r} is no target: it is no single number that a lower one is better of; valid are {listing(short)}")
+    return Target(measure.aim or _aim_of(measure), match["variable"])
+
+
+def _aim_of(measure: Measure) -> Aim:
+    """How a measure of datasets is a target that does not say so itself."""
+    label = measure.words or measure.label
+    return Aim(measure.key, label, "risk", lambda fit, subject, draws, seed: measured_on(measure, fit, subject, seed))
+
+
+def loss_of(name: str, world: World, analysis: Analysis | None) -> Loss:
+    """A loss by its short name or the key of a measure of utility (`tune`); "overlap" needs a regression."""
+    return Loss(*_declared_loss(name).make(world, analysis))
+
+
+def _declared_loss(name: object) -> Declared:
+    """How a measure is a loss; refused if it is no measure of utility of which a higher value is better or worse."""
+    short = {measure.loss.name: measure for measure in measures().values() if measure.loss is not None}
+    measure = (short.get(name) or measures().get(name)) if isinstance(name, str) else None
+    if measure is not None and measure.loss is not None:
+        return measure.loss
+    if measure is None or measure.table != "utility" or not is_measured(measure):
+        raise InputError(f"loss must be one of {listing(short)} or another measure of utility, got {name!r}")
+    return Declared(measure.key, lambda world, analysis: _undeclared_loss(measure, world, analysis))
+
+
+def _undeclared_loss(measure: Measure, world: World, analysis: Analysis | None) -> tuple[str, Callable[[Sequence[pd.DataFrame]], Estimate]]:
+    """A measure of utility that does not say itself how it is a loss; 1 less one of which higher is better."""
+    subject = Subject(world, EvaluationSettings(), analysis, crossed=table_columns(world, None))
+    if measure.direction == "less useful":
+        return measure.label, lambda frames: value_on(measure, subject, frames)
+
+    def lack(frames: Sequence[pd.DataFrame]) -> Estimate:
+        value, error = value_on(measure, subject, frames)
+        return Estimate(1 - value, error)
+
+    return f"1 - {measure.label}", lack
+
+
+def check_measurable(target: str, loss: str, world: World) -> None:
+    """Refuse a target of a variable that is not synthesized, and one or a loss of numbers where none are matched as such."""
+    asked, names = find_target(target), world.scenario.synthetic
+    if asked.variable is not None and asked.variable not in names:
+        raise InputError(f"target {target!r} is of {asked.variable!r}, which is not synthesized; valid are {listing(names)}")
+    meant = names if asked.variable is None else (asked.variable,)
+    numeric = [name for name in meant if name in world.numeric]
+    of_numbers = [f"target {target!r}"] if asked.aim.numeric and not numeric else []
+    of_numbers += [f"loss {loss!r}"] if _declared_loss(loss).numeric and not world.numeric else []
+    if of_numbers:
+        raise InputError(
+            f"{' and '.join(of_numbers)} of numbers, and {listing(meant)} has none: choose another, such as 'isolated-risk' and 'overlap'"
+        )
+    if asked.aim.numeric and len(meant) > 1:
+        raise InputError(f"target {target!r} is of one variable: name it, as in {f'{asked.aim.name}({numeric[0]})'!r}")

@@ -10,9 +10,8 @@ import pandas as pd
 from riskweighted.common.numbers import exactly, together
 from riskweighted.measures.measure import Estimate
 from riskweighted.sequence.fit import Fit
-from riskweighted.tuning.losses import Loss
 from riskweighted.tuning.scan import Point, Scan
-from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.settings import Loss, TuningSettings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
 __all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "meets", "unreachable"]
@@ -39,18 +38,13 @@ class Tuning:
 
     Attributes
     ----------
-    target : str
-    at_most : float
-    family : str
-    settings : mapping
-        Of the family; empty where the unweighted synthesizer meets the target as it is.
-    scheme : str
-        Both as study files name them: "mix(t=0.62)".
+    target, at_most : str, float
+    family, settings, scheme : str, mapping, str
+        The family and its settings, none where the unweighted synthesizer meets the target as it is; both as study files name them:
+        "mix(t=0.62)".
     alpha : Series (n,), or DataFrame (n, V) of several variables
-    fit : Fit
-        Sampled with these weights.
-    unweighted : Fit
-        The unweighted one, from which the search began.
+    fit, unweighted : Fit
+        Sampled with these weights; the unweighted one, from which the search began.
     reached, error : float
         The target as measured on the fit, and its Monte Carlo standard error.
     loss, loss_error : float
@@ -106,13 +100,13 @@ def unreachable(settings: TuningSettings, scans: list[Scan], scale: float) -> st
 
 
 def families_table(
-    scans: list[Scan], found: Mapping[str, Point], scale: float, settings: TuningSettings, best: Sampled | None
+    scans: list[Scan], points: Mapping[str, Point], scale: float, settings: TuningSettings, best: Sampled | None
 ) -> pd.DataFrame:
     """See `Tuning.families`; `best` is what was chosen, None where nothing needs to be weighted."""
     chosen = None if best is None else parse_scheme(best.scheme).name
     rows = []
     for scan in scans:
-        family, point = scan.path.family, found.get(scan.path.family)
+        family, point = scan.path.family, points.get(scan.path.family)
         setting = best.setting if best is not None and family == chosen else np.nan if point is None else point.setting
         least, largest = (scale * value for value in scan.reach())
         rows.append(
@@ -125,13 +119,13 @@ def families_table(
                 "least": least,
                 "largest": largest,
                 "monotone": scan.monotone,
-                "result": _result(scan, point, chosen, settings, found),
+                "result": _result(scan, point, chosen, settings, points),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _result(scan: Scan, point: Point | None, chosen: str | None, settings: TuningSettings, found: Mapping[str, Point]) -> str:
+def _result(scan: Scan, point: Point | None, chosen: str | None, settings: TuningSettings, points: Mapping[str, Point]) -> str:
     """A family's fate in words."""
     if chosen is None:
         return "not needed: the unweighted synthesizer meets the target"
@@ -140,14 +134,14 @@ def _result(scan: Scan, point: Point | None, chosen: str | None, settings: Tunin
     turn = "" if scan.rise is None else f"; rises again at {scan.path.setting} = {scan.rise:g}, so the cheapest setting that meets it"
     if scan.path.family == chosen:
         return f"chosen{turn}"
-    best = found[chosen].loss
+    best = points[chosen].loss
     unclear = point.loss.value - best.value <= 2 * np.hypot(best.error, point.loss.error)
     return f"{'costs as much within error' if unclear else 'costs more'}{turn}"
 
 
 def frontier_table(
     scans: list[Scan],
-    found: Mapping[str, Point],
+    points: Mapping[str, Point],
     scale: float,
     references: Mapping[str, Point],
     sampled: list[Sampled],
@@ -167,18 +161,18 @@ def frontier_table(
         return Estimate(scale * target.value, scale * target.error)
 
     for scan in scans:
-        path, extra = scan.path, found.get(scan.path.family)
-        points = {point.setting: point for point in (*scan.points, *([extra] if extra else []))}
-        order = sorted(points.values(), key=lambda point: point.setting, reverse=path.points[0] > path.points[-1])
+        path, extra = scan.path, points.get(scan.path.family)
+        by_setting = {point.setting: point for point in (*scan.points, *([extra] if extra else []))}
+        order = sorted(by_setting.values(), key=lambda point: point.setting, reverse=path.points[0] > path.points[-1])
         for point in order:
             add(path.text(point.setting), path.family, point.setting, scaled(point.target), point.loss, "plug-in")
     for scheme, point in references.items():
         named = parse_scheme(scheme)
         setting = next(iter(named.settings.values()), np.nan)
         add(scheme, named.name, setting, scaled(point.target), point.loss, "plug-in", reference=True)
-    for one in sampled:
-        family = parse_scheme(one.scheme).name
-        add(one.scheme, family, one.setting, one.target, one.loss, "sampled", chosen=one is best, reference=family == UNWEIGHTED)
+    for each in sampled:
+        family = parse_scheme(each.scheme).name
+        add(each.scheme, family, each.setting, each.target, each.loss, "sampled", chosen=each is best, reference=family == UNWEIGHTED)
     return pd.DataFrame(rows)
 
 
@@ -190,15 +184,15 @@ def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, l
     if best.scheme == UNWEIGHTED:
         return f"The unweighted synthesizer meets the target as it is: {measured}."
     chosen = families["result"].str.startswith("chosen")
-    (own,) = families[chosen].itertuples()
+    (row,) = families[chosen].itertuples()
     others = families[~chosen]
-    least, *losses = together(own.loss, *others["loss"])
-    named = [f"{row.family} {row.result}" for row in others.itertuples()]
+    least, *losses = together(row.loss, *others["loss"])
+    named = [f"{other.family} {other.result}" for other in others.itertuples()]
     told = [f"{name} ({cost})" if np.isfinite(loss) else name for name, cost, loss in zip(named, losses, others["loss"], strict=True)]
     sentences = [
         f"{best.scheme}: of the settings that bring the {label} to at most {exactly(settings.at_most)} the one of least {loss.label} at "
         f"the mode ({least}){', where ' if told else ''}{', '.join(told)}.",
-        "" if own.monotone else f"Along {own.family} the target {own.result.partition('; ')[2]} was taken.",
+        "" if row.monotone else f"Along {row.family} the target {row.result.partition('; ')[2]} was taken.",
         f"Measured on its fit: {measured}.",
         "" if meets(best.target, settings.at_most) else f"That exceeds {exactly(settings.at_most)} by more than its error.",
     ]

@@ -21,7 +21,7 @@ from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.tuning.search import tune_model
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Tuning
-from riskweighted.utility.regression import checked_regression
+from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.match import Match, world_weights
 
 __all__ = ["Tuning", "tune", "tune_model"]
@@ -122,11 +122,9 @@ def tune(
     model = prepare_sequence(synthesizer, confidential, survey)
     weigh = partial(_weights, world, match)
     tuned = tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
-    return (
-        tuned
-        if native is None
-        else replace(tuned, **{name: replace(getattr(tuned, name), native=native) for name in ("fit", "unweighted")})
-    )
+    if native is None:
+        return tuned
+    return replace(tuned, fit=replace(tuned.fit, native=native), unweighted=replace(tuned.unweighted, native=native))
 
 
 def _weights(world: World, match: Match, scheme: str, fit: Fit) -> pd.DataFrame:

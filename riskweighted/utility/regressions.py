@@ -16,14 +16,14 @@ from scipy.special import expit
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns
-from riskweighted.design.design import Design, build_design
+from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.formulas import split_formula
+from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.sequence.conditions import Condition
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combine_fully_synthetic, combine_partially_synthetic, t_interval
 from riskweighted.utility.survey import SurveyDesign
 
-__all__ = ["Analysis", "Estimates", "analyse", "checked_analyses", "checked_analysis", "coefficient_intervals"]
+__all__ = ["Analysis", "Estimates", "analyse", "checked_analyses", "checked_analysis", "checked_regression", "coefficient_intervals"]
 
 _SCALES = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "exp": np.exp}
 _FEWEST = 10  # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no single record
@@ -42,42 +42,27 @@ class Estimates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A regression checked on the confidential data; made by `checked_analysis`.
+    """A regression checked on the confidential data; made by `checked_analysis`, or by `checked_regression` for one coefficient.
 
-    Attributes
-    ----------
-    formula : str
-        As it was given.
-    response : str
-        Its column.
-    scale : str or None
-        The function about the response, as in "log(income)".
-    event : object
-        Of a logistic regression the value whose log odds are modelled; None for least squares.
-    terms : tuple of (name, place)
-        The coefficients that are reported: names and places, 0 being the intercept.
-    where : Condition or None
-        Which records it is of.
-    codes : mapping of column to numbers
-        Special codes, which are no values: records that hold one count as incomplete.
-    left_out : int
-        Coefficients of dummies that fewer than 10 records have, or lack: not reported.
+    ``scale``: the function about the response, as in "log(income)"; ``values``: of a logistic regression the two of its response, the
+    second of which has the log odds that are modelled; ``terms``: names and places of the coefficients that are reported, 0 being the
+    intercept; ``where``: which records it is of; ``codes``: special codes by column, which are no values, so that records that hold one
+    count as incomplete; ``left_out``: how many dummies that fewer than 10 records have, or lack, are not reported.
     """
 
     formula: str
     response: str
     scale: str | None
-    event: object
-    values: tuple[object, ...] = field(repr=False)
     design: Design = field(repr=False)
-    terms: tuple[tuple[str, int], ...] = ()
+    terms: tuple[tuple[str, int], ...]
+    values: tuple[object, ...] = field(default=(), repr=False)
     where: Condition | None = None
     codes: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
     left_out: int = 0
 
     @property
     def logistic(self) -> bool:
-        return self.event is not None
+        return bool(self.values)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,15 +72,8 @@ class Analysis:
 
     def target(self, frame: pd.DataFrame) -> np.ndarray:
         """The response on the scale of the formula, (n,), 1 and 0 of a logistic regression; NaN outside the domain."""
-        found = self._values(_uncoded(frame, self.codes))
-        return found if self.where is None else np.where(self.where.holds(frame), found, np.nan)
-
-    def _values(self, frame: pd.DataFrame) -> np.ndarray:
-        column = frame[self.response]
-        if self.logistic:
-            known = column.isin(list(self.values)).to_numpy()
-            return np.where(known, (column == self.event).to_numpy(dtype=float, na_value=0.0), np.nan)
-        return _scaled(column, self.scale)
+        target = _response(_uncoded(frame, self.codes)[self.response], self.scale, self.values)
+        return target if self.where is None else np.where(self.where.holds(frame), target, np.nan)
 
 
 def checked_analyses(
@@ -106,51 +84,66 @@ def checked_analyses(
 
 
 def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None) -> Analysis:
-    """Check a regression on the confidential data.
+    """A regression, checked on the confidential data; an InputError says what of it cannot be read or estimated.
 
-    Parameters
-    ----------
-    confidential : DataFrame, n rows
-    formula : str
-        "response ~ predictors", or "response ~ predictors where CONDITION" for some of the records, such as "income > 0" (a column
-        named where is quoted, `where`). The response may stand in log(), log1p(), sqrt() or exp(). A response of two values, text,
-        truth values or 0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
-    codes : mapping of column to numbers, optional
-        Special codes, such as -8 for "does not apply": records that hold one count as incomplete. A condition sees them as numbers.
-
-    Raises
-    ------
-    InputError
-        If formula or condition cannot be read or a column is absent;
-        if the response is neither numeric nor of two values; if predictors are
-        collinear or constant among the complete cases; or if the confidential data do not determine the coefficients.
+    `formula`: "response ~ predictors", or "response ~ predictors where CONDITION" for some of the records, such as "income > 0" (a column
+    named where is quoted, `where`). The response may stand in log(), log1p(), sqrt() or exp(). A response of two values, text, truth
+    values or 0 and 1, makes it logistic: log odds of the second one in the order of its categories, or of the sorted values.
+    `codes`: special codes such as -8 for "does not apply", which a condition sees as numbers.
     """
     given, where = _split_where(formula)
     scale, plain = _split_response(given)
     parts = split_formula(plain)
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
     inside = np.ones(len(confidential), dtype=bool) if where is None else _holds(where, confidential)
-    original, confidential = confidential, _uncoded(confidential, codes or {})
-    values = _two_values(confidential[parts.response][inside]) if scale is None else None
-    if values is None:
-        _require_numbers(confidential[parts.response], formula)
-        response = _scaled(confidential[parts.response], scale)
-    else:
-        response = np.where(confidential[parts.response].isin(list(values)), 1.0, np.nan)
-    complete = confidential[_complete(confidential, parts.names) & np.isfinite(response) & inside]
+    uncoded = _uncoded(confidential, codes or {})
+    column = uncoded[parts.response]
+    values = (_two_values(column[inside]) if scale is None else None) or ()
+    if not values and not holds_numbers(column):
+        raise InputError(
+            f"regression {formula!r}: the response must be numeric or have two values, got {column.nunique()} of dtype {column.dtype}"
+        )
+    complete = uncoded[_complete(uncoded, parts.names) & np.isfinite(_response(column, scale, values)) & inside]
     if complete.empty:
         raise InputError(f"regression {formula!r} has no complete case in the confidential data")
-    if values is not None and complete[parts.response].nunique() < 2:
+    if values and complete[parts.response].nunique() < 2:
         raise InputError(f"regression {formula!r}: the response has a single value among the complete cases")
     design = build_design(plain, complete)
-    names = [str(name) for name in design.spec.column_names if str(name) != "Intercept"]
-    rare = _rare(design)
+    rare, names = _rare(design), _names(design)
     terms = (("Intercept", 0), *((name, place) for place, name in enumerate(names, 1) if not rare[place - 1]))
-    event = None if values is None else values[1]
-    analysis = Analysis(formula, parts.response, scale, event, values or (), design, terms, where, codes or {}, int(rare.sum()))
-    if np.isnan(analyse(analysis, original).values[[place for _, place in terms]]).any():
+    analysis = Analysis(formula, parts.response, scale, design, terms, values, where, codes or {}, int(rare.sum()))
+    if np.isnan(analyse(analysis, confidential).values[[place for _, place in terms]]).any():
         raise InputError(f"regression {formula!r} cannot be estimated from the confidential data: its predictors separate the response")
     return analysis
+
+
+def checked_regression(confidential: pd.DataFrame, formula: str | None, coefficient: str | None, hidden: Sequence[str]) -> Analysis | None:
+    """Least squares of all records, of which one coefficient is reported; None where none is asked for.
+
+    An error names no level of a column, and of the `hidden` sensitive variables nothing.
+    """
+    if formula is None or coefficient is None:
+        return None
+    response = response_name(formula)
+    missing = int(confidential[response].isna().sum()) if response in confidential else 0
+    if missing:
+        raise InputError(
+            f"evaluation.regression: {response!r} is missing in {missing} of {len(confidential)} records; valid is a list, "
+            "evaluation.regressions, whose regressions leave such records out"
+        )
+    response_values(formula, confidential)
+    design = build_design(formula, confidential)
+    names = _names(design)
+    if coefficient not in names:
+        seen = [name for name in names if not any(f"{variable})[" in name for variable in hidden)]
+        shown = list(dict.fromkeys(re.sub(r"\[(T\.)?[^\]]*\]", r"[\1level]", name) for name in seen))
+        raise InputError(f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}")
+    return Analysis(formula, response, None, design, ((coefficient, 1 + names.index(coefficient)),))
+
+
+def _names(design: Design) -> list[str]:
+    """The columns of a model matrix, the intercept left out."""
+    return [str(name) for name in design.spec.column_names if str(name) != "Intercept"]
 
 
 def _split_where(formula: str) -> tuple[str, Condition | None]:
@@ -170,50 +163,46 @@ def _holds(where: Condition, confidential: pd.DataFrame) -> np.ndarray:
 def _split_response(formula: str) -> tuple[str | None, str]:
     """The function about the response, if any, and the formula without it."""
     left, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
-    found = re.fullmatch(rf"({'|'.join(_SCALES)})\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)", left.strip())
-    return (None, formula) if found is None else (found[1], f"{found[2]} {tilde}{right}")
+    match = re.fullmatch(rf"({'|'.join(_SCALES)})\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)", left.strip())
+    return (None, formula) if match is None else (match[1], f"{match[2]} {tilde}{right}")
 
 
 def _two_values(column: pd.Series) -> tuple[object, object] | None:
     """The two values of a column that is not numeric, or holds 0 and 1 alone; None of any other."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        found = [level for level in column.cat.categories if (column == level).any()]
+        levels = [level for level in column.cat.categories if (column == level).any()]
     else:
-        found = sorted(column.dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
-    if len(found) != 2 or (pd.api.types.is_numeric_dtype(column.dtype) and found != [0, 1]):
+        levels = sorted(column.dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
+    if len(levels) != 2 or (pd.api.types.is_numeric_dtype(column.dtype) and levels != [0, 1]):
         return None
-    return found[0], found[1]
+    return levels[0], levels[1]
 
 
-def _require_numbers(column: pd.Series, formula: str) -> None:
-    if not holds_numbers(column):
-        raise InputError(
-            f"regression {formula!r}: the response must be numeric or have two values, got {column.nunique()} of dtype {column.dtype}"
-        )
-
-
-def _scaled(column: pd.Series, scale: str | None) -> np.ndarray:
-    """A numeric column on a scale, NaN where that has no value."""
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+def _response(column: pd.Series, scale: str | None, values: tuple[object, ...]) -> np.ndarray:
+    """A response (n,) on its scale, or 1 and 0 for the second and the first of two values; NaN where it has none."""
+    if values:
+        known = column.isin(list(values)).to_numpy()
+        return np.where(known, (column == values[1]).to_numpy(dtype=float, na_value=0.0), np.nan)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     with np.errstate(all="ignore"):
-        scaled = values if scale is None else _SCALES[scale](values)
+        scaled = numbers if scale is None else _SCALES[scale](numbers)
     return np.where(np.isfinite(scaled), scaled, np.nan)
 
 
 def _uncoded(frame: pd.DataFrame, codes: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """A frame whose special codes are missing values."""
-    coded = {name: frame[name] for name, own in codes.items() if name in frame.columns and len(own)}
+    coded = {name: frame[name] for name, special in codes.items() if name in frame.columns and len(special)}
     return frame.assign(**{name: column.mask(column.isin(list(codes[name]))) for name, column in coded.items()}) if coded else frame
 
 
 def _complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Rows (n,) without a missing or infinite predictor."""
-    found = np.ones(len(frame), dtype=bool)
+    complete = np.ones(len(frame), dtype=bool)
     for name in names:
-        found &= frame[name].notna().to_numpy()
+        complete &= frame[name].notna().to_numpy()
         if pd.api.types.is_float_dtype(frame[name].dtype):
-            found &= np.isfinite(frame[name].to_numpy(dtype=float, na_value=np.nan))
-    return found
+            complete &= np.isfinite(frame[name].to_numpy(dtype=float, na_value=np.nan))
+    return complete
 
 
 def _rare(design: Design) -> np.ndarray:
@@ -226,15 +215,7 @@ def _rare(design: Design) -> np.ndarray:
 
 
 def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None) -> Estimates:
-    """The coefficients in one dataset, the intercept first; NaN where the dataset does not determine them.
-
-    Parameters
-    ----------
-    analysis : Analysis, of k coefficients
-    frame : DataFrame, n rows
-    design : SurveyDesign, optional
-        Of the same n records.
-    """
+    """The coefficients in one dataset, the intercept first, or under a survey design of its records; NaN where they are not determined."""
     names = split_formula(analysis.design.formula).names
     require_columns(frame, analysis.columns, "synthetic data (regressions)")
     target, frame = analysis.target(frame), _uncoded(frame, analysis.codes)
@@ -250,10 +231,10 @@ def analyse(analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None
         return nothing
     free = np.concatenate([[True], np.ptp(centred.rows, axis=0) > 1e-12 * np.abs(centred.rows).max(axis=0)])
     columns = Distinct(np.column_stack([np.ones(len(centred.rows)), centred.rows])[:, free], centred.which)
-    found = _solve(columns, target[complete], weights[complete], analysis.logistic)
-    if found is None:
+    solved = _solve(columns, target[complete], weights[complete], analysis.logistic)
+    if solved is None:
         return nothing
-    coefficients, bread, residuals = found
+    coefficients, bread, residuals = solved
     if design is not None:
         scores = np.zeros((len(frame), free.sum()))  # records outside the domain add nothing but count in their stratum
         scores[complete] = columns.spread(columns.rows) * residuals[:, None]
@@ -321,43 +302,30 @@ def coefficient_intervals(
     level: float = 0.95,
     size_ratio: float | None = None,
 ) -> dict[str, Interval]:
-    """Every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
+    """By name every reported coefficient with its interval: by a combining rule from L >= 2 datasets, else that of the one dataset.
 
-    Parameters
-    ----------
-    analysis : Analysis
-    frames : sequence of L DataFrames
-    synthetic : bool
-        Whether they are synthetic; with L = 1 the rule then says that its interval is too short.
-    design : SurveyDesign, optional
-    level : float
-        Probability of the interval.
-    size_ratio : float, optional
-        n_syn / n of fully synthetic data, whose rule is that of Raghunathan, Reiter & Rubin (2003); else Reiter's (2003).
-
-    Returns
-    -------
-    dict of name to Interval; NaN where some dataset does not determine the coefficient, and the rule says in how many.
+    NaN where some dataset does not determine the coefficient; the rule says in how many. `synthetic`: whether the datasets are, so that the
+    interval of one is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of Raghunathan, Reiter & Rubin (2003),
+    else Reiter's (2003).
     """
     check_share(level, "level")
-    found = [analyse(analysis, frame, design) for frame in frames]
-    note = _cases(found, len(frames[0]))
-    intervals = {}
+    estimates = [analyse(analysis, frame, design) for frame in frames]
+    note, intervals = _cases(estimates, len(frames[0])), {}
     for name, place in analysis.terms:
-        values, variances = (np.array([getattr(one, kind)[place] for one in found]) for kind in ("values", "variances"))
+        values, variances = [float(each.values[place]) for each in estimates], [float(each.variances[place]) for each in estimates]
         failed = int((~(np.isfinite(values) & np.isfinite(variances))).sum())
         if failed:
             rule = f"not estimable in {failed} of {len(frames)} datasets"
             intervals[name] = Interval(np.nan, np.nan, np.nan, np.nan, np.nan, rule)
         elif len(frames) > 1:
             if size_ratio is None:
-                combined = combine_partially_synthetic(values.tolist(), variances.tolist(), level=level)
+                combined = combine_partially_synthetic(values, variances, level=level)
             else:
-                combined = combine_fully_synthetic(values.tolist(), variances.tolist(), size_ratio=size_ratio, level=level)
+                combined = combine_fully_synthetic(values, variances, size_ratio=size_ratio, level=level)
             within = "" if design is None else f", vbar {design.described}"
             intervals[name] = combined._replace(rule=f"{combined.rule}{within}{note}")
         else:
-            intervals[name] = t_interval(values[0], variances[0], found[0].df, level, _rule(analysis, design, synthetic) + note)
+            intervals[name] = t_interval(values[0], variances[0], estimates[0].df, level, _rule(analysis, design, synthetic) + note)
     return intervals
 
 
@@ -367,7 +335,7 @@ def _rule(analysis: Analysis, design: SurveyDesign | None, synthetic: bool) -> s
     return rule + (TOO_SHORT if synthetic else "")
 
 
-def _cases(found: Sequence[Estimates], records: int) -> str:
+def _cases(estimates: Sequence[Estimates], records: int) -> str:
     """From how many records, where some are incomplete or outside the condition."""
-    mean = float(np.mean([one.records for one in found]))
+    mean = float(np.mean([estimate.records for estimate in estimates]))
     return f"; of {mean:,.0f} of {records:,} records" if mean < records else ""

@@ -20,8 +20,7 @@ from riskweighted.evaluation.thresholds import Limit
 from riskweighted.intruder.world import make_world
 from riskweighted.measures import registry
 from riskweighted.reports.disclosure import releasable
-from riskweighted.tuning.losses import loss_of
-from riskweighted.tuning.targets import find_target
+from riskweighted.tuning.settings import find_target, loss_of
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", (ROOT / "docs" / "own-measure.md").read_text(encoding="utf-8"), re.DOTALL))

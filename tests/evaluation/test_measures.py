@@ -10,9 +10,9 @@ from riskweighted import EvaluationSettings, Scenario, assess, evaluate
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.summary import direction_of
-from riskweighted.evaluation.tables import COLUMNS, Statistic, as_table, by_label, distinct, measured, statistics_of
+from riskweighted.evaluation.tables import COLUMNS, Statistic, as_row, as_table, by_label, distinct, statistics_of
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.measure import Disclosure
+from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
 
@@ -105,7 +105,7 @@ def test_tables_are_read_back_from_a_file_as_the_same_statistics(result):
     ],
 )
 def test_a_row_is_a_measure_s_only_if_all_of_it_agrees(change):
-    row = measured("a", Statistic("records-over", parameter=0.5), 3.0, "")
+    row = as_row("a", Value(measures()["records-over"], 3.0, parameter=0.5))
     (found,) = statistics_of(pd.DataFrame([row | change]))
     assert found.unregistered is not None
     assert found.measure.disclosure is None
@@ -152,7 +152,7 @@ def test_a_baseline_may_be_given_as_the_risk_of_its_records(confidential, frames
 
 def test_rows_fit_the_schema_whatever_they_hold():
     assert tuple(as_table([]).columns) == COLUMNS
-    row = measured("a", Statistic("mean", "y"), 1.0, "d", interval=(0.0, 2.0), rule="r")
+    row = as_row("a", Value(measures()["mean"], 1.0, "y", interval=(0.0, 2.0), rule="r"))
     table = as_table([row])
     assert table.loc[0, ["label", "key", "measure", "variable", "value", "lower", "upper", "rule", "higher_is"]].tolist() == [
         *("a", "mean", "mean", "y", 1.0, 0.0, 2.0, "r", "neither"),

@@ -9,7 +9,8 @@ from matplotlib import pyplot as plt
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.tables import Statistic, as_table, measured
+from riskweighted.evaluation.tables import Statistic, as_row, as_table
+from riskweighted.measures.measure import Value
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +21,7 @@ def closed():
 
 def rows(label, values):
     for statistic, value in values.items():
-        yield measured(label, statistic, value, statistic.define())
+        yield as_row(label, Value(statistic.measure, value, statistic.variable, statistic.parameter, statistic.term))
 
 
 def table(**changed):

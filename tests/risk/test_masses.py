@@ -13,7 +13,7 @@ from riskweighted.intruder.world import make_world
 from riskweighted.risk import expected
 from riskweighted.risk.expected import expected_risk
 from riskweighted.risk.identification import identification_risks
-from riskweighted.tuning.importance import reweighted_draws
+from tests.tools.importance import reweighted_draws
 
 N, CHAINS, DRAWS = 50, 2, 60
 PLACES = [(chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)]

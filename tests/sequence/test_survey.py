@@ -15,7 +15,7 @@ from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import BlockTask
-from riskweighted.tuning.importance import reweighted_draws
+from tests.tools.importance import reweighted_draws
 
 SHORT = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 4}
 MODEL = rw.load_synthesizer("linear-regression")("y ~ x")

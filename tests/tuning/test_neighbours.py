@@ -9,7 +9,7 @@ from handmade import given_fit
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.tuning.importance import reweighted_draws
+from tests.tools.importance import reweighted_draws
 
 pytestmark = pytest.mark.quick
 

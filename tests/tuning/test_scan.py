@@ -9,13 +9,11 @@ import pytest
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.measure import Estimate
-from riskweighted.tuning.losses import loss_of
-from riskweighted.tuning.paths import Path
-from riskweighted.tuning.scan import Point, Scan
+from riskweighted.tuning.scan import Path, Point, Scan
 from riskweighted.tuning.search import _Search
-from riskweighted.tuning.settings import TuningSettings
+from riskweighted.tuning.settings import TuningSettings, loss_of
 from riskweighted.tuning.tables import Sampled
-from riskweighted.utility.regression import checked_regression
+from riskweighted.utility.regressions import checked_regression
 
 
 def scan_of(target, loss, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0), error=0.0):

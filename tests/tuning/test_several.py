@@ -7,8 +7,8 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.tuning.importance import reweighted_draws
-from riskweighted.tuning.targets import check_measurable, find_target
+from riskweighted.tuning.settings import check_measurable, find_target
+from tests.tools.importance import reweighted_draws
 
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # short chains
 SHORT = {"draws": 120, "tune": 200, "chains": 2}

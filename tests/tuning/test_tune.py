@@ -13,7 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import isolated_records, top_values
-from riskweighted.tuning.targets import find_target
+from riskweighted.tuning.settings import find_target
 
 DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
 SCENARIO = rw.Scenario(known=(), synthetic="outcome", radius=0.2)

@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 
 from riskweighted.common.errors import InputError
-from riskweighted.utility.regression import checked_regression
+from riskweighted.utility.regressions import analyse, checked_regression
 
 pytestmark = pytest.mark.quick
 
@@ -30,15 +30,16 @@ def test_alike_records_count_as_they_stand(data, formula, change):
     analysis = checked_regression(data, formula, "group[T.b]", ["income"])
     changed = {"income": lambda: data.assign(income=data["income"] * 2 + data["age"]), "lost level": lambda: data[data["group"] != "c"]}
     frame = changed[change]()
-    columns = np.asarray(model_matrix(analysis.spec, frame), dtype=float)
+    columns = np.asarray(model_matrix(analysis.design.spec, frame), dtype=float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a lost level makes columns dependent, of which some versions tell
         slow = sm.OLS(frame["income"].to_numpy(), columns).fit()
-    place = list(analysis.spec.column_names).index("group[T.b]")
-    value, variance, df = analysis.fit(frame)
-    assert value == pytest.approx(slow.params[place], rel=1e-9)
-    assert variance == pytest.approx(slow.bse[place] ** 2, rel=1e-9)
-    assert df == slow.df_resid
+    place = list(analysis.design.spec.column_names).index("group[T.b]")
+    estimates = analyse(analysis, frame)
+    assert analysis.terms == (("group[T.b]", place),)
+    assert estimates.values[place] == pytest.approx(slow.params[place], rel=1e-9)
+    assert estimates.variances[place] == pytest.approx(slow.bse[place] ** 2, rel=1e-9)
+    assert estimates.df == slow.df_resid
 
 
 def test_an_error_names_no_level_and_says_what_takes_missing_values():
