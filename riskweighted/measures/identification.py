@@ -71,12 +71,7 @@ _Q95 = _quantile(
     "risk-quantile-95", "risk 95 % quantile", "95 % quantile over records of {risk}", words="95 % quantile of risk in these datasets"
 )
 _MAXIMUM = _extreme(
-    "maximum-risk",
-    "maximum risk",
-    "maximum over records of {risk}",
-    words="largest risk in these datasets",
-    main=130,
-    aim=_CHANCE,
+    "maximum-risk", "maximum risk", "maximum over records of {risk}", words="largest risk in these datasets", main=130, aim=_CHANCE
 )
 _OVER = _of_pairs(
     "records-over",

@@ -12,34 +12,17 @@ import pandas as pd
 from riskweighted.common.checks import check_count, is_number
 from riskweighted.common.errors import InputError
 
-__all__ = [
-    "BinnedMeans",
-    "BinnedScatter",
-    "Histogram",
-    "binned_means",
-    "binned_scatter",
-    "merged_histogram",
-    "protected",
-    "shares_in_bins",
-]
+__all__ = ["BinnedMeans", "BinnedScatter", "Histogram", "binned_means", "binned_scatter", "merged_histogram", "protected", "shares_in_bins"]
 
 Limits = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Records per bin, each bin closed on the left and open on the right.
+    """Records per bin, closed on the left and open on the right; each holds at least the minimum count.
 
-    Attributes
-    ----------
-    edges : array (k + 1,)
-        Multiples of `step`, in units of the variable. The first is -inf and the last inf, unless limits were given.
-    counts : int array (k,)
-        Each at least the minimum count.
-    step : float
-        Width of the grid from which bins were merged.
-    reach : (low, high)
-        Edges of the grid about the m-th smallest and the m-th largest value: the m - 1 values beyond could lie anywhere.
+    ``edges`` (k + 1,): multiples of ``step``, the width of the grid from which bins were merged; the first is -inf and the last inf, unless
+    limits were given. ``reach``: edges of the grid about the m-th smallest and the m-th largest value.
     """
 
     edges: np.ndarray
@@ -62,16 +45,10 @@ class Histogram:
 
 @dataclass(frozen=True)
 class BinnedScatter:
-    """Records per cell of a grid over two variables.
+    """Records per cell (p, q) of a grid over two variables, whose edges are as in `Histogram`, but not merged.
 
-    Attributes
-    ----------
-    x_edges, y_edges : arrays (p + 1,), (q + 1,)
-        As in `Histogram`, but not merged.
-    counts : int array (p, q)
-        At least the minimum count, or 0 for a cell that is empty or not shown: the two are not told apart.
-    hidden : int
-        Records in cells that are not shown: 0, or at least the minimum count.
+    A count is at least the minimum count, or 0 for a cell that is empty or not shown: the two are not told apart. ``hidden``: records in
+    cells that are not shown, 0 or at least the minimum count.
     """
 
     x_edges: np.ndarray
@@ -97,22 +74,9 @@ class BinnedMeans:
 def merged_histogram(values: np.ndarray | pd.Series, minimum_count: int = 10, *, limits: Limits | None = None, bins: int = 20) -> Histogram:
     """Histogram whose bins with fewer than `minimum_count` records, empty ones too, are merged with a neighbour.
 
-    Parameters
-    ----------
-    values : array or Series (n,)
-    minimum_count : int
-        m, with n >= m.
-    limits : (low, high), optional
-        Where the variable is bounded by its definition, for example (0, 1); the end bins are then closed there. Never
-        the extremes of the data.
-    bins : int
-        About how many bins the grid has, whose step is 1, 2 or 5 times a power of ten.
-
-    Raises
-    ------
-    InputError
-        If values are not finite, lie outside the limits, are fewer than `minimum_count`, or, where there are no limits,
-        do not differ once the `minimum_count` smallest and largest are set aside.
+    `limits`: where the variable is bounded by its definition, for example (0, 1), and never the extremes of the data; the end bins are then
+    closed there. `bins`: about how many the grid has, whose step is 1, 2 or 5 times a power of ten. Refused are values that are not finite,
+    outside the limits, fewer than `minimum_count`, or without a difference once so many smallest and largest are set aside.
     """
     checked = _checked(values, "values", minimum_count)
     edges, step = _grid(checked, minimum_count, limits, bins)
@@ -120,7 +84,7 @@ def merged_histogram(values: np.ndarray | pd.Series, minimum_count: int = 10, *,
     starts = _merge(counts, minimum_count)
     ordered = np.sort(checked)
     low, high = ordered[minimum_count - 1], ordered[-minimum_count]
-    reach = (float(edges[_places(low, edges)]), float(edges[_places(high, edges) + 1]))
+    reach = (float(edges[_bins_of(low, edges)]), float(edges[_bins_of(high, edges) + 1]))
     return Histogram(np.append(edges[starts], edges[-1]), np.add.reduceat(counts, starts), step, reach)
 
 
@@ -138,23 +102,13 @@ def binned_scatter(
     Further cells are withheld, smallest first, until in every bin of the merged histograms of x and of y (which may be
     published too) and so in all, the records not shown are none or at least `minimum_count`: no small count follows by
     subtraction. This guards each margin by itself; it is no audit of both together.
-
-    Parameters
-    ----------
-    x, y : arrays or Series (n,)
-    minimum_count, bins
-        As in `merged_histogram`.
-    x_limits, y_limits : (low, high), optional
-        As `limits` there.
     """
     m = minimum_count
-    one, other = _checked(x, "x", m), _checked(y, "y", m)
-    if len(one) != len(other):
-        raise InputError(f"x and y must have the same length, got {len(one)} and {len(other)}")
-    x_edges, _ = _grid(one, m, x_limits, bins)
-    y_edges, _ = _grid(other, m, y_limits, bins)
+    across, along = _checked_pair(x, y, m)
+    x_edges, _ = _grid(across, m, x_limits, bins)
+    y_edges, _ = _grid(along, m, y_limits, bins)
     shape = (len(x_edges) - 1, len(y_edges) - 1)
-    cells = np.ravel_multi_index((_places(one, x_edges), _places(other, y_edges)), shape)
+    cells = np.ravel_multi_index((_bins_of(across, x_edges), _bins_of(along, y_edges)), shape)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     shown = _withhold(counts, m)
     return BinnedScatter(x_edges, y_edges, np.where(shown, counts, 0), int(counts[~shown].sum()))
@@ -165,10 +119,8 @@ def binned_means(
 ) -> BinnedMeans:
     """Mean of y in the bins of x's merged histogram: see `merged_histogram`."""
     histogram = merged_histogram(x, minimum_count, limits=limits, bins=bins)
-    one, other = _checked(x, "x", minimum_count), _checked(y, "y", minimum_count)
-    if len(one) != len(other):
-        raise InputError(f"x and y must have the same length, got {len(one)} and {len(other)}")
-    sums = np.bincount(_places(one, histogram.edges), weights=other, minlength=len(histogram.counts))
+    across, along = _checked_pair(x, y, minimum_count)
+    sums = np.bincount(_bins_of(across, histogram.edges), weights=along, minlength=len(histogram.counts))
     return BinnedMeans(histogram, np.round(sums / histogram.counts, 2))
 
 
@@ -208,6 +160,13 @@ def _checked(values: np.ndarray | pd.Series, what: str, minimum_count: int) -> n
     return array
 
 
+def _checked_pair(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series, minimum_count: int) -> tuple[np.ndarray, np.ndarray]:
+    across, along = _checked(x, "x", minimum_count), _checked(y, "y", minimum_count)
+    if len(across) != len(along):
+        raise InputError(f"x and y must have the same length, got {len(across)} and {len(along)}")
+    return across, along
+
+
 def _grid(values: np.ndarray, m: int, limits: Limits | None, bins: int) -> tuple[np.ndarray, float]:
     """Edges at multiples of a round step, and the step."""
     check_count(bins, "bins", most=1000)
@@ -243,23 +202,23 @@ def _multiples(low: float, high: float, step: float) -> np.ndarray:
     return np.unique(np.round(multiples, digits) if digits < 15 else multiples)
 
 
-def _places(values: np.ndarray | float, edges: np.ndarray) -> np.ndarray:
+def _bins_of(values: np.ndarray | float, edges: np.ndarray) -> np.ndarray:
     """Bin of each value; a value at the upper limit lies in the last bin."""
     return np.searchsorted(edges[1:-1], values, side="right")
 
 
 def _count(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.bincount(_places(values, edges), minlength=len(edges) - 1)
+    return np.bincount(_bins_of(values, edges), minlength=len(edges) - 1)
 
 
 def _merge(counts: np.ndarray, m: int) -> np.ndarray:
     """First cells of the merged bins: from the left, a bin is closed as soon as it and all that is right of it hold m."""
     right = counts.sum() - np.cumsum(counts)
     starts, held = [0], 0
-    for place, count in enumerate(counts[:-1]):
+    for cell, count in enumerate(counts[:-1]):
         held += count
-        if held >= m and right[place] >= m:
-            starts.append(place + 1)
+        if held >= m and right[cell] >= m:
+            starts.append(cell + 1)
             held = 0
     return np.array(starts)
 
@@ -267,7 +226,8 @@ def _merge(counts: np.ndarray, m: int) -> np.ndarray:
 def _withhold(counts: np.ndarray, m: int) -> np.ndarray:
     """Cells to show: of at least m records, and leaving none or at least m in every merged row and column."""
     shown = counts >= m
-    groups = [np.split(np.arange(size), _merge(margin, m)[1:]) for size, margin in zip(counts.shape, _margins(counts), strict=True)]
+    margins = counts.sum(axis=1), counts.sum(axis=0)
+    groups = [np.split(np.arange(size), _merge(margin, m)[1:]) for size, margin in zip(counts.shape, margins, strict=True)]
     lines = [np.ix_(group, np.arange(counts.shape[1])) for group in groups[0]]
     lines += [np.ix_(np.arange(counts.shape[0]), group) for group in groups[1]]
     settled = False
@@ -280,10 +240,6 @@ def _withhold(counts: np.ndarray, m: int) -> np.ndarray:
                 shown[line] = visible
                 settled = False
     return shown
-
-
-def _margins(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return counts.sum(axis=1), counts.sum(axis=0)
 
 
 def _smallest(counts: np.ndarray, among: np.ndarray) -> int:

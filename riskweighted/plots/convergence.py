@@ -65,10 +65,6 @@ def plot_convergence(
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InputError
@@ -128,9 +124,9 @@ def _posterior_and_table(fitted: "Fit | xr.Dataset", diagnostics: pd.DataFrame |
 
 def _ranks(fitted: "Fit | xr.Dataset", posterior: xr.Dataset, quantity: str, bins: int) -> np.ndarray | None:
     """Rank histogram of a quantity, named as in the diagnostics: "mean", "slope[2]"; None where its draws are not stored."""
-    name, _, place = quantity.rpartition("[") if quantity.endswith("]") else (quantity, "", "")
+    name, _, position = quantity.rpartition("[") if quantity.endswith("]") else (quantity, "", "")
     if name in posterior:
-        indices: tuple[Any, ...] = tuple(int(number) for number in place.rstrip("]").split(",") if number)
+        indices: tuple[Any, ...] = tuple(int(number) for number in position.rstrip("]").split(",") if number)
         values = posterior[name].transpose("chain", "draw", ...).values
         if len(indices) == values.ndim - 2 and all(index < size for index, size in zip(indices, values.shape[2:], strict=True)):
             return rank_histogram(values[:, :, *indices], bins)

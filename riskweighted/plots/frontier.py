@@ -10,16 +10,7 @@ from matplotlib.ticker import LogLocator
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.style import (
-    LABEL_SIZE,
-    OnAxes,
-    dress,
-    new_axes,
-    numbers,
-    scheme_styles,
-    short_names,
-    title,
-)
+from riskweighted.plots.style import LABEL_SIZE, OnAxes, dress, new_axes, numbers, scheme_styles, short_names, title
 
 if TYPE_CHECKING:
     from riskweighted.tuning.tune import Tuning
@@ -34,6 +25,8 @@ _BELOW = 10.0  # and ends at that share of the line
 def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = None, **axes: Unpack[OnAxes]) -> Axes:
     """Draw the target against the loss along the families that were scanned, both better when lower, and return the axes.
 
+    A curve a family at the mode of the posterior, references as hollow points, sampled fits as large ones, the chosen one ringed.
+
     Parameters
     ----------
     tuning : Tuning or DataFrame
@@ -42,10 +35,6 @@ def plot_frontier(tuning: "Tuning | pd.DataFrame", *, at_most: float | None = No
         The target's line, where the table does not say it (as one read from a file).
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes: a curve a family at the mode of the posterior, references as hollow points, sampled fits as large ones, the chosen one ringed.
 
     Raises
     ------

@@ -11,17 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.plots.style import (
-    CONFIDENTIAL_COLOUR,
-    OnAxes,
-    add_legend,
-    add_note,
-    finish,
-    name_ticks,
-    panel,
-    short_names,
-    title,
-)
+from riskweighted.plots.style import CONFIDENTIAL_COLOUR, OnAxes, add_legend, add_note, finish, name_ticks, panel, short_names, title
 
 __all__ = ["OTHERS", "level_shares", "merged_levels", "named_levels", "plot_levels"]
 
@@ -32,12 +22,8 @@ _BAR = 0.8
 def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str]:
     """The name under which each level is shown, in the order of an ordered or categorical dtype, else by name; missing is a level.
 
-    Levels of fewer than `minimum_count` records are shown together; where these are fewer too, so is the smallest of the others.
-
-    Raises
-    ------
-    InputError
-        If fewer than two names are left.
+    Levels of fewer than `minimum_count` records are shown together; where these are fewer too, so is the smallest of the others. Refused
+    if fewer than two names are left.
     """
     categories = [*values.cat.categories, MISSING] if isinstance(values.dtype, pd.CategoricalDtype) else None
     counts = values.astype(object).where(values.notna(), MISSING).value_counts()
@@ -46,17 +32,17 @@ def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str
     while few and counts[few].sum() < minimum_count and len(few) < len(counts):
         few.append(counts.index[len(few)])
     kept = {level: str(level) for level in categories or sorted(counts.index, key=str) if level in counts.index and level not in few}
-    found = kept | dict.fromkeys(few, OTHERS)
-    if len(set(found.values())) < 2:
+    names = kept | dict.fromkeys(few, OTHERS)
+    if len(set(names.values())) < 2:
         raise InputError(f"fewer than 2 levels of {values.name!r} are held by {minimum_count} records or more, so none is shown")
-    return found
+    return names
 
 
 def level_shares(values: pd.Series, names: Mapping[object, str]) -> np.ndarray:
     """Shares of the records under each name, in their order, (k,); a level that is not among the names counts as another one."""
     shown = list(dict.fromkeys(names.values()))
-    found = named_levels(values, names).fillna(OTHERS)
-    return np.array([float((found == name).mean()) for name in shown])
+    named = named_levels(values, names).fillna(OTHERS)
+    return np.array([float((named == name).mean()) for name in shown])
 
 
 def named_levels(values: pd.Series, names: Mapping[object, str]) -> pd.Series:
@@ -84,10 +70,6 @@ def plot_levels(
         Show levels of fewer confidential records together: see `merged_levels`.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes
 
     Raises
     ------

@@ -22,15 +22,17 @@ _TAIL, _MIDDLE = 30, 200  # points at each end, and between
 
 def shown_quantiles(values: np.ndarray, minimum_count: int) -> dict[float, float]:
     """The quantiles that may be shown, rounded to the digits that `minimum_count` values share, with so many values beyond each."""
-    found = {q: float(np.quantile(values, q)) for q in QUANTILES if min(q, 1 - q) * len(values) >= minimum_count}
-    digits = {q: shared_digits(value, values, minimum_count) for q, value in found.items()}
-    return {q: float(f"{value:.{digits[q] - 1}e}") for q, value in found.items() if digits[q]}
+    quantiles = {q: float(np.quantile(values, q)) for q in QUANTILES if min(q, 1 - q) * len(values) >= minimum_count}
+    digits = {q: shared_digits(value, values, minimum_count) for q, value in quantiles.items()}
+    return {q: float(f"{value:.{digits[q] - 1}e}") for q, value in quantiles.items() if digits[q]}
 
 
 def plot_quantiles(
     confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Draw quantiles of L synthetic datasets per label (their mean) against the confidential ones of the same shares; return the axes.
+
+    Logarithmic, about zero linear where values are zero or negative. A label on the line y = x has the confidential distribution.
 
     Parameters
     ----------
@@ -44,10 +46,6 @@ def plot_quantiles(
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
-    Returns
-    -------
-    Axes, logarithmic, about zero linear where values are zero or negative. A label on the line y = x has the confidential distribution.
-
     Raises
     ------
     InputError
@@ -60,18 +58,18 @@ def plot_quantiles(
     'income, confidential quantile'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
-    own, others = numeric_columns(confidential, synthetic, variable)
+    true, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is None:
-        shares = _shares(len(own))
-        x = np.quantile(own, shares)
+        shares = _shares(len(true))
+        x = np.quantile(true, shares)
     else:
-        shown = shown_quantiles(own, minimum_count)
+        shown = shown_quantiles(true, minimum_count)
         shares, x = np.array(list(shown)), np.array(list(shown.values()))
         if len(set(shown.values())) < 2:
             raise InputError(f"fewer than 2 quantiles of {variable!r} may be shown: too few confidential records lie beyond the others")
     curves = {label: np.mean([np.quantile(values, shares) for values in sets], axis=0) for label, sets in others.items()}
     ax, styles, names = panel(axes, curves, (6.5, 5.2))
-    _scale(ax, own, [x, *curves.values()])
+    _scale(ax, true, [x, *curves.values()])
     ends = np.array([min(x.min(), *(y.min() for y in curves.values())), max(x.max(), *(y.max() for y in curves.values()))])
     ax.plot(ends, ends, color="black", linewidth=1.5, label="the same")
     size, line = (4, "") if minimum_count is None else (8, None)
@@ -94,12 +92,12 @@ def _shares(n: int) -> np.ndarray:
     return np.concatenate([every[:_TAIL], np.linspace(every[_TAIL], every[-_TAIL - 1], _MIDDLE), every[-_TAIL:]])
 
 
-def _scale(ax: Axes, own: np.ndarray, shown: list[np.ndarray]) -> None:
+def _scale(ax: Axes, true: np.ndarray, shown: list[np.ndarray]) -> None:
     """Logarithmic, or about zero linear to the scale of the confidential values, which is not shown exactly."""
     if min(values.min() for values in shown) > 0:
         ax.set(xscale="log", yscale="log")
         return
-    middle = float(np.quantile(np.abs(own), 0.5)) or 1.0
+    middle = float(np.quantile(np.abs(true), 0.5)) or 1.0
     linear = 10.0 ** np.floor(np.log10(middle))
     ax.set_xscale("symlog", linthresh=linear)
     ax.set_yscale("symlog", linthresh=linear)

@@ -41,10 +41,6 @@ def plot_reidentification(
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InputError
@@ -70,9 +66,9 @@ def plot_reidentification(
     open_to_show = {name: np.full(len(rows), True) if minimum_count is None else protected(counts[name], minimum_count) for name in _COUNTS}
     ax = new_axes((7.5, 1.6 + 0.85 * len(rows)), **axes)
     hidden = 0
-    for place, (rate, (above, below, name, colour, hatch)) in enumerate(_RATES.items()):
+    for position, (rate, (above, below, name, colour, hatch)) in enumerate(_RATES.items()):
         shown = open_to_show[above] & open_to_show[below] & open_to_show["puf_records"]
-        heights = np.arange(len(rows)) + (place - 1) * _THICKNESS
+        heights = np.arange(len(rows)) + (position - 1) * _THICKNESS
         bars: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.8}
         ax.barh(heights, np.where(shown, 100 * np.nan_to_num(rates[rate]), 0), 0.92 * _THICKNESS, label=name, **bars)
         for height, share, seen, part, whole in zip(heights, rates[rate], shown, counts[above], counts[below], strict=True):

@@ -50,10 +50,6 @@ def plot_risk_violins(
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InputError
@@ -69,19 +65,19 @@ def plot_risk_violins(
     risks = {label: _risk(records, label) for label in shown}
     binned = {} if minimum_count is None else {label: merged_histogram(risk, minimum_count, limits=_UNIT) for label, risk in risks.items()}
     ax, styles, names = panel(axes, records.columns, (max(7.0, 1.2 * len(shown)), 4.5), shown=shown)
-    for place, label in enumerate(shown):
+    for position, label in enumerate(shown):
         if label not in binned:
-            parts = ax.violinplot(risks[label], [place], widths=2 * _HALF_WIDTH, points=200, showextrema=False)
+            parts = ax.violinplot(risks[label], [position], widths=2 * _HALF_WIDTH, points=200, showextrema=False)
             for body in parts["bodies"]:  # type: ignore[attr-defined]
                 body.set(**styles[label].patch(linewidth=0.8))
         else:
             edges = binned[label].drawn_edges
             density = binned[label].counts / np.diff(edges)
             half = _HALF_WIDTH * density / density.max()
-            ax.barh(edges[:-1], 2 * half, np.diff(edges), -half + place, align="edge", **styles[label].patch(linewidth=0.6))
+            ax.barh(edges[:-1], 2 * half, np.diff(edges), -half + position, align="edge", **styles[label].patch(linewidth=0.6))
         mean = risks[label].mean()
-        ax.hlines(mean, place - 0.3, place + 0.3, color="black", linewidth=3)
-        ax.text(place, 1.05, f"mean {mean:.2f}", ha="center", fontsize=NOTE_SIZE)
+        ax.hlines(mean, position - 0.3, position + 0.3, color="black", linewidth=3)
+        ax.text(position, 1.05, f"mean {mean:.2f}", ha="center", fontsize=NOTE_SIZE)
     finish(ax, y="identification risk")
     name_ticks(ax, list(names.values()))
     ax.set_ylim(-0.02, 1.13)
@@ -118,10 +114,6 @@ def plot_whack_a_mole(
         `riskweighted.plots.binning.binned_scatter`.
     **axes
         As in `plot_risk_violins`.
-
-    Returns
-    -------
-    Axes
 
     Raises
     ------

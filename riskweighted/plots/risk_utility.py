@@ -12,14 +12,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.plots.style import (
-    OnAxes,
-    SchemeStyle,
-    dress,
-    numbers,
-    panel,
-    title,
-)
+from riskweighted.plots.style import OnAxes, SchemeStyle, dress, numbers, panel, title
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 
@@ -40,6 +33,9 @@ def plot_risk_utility(
 ) -> Axes:
     """Draw a map of the labels by a risk and a utility measure, with the Pareto front, and return the axes.
 
+    The better corner is named; labels on the front are enlarged and joined. Labels that lack a measure are left
+    out, and so are the confidential data.
+
     Parameters
     ----------
     summary : DataFrame
@@ -54,11 +50,6 @@ def plot_risk_utility(
         Labels that stand for comparison only, such as the yardsticks of an assessment: drawn in grey, and not on the front.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes: the better corner is named; labels on the front are enlarged and joined. Labels that lack a measure are left
-    out, and so are the confidential data.
 
     Raises
     ------
@@ -90,10 +81,10 @@ def plot_risk_utility(
     order = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
     ax.plot(x[order], y[order], color="black", linewidth=1.5, linestyle="--", zorder=1, label="Pareto front")
     styles |= {label: replace(_REFERENCE, marker=marker) for label, marker in zip(references, _REFERENCE_MARKERS, strict=False)}
-    for place, label in enumerate(points.index):
+    for position, label in enumerate(points.index):
         style = styles[label]
-        marks: dict[str, Any] = {"marker": style.marker, "s": 190 if front[place] else 80, "linewidth": 1.8 if front[place] else 0.6}
-        ax.scatter(x[place], y[place], color=style.colour, edgecolor="black", label=names[label], zorder=2, **marks)
+        marks: dict[str, Any] = {"marker": style.marker, "s": 190 if front[position] else 80, "linewidth": 1.8 if front[position] else 0.6}
+        ax.scatter(x[position], y[position], color=style.colour, edgecolor="black", label=names[label], zorder=2, **marks)
     absent = len(table.drop(index=CONFIDENTIAL, errors="ignore")) - len(points)
     notes = ["Large and joined: no other label is as good in both and better in one."]
     notes += [f"{absent} labels lack a measure and are not shown."] if absent else []

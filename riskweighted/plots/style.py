@@ -19,26 +19,8 @@ from riskweighted.common.frames import require_columns
 from riskweighted.contract.synthesizer import baseline_names
 from riskweighted.evaluation.tables import CONFIDENTIAL
 
-__all__ = [
-    "CONFIDENTIAL_COLOUR",
-    "Legend",
-    "OnAxes",
-    "Panel",
-    "SchemeStyle",
-    "add_legend",
-    "add_note",
-    "chosen_labels",
-    "dress",
-    "finish",
-    "name_ticks",
-    "new_axes",
-    "numbers",
-    "panel",
-    "printable",
-    "scheme_styles",
-    "short_names",
-    "title",
-]
+__all__ = ["CONFIDENTIAL_COLOUR", "Legend", "OnAxes", "Panel", "SchemeStyle", "add_legend", "add_note", "chosen_labels", "dress"]
+__all__ += ["finish", "name_ticks", "new_axes", "numbers", "panel", "printable", "scheme_styles", "short_names", "title"]
 
 LABEL_SIZE, TICK_SIZE, NOTE_SIZE = 12, 11, 10.5  # points, at the width of a page
 LONGEST_NAME, LONGEST_TITLE = 24, 48  # characters of a label and of an axis in a figure; tables hold them whole
@@ -228,16 +210,16 @@ def add_note(ax: Axes, *sentences: str) -> None:
 
 def add_legend(ax: Axes, where: Legend = "best", **options: Any) -> None:
     """A legend in the axes, to the right of them, or below the name of the x axis."""
-    place: dict[str, Any] = {"loc": where}
+    anchor: dict[str, Any] = {"loc": where}
     if where == "beside":
-        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+        anchor = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     if where == "below":
         figure = ax.get_figure(root=True)
         lines = 1 + ax.get_xlabel().count("\n")
         offset = -(1.3 * (TICK_SIZE + lines * LABEL_SIZE) + 8) / 72  # inches: tick labels, name of the axis
         moved = ax.transAxes + ScaledTranslation(0, offset, figure.dpi_scale_trans)  # type: ignore[union-attr]
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": moved, "frameon": False}
-    ax.legend(fontsize=NOTE_SIZE, framealpha=0.9, **(place | options))
+        anchor = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": moved, "frameon": False}
+    ax.legend(fontsize=NOTE_SIZE, framealpha=0.9, **(anchor | options))
 
 
 def dress(ax: Axes, x: str = "", y: str = "", *notes: str, grid: str = "y", legend: Legend = "best", **options: Any) -> Axes:

@@ -19,6 +19,8 @@ def plot_sweep(
 ) -> Axes:
     """Draw a measure against a setting, one line per label, with Monte Carlo bands, and return the axes.
 
+    Lines are means over the repetitions. A single repetition has no band.
+
     Parameters
     ----------
     table : DataFrame
@@ -33,10 +35,6 @@ def plot_sweep(
         (sd with ddof = 1).
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes: lines are means over the repetitions. A single repetition has no band.
 
     Raises
     ------

@@ -24,6 +24,8 @@ _DARK = 0.55  # of the scale, from which on white is read better than black
 def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> Axes:
     """Draw the standardised pMSE of the table of every pair of variables under one label, and return the axes.
 
+    A row for each synthesized variable, a column for each of them and for each unaltered column; the darker, the farther.
+
     Parameters
     ----------
     utility : DataFrame
@@ -32,10 +34,6 @@ def plot_two_way(utility: pd.DataFrame, label: str, **axes: Unpack[OnAxes]) -> A
         One of its labels, such as a weighting scheme.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes: a row for each synthesized variable, a column for each of them and for each unaltered column; the darker, the farther.
 
     Raises
     ------
@@ -91,10 +89,10 @@ def _grid(rows: pd.DataFrame) -> pd.DataFrame:
     grid = pd.DataFrame(np.nan, index=names, columns=list(dict.fromkeys([*names, *of_two["term"]])))
     for name, value in zip(of_one["variable"], of_one["value"], strict=True):
         grid.loc[name, name] = value
-    for one, other, value in zip(of_two["variable"], of_two["term"], of_two["value"], strict=True):
-        grid.loc[one, other] = value
+    for name, other, value in zip(of_two["variable"], of_two["term"], of_two["value"], strict=True):
+        grid.loc[name, other] = value
         if other in names:
-            grid.loc[other, one] = value
+            grid.loc[other, name] = value
     return grid
 
 

@@ -39,6 +39,8 @@ _POINTS = 400  # of a curve
 def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None = None, **axes: Unpack[OnAxes]) -> Axes:
     """Draw estimates and intervals of every label against the confidential one (Hu et al. 2022, Fig. 7, 10), and return the axes.
 
+    A line and a band bounded by dashes for the confidential estimate and interval, a marker and a bar per label.
+
     Parameters
     ----------
     utility : DataFrame
@@ -49,10 +51,6 @@ def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None 
         Needed where the measure is given for several.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes: a line and a band bounded by dashes for the confidential estimate and interval, a marker and a bar per label.
 
     Raises
     ------
@@ -94,17 +92,17 @@ def plot_intervals(utility: pd.DataFrame, measure: str, *, variable: str | None 
 
 
 def _draw_intervals(ax: Axes, bounds: pd.DataFrame, styles: Mapping[object, SchemeStyle]) -> None:
-    own = bounds.loc[CONFIDENTIAL]
-    ax.axhspan(own["lower"], own["upper"], color=CONFIDENTIAL_COLOUR, alpha=0.12, linewidth=0)
-    ax.axhline(own["value"], color=CONFIDENTIAL_COLOUR, linewidth=2, label="confidential estimate")
+    true = bounds.loc[CONFIDENTIAL]
+    ax.axhspan(true["lower"], true["upper"], color=CONFIDENTIAL_COLOUR, alpha=0.12, linewidth=0)
+    ax.axhline(true["value"], color=CONFIDENTIAL_COLOUR, linewidth=2, label="confidential estimate")
     dashed: dict[str, Any] = {"color": CONFIDENTIAL_COLOUR, "linewidth": 1.5, "linestyle": "--"}
-    ax.axhline(own["lower"], label="", **dashed)
-    ax.axhline(own["upper"], label="confidential interval", **dashed)
-    for place, (label, row) in enumerate(bounds.drop(index=CONFIDENTIAL).iterrows()):
+    ax.axhline(true["lower"], label="", **dashed)
+    ax.axhline(true["upper"], label="confidential interval", **dashed)
+    for position, (label, row) in enumerate(bounds.drop(index=CONFIDENTIAL).iterrows()):
         style = styles[label]
         length = np.abs([[row["value"] - row["lower"]], [row["upper"] - row["value"]]])
-        ax.errorbar(place, row["value"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
-        ax.plot(place, row["value"], **style.points(10, zorder=4))
+        ax.errorbar(position, row["value"], length, color=style.colour, linewidth=2.5, capsize=8, capthick=2.5, zorder=3)
+        ax.plot(position, row["value"], **style.points(10, zorder=4))
     add_legend(ax, "beside")
 
 
@@ -112,6 +110,9 @@ def plot_density(
     confidential: pd.DataFrame, synthetic: Mapping[str, Frames], variable: str, *, minimum_count: int | None = None, **axes: Unpack[OnAxes]
 ) -> Axes:
     """Draw the density of a variable in the confidential data and in L synthetic datasets per label, and return the axes.
+
+    A line per label, the mean over its datasets, and a band from the least to the greatest of them. Curves are
+    Gaussian kernel estimates with Scott's bandwidth.
 
     Parameters
     ----------
@@ -125,11 +126,6 @@ def plot_density(
     **axes
         As in `plot_intervals`.
 
-    Returns
-    -------
-    Axes: a line per label, the mean over its datasets, and a band from the least to the greatest of them. Curves are
-    Gaussian kernel estimates with Scott's bandwidth.
-
     Raises
     ------
     InputError
@@ -142,22 +138,22 @@ def plot_density(
     'income'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
-    own, others = numeric_columns(confidential, synthetic, variable)
+    true, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is not None:
-        histogram = merged_histogram(own, minimum_count)
+        histogram = merged_histogram(true, minimum_count)
         width = np.diff(histogram.drawn_edges) / histogram.step
         curves = {label: [shares_in_bins(values, histogram) / width for values in sets] for label, sets in others.items()}
         figure = panel(axes, others)
-        _draw_bins(figure, histogram, histogram.counts / len(own) / width, curves)
+        _draw_bins(figure, histogram, histogram.counts / len(true) / width, curves)
         note = f"Bins hold {minimum_count} confidential records or more; the outer two are open-ended."
         return _dressed(figure.ax, variable, f"share of records per {histogram.step:g} units", others, note, "best")
-    for label, sets in {CONFIDENTIAL: [own], **others}.items():
+    for label, sets in {CONFIDENTIAL: [true], **others}.items():
         if any(np.ptp(values) == 0 for values in sets):
             raise InputError(f"{variable!r} is constant in a dataset of {label!r}, which has no density")
-    x = _view(own)
+    x = _view(true)
     curves = {label: [gaussian_kde(values)(x) for values in sets] for label, sets in others.items()}
     figure = panel(axes, others)
-    _draw_curves(figure, x, gaussian_kde(own)(x), curves)
+    _draw_curves(figure, x, gaussian_kde(true)(x), curves)
     return _dressed(figure.ax, variable, "density", others, _outside(x, others), "best")
 
 
@@ -176,16 +172,16 @@ def plot_ecdf(
     'share of records up to x'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
-    own, others = numeric_columns(confidential, synthetic, variable)
+    true, others = numeric_columns(confidential, synthetic, variable)
     if minimum_count is not None:
-        histogram = merged_histogram(own, minimum_count)
+        histogram = merged_histogram(true, minimum_count)
         x = histogram.edges[1:-1]
-        exact = np.cumsum(histogram.counts)[:-1] / len(own)
+        exact = np.cumsum(histogram.counts)[:-1] / len(true)
         curves = {label: [np.cumsum(shares_in_bins(values, histogram))[:-1] for values in sets] for label, sets in others.items()}
         note = f"Given where {minimum_count} confidential records or more lie between; the outer ends are not shown."
     else:
-        x = _view(own)
-        exact = _share_up_to(own, x)
+        x = _view(true)
+        exact = _share_up_to(true, x)
         curves = {label: [_share_up_to(values, x) for values in sets] for label, sets in others.items()}
         note = _outside(x, others)
     figure = panel(axes, others)
@@ -211,10 +207,10 @@ def numeric_columns(
     return numbers(confidential[variable], f"{variable!r} of the confidential data"), others
 
 
-def _view(own: np.ndarray) -> np.ndarray:
+def _view(true: np.ndarray) -> np.ndarray:
     """Points over the range of the confidential data and a little beyond."""
-    margin = 0.05 * np.ptp(own)
-    return np.linspace(own.min() - margin, own.max() + margin, _POINTS)
+    margin = 0.05 * np.ptp(true)
+    return np.linspace(true.min() - margin, true.max() + margin, _POINTS)
 
 
 def _outside(x: np.ndarray, others: Mapping[str, Sequence[np.ndarray]]) -> str:
@@ -228,8 +224,8 @@ def _share_up_to(values: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.sort(values), x, side="right") / len(values)
 
 
-def _draw_curves(figure: Panel, x: np.ndarray, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
-    figure.ax.plot(x, own, color="black", linewidth=3, label="confidential")
+def _draw_curves(figure: Panel, x: np.ndarray, true: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+    figure.ax.plot(x, true, color="black", linewidth=3, label="confidential")
     for number, (label, sets) in enumerate(curves.items()):
         style, every = figure.styles[label], max(1, len(x) // 12)
         figure.ax.fill_between(x, np.min(sets, axis=0), np.max(sets, axis=0), color=style.colour, alpha=0.2, linewidth=0)
@@ -237,9 +233,9 @@ def _draw_curves(figure: Panel, x: np.ndarray, own: np.ndarray, curves: Mapping[
         figure.ax.plot(x, np.mean(sets, axis=0), label=figure.names[label], **marks)
 
 
-def _draw_bins(figure: Panel, histogram: Histogram, own: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
+def _draw_bins(figure: Panel, histogram: Histogram, true: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]) -> None:
     ax, edges = figure.ax, histogram.drawn_edges
-    ax.stairs(own, edges, fill=True, color="#cccccc", edgecolor="black", linewidth=1.5, label="confidential")
+    ax.stairs(true, edges, fill=True, color="#cccccc", edgecolor="black", linewidth=1.5, label="confidential")
     for number, (label, sets) in enumerate(curves.items()):
         style, mean = figure.styles[label], np.mean(sets, axis=0)
         ax.stairs(mean, edges, baseline=None, **style.curve())
@@ -247,7 +243,7 @@ def _draw_bins(figure: Panel, histogram: Histogram, own: np.ndarray, curves: Map
         reach = np.abs(np.array([np.min(sets, axis=0), np.max(sets, axis=0)]) - mean)
         ax.errorbar(places, mean, reach, label=figure.names[label], **style.points(6, linestyle="none"))
     open_ended = ([0] if np.isinf(histogram.edges[0]) else []) + ([-1] if np.isinf(histogram.edges[-1]) else [])
-    ax.bar(edges[:-1][open_ended], own[open_ended], np.diff(edges)[open_ended], align="edge", fill=False, hatch="///", linewidth=0)
+    ax.bar(edges[:-1][open_ended], true[open_ended], np.diff(edges)[open_ended], align="edge", fill=False, hatch="///", linewidth=0)
 
 
 def _dressed(ax: Axes, variable: str, y: str, others: Mapping[str, Sequence[np.ndarray]], note: str, legend: Legend) -> Axes:

@@ -9,13 +9,7 @@ from matplotlib.axes import Axes
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import check_weights
 from riskweighted.plots.binning import binned_means
-from riskweighted.plots.style import (
-    OnAxes,
-    dress,
-    numbers,
-    panel,
-    title,
-)
+from riskweighted.plots.style import OnAxes, dress, numbers, panel, title
 
 __all__ = ["plot_weights"]
 
@@ -36,10 +30,6 @@ def plot_weights(
         `riskweighted.plots.binning.binned_means`.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
-
-    Returns
-    -------
-    Axes
 
     Raises
     ------

@@ -66,11 +66,7 @@ class Report:
 
 
 def render_report(
-    run: FinishedRun,
-    *,
-    internal: bool = False,
-    confidential: pd.DataFrame | str | Path | None = None,
-    minimum_count: int = 10,
+    run: FinishedRun, *, internal: bool = False, confidential: pd.DataFrame | str | Path | None = None, minimum_count: int = 10
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
@@ -106,11 +102,7 @@ def render_report(
 
 
 def make_report(
-    run: FinishedRun,
-    *,
-    internal: bool = False,
-    confidential: pd.DataFrame | str | Path | None = None,
-    minimum_count: int = 10,
+    run: FinishedRun, *, internal: bool = False, confidential: pd.DataFrame | str | Path | None = None, minimum_count: int = 10
 ) -> Report:
     """The same with its figures, which can be saved."""
     confidential = as_pandas(confidential)

@@ -43,12 +43,7 @@ def quantiles_figure(source: Source, place: int, variable: str) -> Figure:
 
 
 def drawn(
-    key: str,
-    title: str,
-    draw: Callable[[], Axes],
-    alternative: str,
-    tables: tuple[DataTable, ...],
-    terms: tuple[Term, ...] = (),
+    key: str, title: str, draw: Callable[[], Axes], alternative: str, tables: tuple[DataTable, ...], terms: tuple[Term, ...] = ()
 ) -> Figure:
     """A figure, or in words why there is none."""
     try:

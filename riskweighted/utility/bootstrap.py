@@ -52,8 +52,8 @@ def _limit_means(values: np.ndarray, resamples: int, rng: np.random.Generator) -
     """
     n, mean = len(values), values.mean()
     off = values - mean
-    places = np.argpartition(np.abs(off), n - _FAR)
-    far, near = off[places[n - _FAR :]], off[places[: n - _FAR]]
+    order = np.argpartition(np.abs(off), n - _FAR)
+    far, near = off[order[n - _FAR :]], off[order[: n - _FAR]]
     drawn = rng.binomial(n, _FAR / n, resamples)
     chosen = far[rng.integers(0, _FAR, drawn.sum())]
     sums = np.bincount(np.repeat(np.arange(resamples), drawn), weights=chosen, minlength=resamples)
@@ -72,8 +72,8 @@ def bootstrap_quantiles(values: np.ndarray, quantile: float, resamples: int, rng
     Beta(j, n - j + 1); given it, the next one follows from a Beta(1, n - j). Exact, at a cost free of n but for one sort.
     """
     n, ordered = len(values), in_order(values)
-    place = (n - 1) * quantile
-    j, share = int(np.floor(place)) + 1, place - np.floor(place)
+    rank = (n - 1) * quantile
+    j, share = int(np.floor(rank)) + 1, rank - np.floor(rank)
     first = rng.beta(j, n - j + 1, resamples)
     at_first: np.ndarray = ordered[np.minimum((n * first).astype(np.int64), n - 1)]
     if share == 0:
@@ -119,9 +119,12 @@ def pooled_bootstrap(
     check_share(level, "level")
     if quantile is not None:
         check_share(quantile, "quantile")
-    one = bootstrap_means if quantile is None else lambda values, count, rng: bootstrap_quantiles(values, quantile, count, rng)
     arrays = [np.asarray(values, dtype=float) for values in datasets]
-    pooled = np.concatenate([one(values, resamples, rng) for values in arrays])
+    if quantile is None:
+        resampled = [bootstrap_means(values, resamples, rng) for values in arrays]
+    else:
+        resampled = [bootstrap_quantiles(values, quantile, resamples, rng) for values in arrays]
+    pooled = np.concatenate(resampled)
     lower, upper = np.quantile(pooled, [(1 - level) / 2, (1 + level) / 2])
     limit = f", of each the {_FAR} farthest values, the others by normal theory with skewness"
     how = limit if quantile is None and any(map(_is_many, arrays)) else ""

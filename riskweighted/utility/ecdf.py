@@ -54,16 +54,8 @@ def mean_ecdf_distance(confidential: np.ndarray, synthetic: Sequence[np.ndarray]
 
 
 def mean_total_variation(confidential: pd.Series, synthetic: Sequence[pd.Series]) -> float:
-    """Half the sum of absolute differences of the shares of levels, of each dataset, averaged; 0 is identical (METHODS section 6).
-
-    Missing is a level of its own.
-
-    Parameters
-    ----------
-    confidential : Series (n,)
-    synthetic : sequence of L Series
-    """
+    """Half the sum of absolute differences of the shares of levels, missing being one, mean over L datasets; 0 is identical."""
     codes = group_codes([confidential, *synthetic], 2, numeric=False)
-    levels = 1 + max(int(own.max()) for own in codes)
-    shares = [np.bincount(own, minlength=levels) / len(own) for own in codes]
-    return float(np.mean([np.abs(shares[0] - one).sum() / 2 for one in shares[1:]]))
+    levels = 1 + max(int(file.max()) for file in codes)
+    confidential_shares, *datasets = (np.bincount(file, minlength=levels) / len(file) for file in codes)
+    return float(np.mean([np.abs(confidential_shares - shares).sum() / 2 for shares in datasets]))

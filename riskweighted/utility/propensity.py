@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from formulaic import model_matrix
 
-from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
-from riskweighted.utility.tables import FileCodes, codes_of
+from riskweighted.utility.tables import FileCodes
 
-__all__ = ["PropensityDistance", "file_propensity", "propensity_distance"]
+__all__ = ["PropensityDistance", "coded_propensity", "propensity_distance"]
 
 _SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
 _RANK = 1e-12  # of the largest singular value of a formula's columns: the same
@@ -71,7 +70,7 @@ def propensity_distance(
     scores = _scores(basis, np.eye(basis.shape[1]), np.eye(basis.shape[1]), label)
     total, share = len(both), label.mean()
     pmse = float(((scores - share) ** 2).mean())
-    free = sum(bool(set(synthesized) & _variables_of(matrix.model_spec, place)) for place in range(columns.shape[1]))
+    free = sum(bool(set(synthesized) & _variables_of(matrix.model_spec, column)) for column in range(columns.shape[1]))
     if free == 0:
         raise InputError(f"propensity formula {predictors!r} uses no synthesized variable, so it cannot tell the files apart")
     expected = free * (1 - share) ** 2 * share / total
@@ -90,60 +89,27 @@ def _refuse_gaps(predictors: str, both: pd.DataFrame) -> None:
         )
 
 
-def _variables_of(spec: object, place: int) -> set[str]:
-    """Variables that the column at `place` of a model matrix is made of."""
+def _variables_of(spec: object, column: int) -> set[str]:
+    """Variables that a column of a model matrix is made of."""
     for term, places in spec.term_slices.items():  # type: ignore[attr-defined]
-        if places.start <= place < places.stop:
+        if places.start <= column < places.stop:
             return {str(variable) for variable in spec.term_variables[term]}  # type: ignore[attr-defined]
     return set()
 
 
-def file_propensity(
-    confidential: pd.DataFrame,
-    synthetic: Sequence[pd.DataFrame],
-    variables: Sequence[str],
-    synthesized: Sequence[str],
-    special: Mapping[str, Sequence[float]] | None = None,
-) -> list[PropensityDistance]:
+def coded_propensity(codes: FileCodes, confidential: pd.DataFrame, free: Collection[str]) -> list[PropensityDistance]:
     """pMSE of all variables of the file at once, of any type, for each of L synthetic datasets (METHODS section 6).
 
-    The logistic regression has a dummy for each group of each variable but one (numbers in fifths of the confidential data, a missing
-    value a group of its own, as in `table_utility`), and for each pair with a synthesized variable the product of their group numbers;
-    an unordered variable of more than two levels has no such product. Columns that follow from others count once, and those of the
-    unsynthesized variables alone are equal in both files and do not count in the null.
-
-    Parameters
-    ----------
-    confidential : DataFrame
-    synthetic : sequence of L DataFrames
-        Of any number of rows.
-    variables : sequence of str
-    synthesized : sequence of str
-        Those of `variables` that were replaced.
-    special : mapping of str to sequence of float, optional
-        Special codes of numeric variables: a group each.
-
-    Raises
-    ------
-    InputError
-        If a column is absent, numeric in one file only or without a common level, or `synthesized` names none of `variables`.
+    The logistic regression has a dummy for each group (`table_utility`) of each variable but one, and for each pair with a synthesized
+    variable (`free`) the product of their group numbers; an unordered variable of more than two levels has no such product. Columns that
+    follow from others count once, and those of the unsynthesized variables alone are equal in both files and do not count in the null.
     """
-    names, free = check_names(variables, "variables"), set(check_names(synthesized, "synthesized"))
-    if not free or free - set(names):
-        raise InputError(f"synthesized must name some of the variables {listing(names)}, got {listing(sorted(free))}")
-    for number, frame in enumerate((confidential, *synthetic)):
-        require_columns(frame, names, f"synthetic dataset {number}" if number else "confidential data")
-    return coded_propensity(codes_of(confidential, synthetic, names, special), confidential, free)
-
-
-def coded_propensity(codes: FileCodes, confidential: pd.DataFrame, free: Collection[str]) -> list[PropensityDistance]:
-    """`file_propensity` of checked variables whose groups are known; `free`: the synthesized ones."""
-    ordered, found = [name for name in codes if _is_ordered(confidential[name], codes[name])], []
-    for place in range(1, len(next(iter(codes.values())))):
-        both = {name: np.concatenate([own[0], own[place]]) for name, own in codes.items()}
+    ordered, distances = [name for name in codes if _is_ordered(confidential[name], codes[name])], []
+    for dataset in range(1, len(next(iter(codes.values())))):
+        both = {name: np.concatenate([files[0], files[dataset]]) for name, files in codes.items()}
         fixed, added = (np.column_stack(list(columns)) for columns in _columns(both, ordered, free))
-        found.append(_distance(fixed, added, len(confidential)))
-    return found
+        distances.append(_distance(fixed, added, len(confidential)))
+    return distances
 
 
 def _is_ordered(column: pd.Series, codes: Sequence[np.ndarray]) -> bool:
@@ -159,9 +125,9 @@ def _columns(
     """The columns of both files that no synthesized variable enters, a constant first, and those that one enters."""
 
     def dummies(synthesized: bool) -> Iterator[np.ndarray]:
-        for name, own in codes.items():
+        for name, groups in codes.items():
             if (name in free) == synthesized:
-                yield from (np.asarray(own == code, dtype=float) for code in np.unique(own)[1:])
+                yield from (np.asarray(groups == code, dtype=float) for code in np.unique(groups)[1:])
 
     def fixed() -> Iterator[np.ndarray]:
         yield np.ones(len(next(iter(codes.values()))))
@@ -169,9 +135,9 @@ def _columns(
 
     def added() -> Iterator[np.ndarray]:
         yield from dummies(True)
-        for one, other in combinations(ordered, 2):
-            if one in free or other in free:
-                yield (codes[one] - codes[one].mean()) * (codes[other] - codes[other].mean())
+        for name, other in combinations(ordered, 2):
+            if name in free or other in free:
+                yield (codes[name] - codes[name].mean()) * (codes[other] - codes[other].mean())
 
     return fixed(), added()
 
@@ -182,11 +148,11 @@ def _distance(fixed: np.ndarray, added: np.ndarray, confidential: int) -> Propen
     gram, later = columns.T @ columns, slice(fixed.shape[1], None)
     basis = _directions(gram[first, first], np.diag(gram)[first])
     onto = basis @ (basis.T @ gram[first, later])  # the part of the added columns that the fixed ones hold
-    own = _directions(gram[later, later] - gram[later, first] @ onto, np.diag(gram)[later])
-    turn = np.block([[basis, -onto @ own], [np.zeros((len(own), basis.shape[1])), own]])
+    further = _directions(gram[later, later] - gram[later, first] @ onto, np.diag(gram)[later])
+    turn = np.block([[basis, -onto @ further], [np.zeros((len(further), basis.shape[1])), further]])
     total = len(columns)
     label = np.arange(total) >= confidential
-    share, free = 1 - confidential / total, own.shape[1]
+    share, free = 1 - confidential / total, further.shape[1]
     pmse = float(((_scores(columns, turn, turn.T @ gram @ turn, label) - share) ** 2).mean())
     null = float((1 - share) ** 2 * share / total)
     if free == 0:  # every synthesized variable has one value in both files

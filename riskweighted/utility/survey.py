@@ -20,19 +20,8 @@ from riskweighted.common.survey import survey_weights
 from riskweighted.utility.ecdf import EcdfDistance
 from riskweighted.utility.intervals import t_interval
 
-__all__ = [
-    "SurveyDesign",
-    "SurveyEstimate",
-    "one_dataset",
-    "survey_design",
-    "survey_mean",
-    "survey_quantile",
-    "survey_ratio",
-    "weighted_ecdf",
-    "weighted_ecdf_distance",
-    "weighted_quantile",
-    "weighted_total_variation",
-]
+__all__ = ["SurveyDesign", "SurveyEstimate", "survey_design", "survey_mean", "survey_quantile", "survey_ratio"]
+__all__ += ["weighted_ecdf", "weighted_ecdf_distance", "weighted_quantile", "weighted_total_variation"]
 
 
 class SurveyEstimate(NamedTuple):
@@ -130,10 +119,10 @@ def survey_design(data: pd.DataFrame, survey: str, strata: str | None = None) ->
     return SurveyDesign(weights, codes, survey, strata)
 
 
-def one_dataset(value: float, variance: float, df: float, level: float = 0.95) -> SurveyEstimate:
+def _with_interval(value: float, variance: float, df: float, level: float = 0.95) -> SurveyEstimate:
     """An estimate with its t interval."""
-    found = t_interval(value, variance, df, check_share(level, "level"), "")
-    return SurveyEstimate(found.estimate, found.variance, found.df, found.lower, found.upper)
+    interval = t_interval(value, variance, df, check_share(level, "level"), "")
+    return SurveyEstimate(interval.estimate, interval.variance, interval.df, interval.lower, interval.upper)
 
 
 def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:
@@ -169,7 +158,7 @@ def survey_ratio(numerator: np.ndarray, denominator: np.ndarray, design: SurveyD
         raise InputError("the weighted total of the denominator is zero, or no record holds a value: there is no ratio")
     ratio = float(design.weights @ y) / total
     variance = float(design.covariance(((y - ratio * x) / total)[:, None])[0, 0])
-    return one_dataset(ratio, variance, design.df, level)
+    return _with_interval(ratio, variance, design.df, level)
 
 
 def survey_mean(values: np.ndarray, design: SurveyDesign, *, level: float = 0.95) -> SurveyEstimate:
@@ -186,17 +175,9 @@ def survey_mean(values: np.ndarray, design: SurveyDesign, *, level: float = 0.95
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, quantile: float | np.ndarray) -> np.ndarray:
-    """The smallest value up to which at least this share of the weight lies; NaN values are left out.
+    """The smallest value up to which at least a share, or each of shares (k,), of the weight lies; NaN values are left out.
 
-    Parameters
-    ----------
-    values, weights : arrays (n,)
-    quantile : float or array (k,)
-        Below 0 is the smallest value of weight above 0, above 1 the largest.
-
-    Returns
-    -------
-    array (k,), or () of a float
+    Below 0 it is the smallest value of weight above 0, above 1 the largest.
     """
     kept = ~np.isnan(values) & (weights > 0)
     order = np.argsort(values[kept], kind="stable")
@@ -218,7 +199,7 @@ def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *
     values : array (n,)
         NaN lies outside the domain.
     quantile : float
-        In (0, 1); the value is that of `weighted_quantile`.
+        In (0, 1); the smallest value up to which at least this share of the weight lies.
     design : SurveyDesign
     level : float
 
@@ -231,12 +212,12 @@ def survey_quantile(values: np.ndarray, quantile: float, design: SurveyDesign, *
     """
     check_share(quantile, "quantile")
     values = np.asarray(values, dtype=float)
-    found = float(weighted_quantile(values, design.weights, quantile))
-    below = survey_mean(np.where(np.isnan(values), np.nan, values <= found), design, level=level)
+    value = float(weighted_quantile(values, design.weights, quantile))
+    below = survey_mean(np.where(np.isnan(values), np.nan, values <= value), design, level=level)
     half = (below.upper - below.lower) / 2
     lower, upper = weighted_quantile(values, design.weights, np.array([quantile - half, quantile + half]))
     t = stats.t.ppf(0.5 + level / 2, design.df)
-    return SurveyEstimate(found, float(((upper - lower) / (2 * t)) ** 2), design.df, float(lower), float(upper))
+    return SurveyEstimate(value, float(((upper - lower) / (2 * t)) ** 2), design.df, float(lower), float(upper))
 
 
 def weighted_ecdf(values: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -259,11 +240,11 @@ def weighted_ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray, weig
     """
     both = [np.asarray(values, dtype=float) for values in (confidential, synthetic)]
     kept = [~np.isnan(values) for values in both]
-    if not all((weights[one] > 0).any() for one in kept):
+    if not all((weights[held] > 0).any() for held in kept):
         raise InputError("no record of weight above 0 holds a value: there is no distribution function")
-    merged = np.concatenate([values[one] for values, one in zip(both, kept, strict=True)])
-    mass = np.concatenate([weights[one] for one in kept])
-    shares = [weighted_ecdf(values[one], weights[one], merged) for values, one in zip(both, kept, strict=True)]
+    merged = np.concatenate([values[held] for values, held in zip(both, kept, strict=True)])
+    mass = np.concatenate([weights[held] for held in kept])
+    shares = [weighted_ecdf(values[held], weights[held], merged) for values, held in zip(both, kept, strict=True)]
     difference = np.abs(shares[0] - shares[1])
     return EcdfDistance(float(difference.max()), float(mass @ difference**2 / mass.sum()))
 
@@ -271,6 +252,6 @@ def weighted_ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray, weig
 def weighted_total_variation(confidential: pd.Series, synthetic: pd.Series, weights: np.ndarray) -> float:
     """Half the sum over the levels of the absolute differences of their shares of the weight; missing is a level of its own."""
     codes = group_codes([confidential, synthetic], 2, numeric=False)
-    levels = 1 + max(int(own.max()) for own in codes)
-    shares = [np.bincount(own, weights, levels) / weights.sum() for own in codes]
+    levels = 1 + max(int(file.max()) for file in codes)
+    shares = [np.bincount(file, weights, levels) / weights.sum() for file in codes]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)

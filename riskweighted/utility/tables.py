@@ -31,17 +31,11 @@ class TableDistance(NamedTuple):
 
 
 def table_distance(confidential: np.ndarray, synthetic: np.ndarray, fixed: int = 1) -> TableDistance:
-    """pMSE of the saturated model of one table, standardised (METHODS section 6).
+    """pMSE of the saturated model of one table, standardised (METHODS section 6), from the counts (K,) of both files.
 
     With d_k confidential and s_k synthetic records in cell k, N records in all and c the share of synthetic ones, the propensity score
-    of a cell is its share of synthetic records and pMSE = sum_k (s_k - c (d_k + s_k))^2 / (d_k + s_k) / N.
-
-    Parameters
-    ----------
-    confidential, synthetic : integer arrays (K,)
-        Counts; cells that are empty in both files do not count.
-    fixed : int, default 1
-        How many totals both files share by design: df = filled cells - fixed. 1 is the number of records.
+    of a cell is its share of synthetic records and pMSE = sum_k (s_k - c (d_k + s_k))^2 / (d_k + s_k) / N. ``fixed``: how many totals both
+    files share by design; df = filled cells - fixed.
     """
     both = confidential + synthetic
     filled = both > 0
@@ -178,16 +172,16 @@ def file_codes(columns: Sequence[pd.Series], groups: int, special: Sequence[floa
         numbers, others = (next(what for what, kind in kinds.items() if kind == wanted) for wanted in ("numbers", "categories"))
         raise InputError(f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; convert one of them")
     codes = group_codes(columns, groups, numeric=present == {"numbers"}, alone=special)
-    for own, what in zip(codes[1:], whose[1:], strict=True):
-        if present == {"categories"} and codes[0].any() and own.any() and not np.intersect1d(codes[0], own).any():  # 0 is missing
+    for drawn, what in zip(codes[1:], whose[1:], strict=True):
+        if present == {"categories"} and codes[0].any() and drawn.any() and not np.intersect1d(codes[0], drawn).any():  # 0 is missing
             raise InputError(f"{name!r} has no level in common in the confidential data and {what}: their categories are spelled otherwise")
     return codes
 
 
 def _require_unaltered(name: str, codes: Sequence[np.ndarray]) -> None:
     """Refuse a variable that is declared not to be synthesized and has other counts in a synthetic dataset."""
-    counts = [np.bincount(own, minlength=max(int(other.max()) for other in codes) + 1) for own in codes]
-    if any((own != counts[0]).any() for own in counts[1:]):
+    counts = [np.bincount(file, minlength=max(int(other.max()) for other in codes) + 1) for file in codes]
+    if any((file != counts[0]).any() for file in counts[1:]):
         raise InputError(f"synthesized leaves out {name!r}, but its counts differ between the files: name it too")
 
 
@@ -195,7 +189,7 @@ def _row(table: Sequence[str], unsynthesized: Sequence[str], codes: dict[str, li
     """One row of the result: the distance of one table in each dataset, averaged."""
     fixed = len(np.unique(codes[unsynthesized[0]][0])) if unsynthesized else 1
     confidential, *datasets = zip(*(codes[name] for name in table), strict=True)
-    distances = np.array([table_distance(*_counts(confidential, own), fixed) for own in datasets], dtype=float)
+    distances = np.array([table_distance(*_counts(confidential, dataset), fixed) for dataset in datasets], dtype=float)
     pmse, s_pmse, df, variation = distances.mean(axis=0)
     return {
         "variables": ", ".join(table),
@@ -213,6 +207,6 @@ def _row(table: Sequence[str], unsynthesized: Sequence[str], codes: dict[str, li
 def _counts(confidential: Sequence[np.ndarray], synthetic: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """How many records of either file lie in each cell that is not empty in both; codes of one variable or two."""
     both = [np.concatenate(pair) for pair in zip(confidential, synthetic, strict=True)]
-    cells, found = pd.factorize(both[0] if len(both) == 1 else both[0] * (both[1].max() + 1) + both[1])
+    cells, filled = pd.factorize(both[0] if len(both) == 1 else both[0] * (both[1].max() + 1) + both[1])
     n = len(confidential[0])
-    return np.bincount(cells[:n], minlength=len(found)), np.bincount(cells[n:], minlength=len(found))
+    return np.bincount(cells[:n], minlength=len(filled)), np.bincount(cells[n:], minlength=len(filled))

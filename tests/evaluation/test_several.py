@@ -15,7 +15,7 @@ from riskweighted.measures import matching, own_risk, tables
 from riskweighted.measures.measure import Disclosure
 from riskweighted.measures.registry import measures
 from riskweighted.measures.tables import table_columns
-from riskweighted.utility.propensity import file_propensity
+from tests.tools.propensity import file_propensity
 
 SYNTHETIC = ("job", "income", "kids")
 scenario = rw.Scenario(

@@ -7,9 +7,10 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import as_toml, read_toml, to_table
 from riskweighted.evaluation.fit_check import MODEL
-from riskweighted.evaluation.tables import Statistic, as_table, measured
+from riskweighted.evaluation.tables import Statistic, as_row, as_table
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, find_verdicts, overall, verdict_table
+from riskweighted.measures.measure import Value
 
 pytestmark = pytest.mark.quick
 
@@ -20,7 +21,10 @@ def thresholds(**limits):
 
 def rows(key, values, errors=(np.nan, np.nan), **which):
     statistic = Statistic(key, **which)
-    return [measured(label, statistic, value, "", error=error) for label, value, error in zip("ab", values, errors, strict=True)]
+    return [
+        as_row(label, Value(statistic.measure, value, *statistic[1:4], error=error))
+        for label, value, error in zip("ab", values, errors, strict=True)
+    ]
 
 
 def tables(risk=(), utility=(), *, converged=("yes", "yes"), fits=("yes", None), checks=()):

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from riskweighted.commands.report import report
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.evaluation.tables import Statistic, as_table, distinct, measured
-from riskweighted.measures.measure import Disclosure
+from riskweighted.evaluation.tables import Statistic, as_row, as_table, distinct
+from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
@@ -189,7 +189,7 @@ def test_quantiles_keep_the_digits_that_ten_records_share():
     median, high, low = (Statistic("quantile", "y", share) for share in (0.5, 0.9, 0.1))
     mean = Statistic("mean", "y")
     ends = {median: 1234.0, high: 5003.0, low: 70000.0, mean: 1.0}
-    table = as_table(measured("confidential", one, value, "", interval=(1234.0, 1234.0)) for one, value in ends.items())
+    table = as_table(as_row("confidential", Value(one.measure, value, *one[1:4], interval=(1234.0, 1234.0))) for one, value in ends.items())
     assert quantile_digits(table, values, 10) == {median: 3, high: 2, low: 0}
     assert quantile_digits(table, values, 12)[median] == 0
     view = View(False, 10, 23, {median: 2, low: 0})

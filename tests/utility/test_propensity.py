@@ -5,8 +5,9 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 
 from riskweighted.common.errors import InputError
-from riskweighted.utility.propensity import file_propensity, propensity_distance
+from riskweighted.utility.propensity import propensity_distance
 from riskweighted.utility.tables import file_codes
+from tests.tools.propensity import file_propensity
 
 
 def test_a_correct_synthesis_has_ratio_one_and_standardised_zero_on_average():
@@ -159,18 +160,3 @@ def test_columns_that_follow_from_others_count_once_and_separated_files_stay_fin
     constant = file_propensity(confidential.assign(c=1), [confidential.assign(c=1)], ["c", "g"], ["c"])[0]
     assert constant.pmse == pytest.approx(0, abs=1e-12)
     assert np.isnan(constant.ratio)
-
-
-@pytest.mark.parametrize(
-    ("variables", "synthesized", "message"),
-    [
-        (["x", "g"], [], "must name some of the variables 'x', 'g'"),
-        (["x", "g"], ["nope"], "got 'nope'"),
-        (["x", "nope"], ["x"], "no column 'nope'"),
-        (["x", "x"], ["x"], "more than once"),
-    ],
-)
-def test_the_file_refuses(variables, synthesized, message):
-    frame = file_of(np.random.default_rng(1), 20)
-    with pytest.raises(InputError, match=message):
-        file_propensity(frame, [frame], variables, synthesized)
