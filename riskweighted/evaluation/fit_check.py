@@ -231,8 +231,8 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
     unit = step or (1.0 if whole else None)
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
-    for place, seed in zip(places, seeds, strict=False):
-        drawn = draw_values(fit.synthesizer, fit.draw(*place), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
+    for draw, seed in zip(places, seeds, strict=False):
+        drawn = draw_values(fit.synthesizer, fit.draw(*draw), fit.prepared, np.random.default_rng(seed), len(values)).astype(float)
         drawn = np.clip(drawn if unit is None else fit.rounded(drawn, unit), -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values

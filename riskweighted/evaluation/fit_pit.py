@@ -63,7 +63,7 @@ def _randomized(
     total, used = np.zeros(len(values)), places[:: math.ceil(len(places) / _MOST_DRAWS)]
     up_to = interval_masses(fit.synthesizer, fit.prepared, np.full(len(values), -np.inf), values + half)
     around = interval_masses(fit.synthesizer, fit.prepared, values - half, values + half)
-    for place in used:
-        theta = fit.draw(*place)
+    for draw in used:
+        theta = fit.draw(*draw)
         total += up_to(theta) - (1 - random) * around(theta)
     return np.clip(total / len(used), 0, 1)

@@ -76,15 +76,15 @@ def _values(context: Context, synthesized: Sequence[str], unaltered: Sequence[st
     world, names = context.world, [*synthesized, *unaltered]
     confidential, datasets = _files(world, context.synthetic, names)
     codes = codes_of(confidential, datasets, names, {name: world.scenario.codes_of(name) for name in world.numeric})
-    one, two = coded_tables(codes, list(synthesized), synthesized, 1), coded_tables(codes, names, synthesized, 2)
+    one_way, two_way = coded_tables(codes, list(synthesized), synthesized, 1), coded_tables(codes, names, synthesized, 2)
     # The pairs stand in the order of the tables: combinations of the names, those of unaltered columns alone left out.
     pairs = [(a, b) for number, a in enumerate(synthesized) for b in names[number + 1 :]]
-    values = [Value(ONE_WAY, float(value), name) for name, value in zip(one["variables"], one["s_pmse"], strict=True)]
-    values += [Value(TWO_WAY, float(value), a, term=b) for (a, b), value in zip(pairs, two["s_pmse"], strict=True)]
+    values = [Value(ONE_WAY, float(value), name) for name, value in zip(one_way["variables"], one_way["s_pmse"], strict=True)]
+    values += [Value(TWO_WAY, float(value), a, term=b) for (a, b), value in zip(pairs, two_way["s_pmse"], strict=True)]
     ratios = np.array([distance.ratio for distance in coded_propensity(codes, confidential, synthesized)])
-    of_one, of_two = one["s_pmse"].to_numpy(), two["s_pmse"].to_numpy()
+    of_one, of_two = one_way["s_pmse"].to_numpy(), two_way["s_pmse"].to_numpy()
     values += [Value(_ONE_WAY_MEAN, _over(np.mean, of_one)), Value(TWO_WAY_MEAN, _over(np.mean, of_two))]
-    return two["total_variation"], [*values, Value(_WORST, _over(np.max, of_two)), Value(_FILE, _over(np.mean, ratios))]
+    return two_way["total_variation"], [*values, Value(_WORST, _over(np.max, of_two)), Value(_FILE, _over(np.mean, ratios))]
 
 
 def _over(summary: Callable[[np.ndarray], Any], values: np.ndarray) -> float:

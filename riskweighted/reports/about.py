@@ -43,9 +43,8 @@ def about_section(source: Source) -> Section:
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
-            f"This report may be released: it shows no record. Extremes are left out; counts of records among the "
-            f"measures are rounded to multiples "
-            f"of {m}, and below {m} only that is said; every bin of a figure holds at least {m} confidential records; quantiles "
+            f"This report may be released: it shows no record. Extremes are left out; counts of records among the measures are rounded to "
+            f"multiples of {m}, and below {m} only that is said; every bin of a figure holds at least {m} confidential records; quantiles "
             f"have 3 significant digits, or fewer until {m} confidential records round to the same number."
         )
     given = ((name, value) for name, value in flat(run.manifest["settings"]) if value is not None and value != [])

@@ -103,11 +103,11 @@ def _nearness(source: Source) -> str:
 
 def _alarms(source: Source) -> Iterator[str]:
     """What forbids to trust a fit."""
-    found = not_to_be_trusted(source.verdicts)
-    failed = found.get(fits.CONVERGED.key)
+    untrusted = not_to_be_trusted(source.verdicts)
+    failed = untrusted.get(fits.CONVERGED.key)
     if failed:
         yield f"Not converged: {', '.join(failed)}. Sample longer or simplify the model; release nothing from these fits."
-    if fits.FITS.key in found:
+    if fits.FITS.key in untrusted:
         yield (
             "The model does not suit the data: synthetic values differ from the confidential ones in kind, so risk and cost of its schemes "
             "mean little. The diagnosis follows below."
@@ -117,40 +117,26 @@ def _alarms(source: Source) -> Iterator[str]:
 def _columns(source: Source) -> Iterator[SummaryColumn]:
     """What the screen shows of each label: the usual risks and costs, then what a threshold limits, six at most."""
     risk, utility = distinct(source.run.tables["risk"]), distinct(source.run.tables["utility"])
-    costs = [one for measure in _COST for one in utility if one.measure is measure][:1]
-    overlaps = [
-        one
-        for measure in _OVERLAPS
-        for one in utility
-        if one.measure is measure and by_label(source.run.tables["utility"], one, "overlap").notna().any()
-    ]
-    usual = [
-        SummaryColumn(one)
-        for measure in _RISK
-        for one in risk
-        if one.measure is measure and not (source.view.few(one) and not source.view.internal)
-    ]
-    usual += [*map(SummaryColumn, costs), *(SummaryColumn(one, overlap=True) for one in overlaps[:1])]
-    limited = [SummaryColumn(one.statistic) for one in source.verdicts if one.limit is not None and one.statistic in {*risk, *utility}]
+    costs = [each for measure in _COST for each in utility if each.measure is measure][:1]
+    overlapping = source.run.tables["utility"]
+    overlaps = [each for measure in _OVERLAPS for each in utility if each.measure is measure]
+    overlaps = [each for each in overlaps if by_label(overlapping, each, "overlap").notna().any()]
+    risks = [each for measure in _RISK for each in risk if each.measure is measure and (source.view.internal or not source.view.few(each))]
+    usual = [*map(SummaryColumn, [*risks, *costs]), *(SummaryColumn(each, overlap=True) for each in overlaps[:1])]
+    limited = [SummaryColumn(each.statistic) for each in source.verdicts if each.limit is not None and each.statistic in {*risk, *utility}]
     yield from list(dict.fromkeys([*usual, *limited]))[:_MOST_COLUMNS]
 
 
 def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None) -> list[Verdict]:
     """The verdicts on what a column shows, of every label or of one."""
-    one, statistic = source.verdicts, column.statistic
-    if column.overlap:
-        found = [
-            v
-            for v in one
-            if v.statistic.measure is OVERLAP and v.statistic.variable == statistic.variable and v.statistic.term == statistic.label
-        ]
-    else:
-        found = [v for v in one if v.statistic == statistic]
-    return [v for v in found if v.limit is not None and label in (None, v.label)]
+    statistic = column.statistic
+    which = (OVERLAP.key, statistic.variable, None, statistic.label) if column.overlap else statistic[:4]
+    of_column = [verdict for verdict in source.verdicts if verdict.statistic[:4] == which]
+    return [verdict for verdict in of_column if verdict.limit is not None and label in (None, verdict.label)]
 
 
 def _head(source: Source, column: SummaryColumn) -> Head:
-    limits = dict.fromkeys(bounds_of(one.limit) for one in _verdicts_on(source, column) if one.limit is not None)
+    limits = dict.fromkeys(bounds_of(each.limit) for each in _verdicts_on(source, column) if each.limit is not None)
     name = in_words(column.statistic, alone=len(source.variables) == 1)
     name = f"cost: overlap of intervals, {name}" if column.overlap else f"cost: {name}" if column.statistic.of_utility else name
     told = "no threshold" if _without_limit(source, column) else "; ".join(limits)
@@ -159,19 +145,17 @@ def _head(source: Source, column: SummaryColumn) -> Head:
 
 def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list[Cell]:
     """A column: its numbers, and whether they keep to its limit."""
-    statistic, view = column.statistic, source.view
-    table = source.run.tables["utility" if statistic.of_utility else "risk"]
+    statistic = column.statistic
     if column.overlap:
-        texts = view.overlaps(by_label(table, statistic, "overlap").reindex(labels))
+        texts = source.view.overlaps(by_label(source.run.tables["utility"], statistic, "overlap").reindex(labels))
     else:
-        values, errors = (by_label(table, statistic, name).reindex(labels) for name in ("value", "error"))
-        limits = [one.limit for one in _verdicts_on(source, column) if one.limit is not None]
-        texts = view.row(statistic, values, errors, least=max(map(decimals_of, limits), default=0))
+        limits = [each.limit for each in _verdicts_on(source, column) if each.limit is not None]
+        texts = source.by_label(statistic, labels, errors=True, least=max(map(decimals_of, limits), default=0))
     return [Cell(text, _state(source, column, label)) for text, label in zip(texts, labels, strict=True)]
 
 
 def _state(source: Source, column: SummaryColumn, label: str) -> str:
-    states = {shown_verdict(one, source.view) for one in _verdicts_on(source, column, label)}
+    states = {shown_verdict(each, source.view) for each in _verdicts_on(source, column, label)}
     open_cost = _without_limit(source, column) and label != CONFIDENTIAL
     return "fail" if FAIL in states else "pass" if states == {PASS} else "open" if open_cost else ""
 
@@ -189,7 +173,7 @@ def _rows(source: Source, columns: Sequence[SummaryColumn]) -> Iterator[Row]:
             yield Row("confidential data, as a yardstick", "", "", cells, "")
             continue
         verdict = in_a_word(source.verdicts, label)
-        beside = [one for column in columns for one in _verdicts_on(source, column, label)]
+        beside = [each for column in columns for each in _verdicts_on(source, column, label)]
         told = plain(capital(in_brief(source.verdicts, label, source.view, beside)))
         name = f"{label} (no model)" if label in source.run.study.baselines else label
         yield Row(plain(name), _PLAIN[verdict], _STATES.get(str(verdict), ""), cells, told)
@@ -197,22 +181,20 @@ def _rows(source: Source, columns: Sequence[SummaryColumn]) -> Iterator[Row]:
 
 def _trust(source: Source) -> str:
     """Whether the fits can be trusted, in one or two sentences."""
-    found, run = not_to_be_trusted(source.verdicts), source.run
+    untrusted, run = not_to_be_trusted(source.verdicts), source.run
     schemes = len(run.schemes)
     largest = run.tables["summary"].set_index("label")[LARGEST_R_HAT.name].max()
     reached = "" if largest != largest else f" (largest R-hat {largest:.3f})"
-    failed = len(found.get(fits.CONVERGED.key, []))
+    failed = len(untrusted.get(fits.CONVERGED.key, []))
     told = f"{failed} of {schemes} fits did NOT converge{reached}." if failed else f"All {schemes} fits converged{reached}."
     checks = source.checks[source.checks["check"] != MODEL]
     judged = checks[checks["verdict"] != COST]
     if judged.empty:
         return f"{told} The model is not judged: no fit is unweighted."
     missed = int((judged["verdict"] == MISFITS).sum())
-    suits = (
-        f"the model MISFITS in {missed} of {len(judged)} checks"
-        if missed or fits.FITS.key in found
-        else f"the model suits the data in all {len(judged)} checks"
-    )
+    suits = f"the model suits the data in all {len(judged)} checks"
+    if missed or fits.FITS.key in untrusted:
+        suits = f"the model MISFITS in {missed} of {len(judged)} checks"
     return f"{told} On its unweighted fit {suits}."
 
 
@@ -221,8 +203,8 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
     thresholds = source.run.study.thresholds
     if not thresholds:
         return "The study states no thresholds, so no scheme passes: see [thresholds] in the methods, section 14."
-    shown = {one.limit for column in columns for one in _verdicts_on(source, column)}
-    first = {one.limit: one for one in reversed(source.verdicts) if one.limit is not None}
+    shown = {each.limit for column in columns for each in _verdicts_on(source, column)}
+    first = {each.limit: each for each in reversed(source.verdicts) if each.limit is not None}
     others = [
         f"{in_words(first[limit].statistic._replace(term=None) if limit.of_check else first[limit].statistic)} {bounds_of(limit)}"
         for limit in thresholds.limits

@@ -53,17 +53,17 @@ class DataTable:
     def without_repeats(self) -> "DataTable":
         """Without rows that say one thing of all columns, or nothing; the note says it once."""
         kept, same = [], []
-        for place, (title, *cells) in enumerate(self.rows):
+        for row, (title, *cells) in enumerate(self.rows):
             told = set(cells) - {_NOTHING}
             if len(told) < 2 and len(cells) > 2 and (not told or cells.count(_NOTHING) <= 1):
                 same += [f"{title}: {told.pop()}"] if told else []
             else:
-                kept.append(place)
+                kept.append(row)
         said = f"The same for all: {'; '.join(same)}." if same else ""
-        terms = tuple(self.row_terms[place] for place in kept) if self.row_terms else ()
-        symbols = tuple(self.symbols[place] for place in kept) if self.symbols else ()
+        terms = tuple(self.row_terms[row] for row in kept) if self.row_terms else ()
+        symbols = tuple(self.symbols[row] for row in kept) if self.symbols else ()
         note = f"{said} {self.note}".strip()
-        return replace(self, rows=tuple(self.rows[place] for place in kept), row_terms=terms, symbols=symbols, note=note)
+        return replace(self, rows=tuple(self.rows[row] for row in kept), row_terms=terms, symbols=symbols, note=note)
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:

@@ -46,7 +46,7 @@ def convergence_section(source: Source) -> Section:
         make_table("convergence", "Convergence by scheme", overview, source.glossary.columns(overview, _TERMS))
     ]
     if source.view.internal:
-        blocks += [_card(source, place, scheme) for place, scheme in enumerate(source.run.schemes, 1)]
+        blocks += [_card(source, number, scheme) for number, scheme in enumerate(source.run.schemes, 1)]
     failed = [str(row["Scheme"]) for row in rows if row["Converged"] == "NO"]
     verdict = f"Not converged, so not to be released: {', '.join(failed)}." if failed else "All fits converged."
     return Section("chains", "Convergence", (verdict,), tuple(blocks))
@@ -68,7 +68,7 @@ def _decimals(value: float, count: int) -> str:
     return MISSING if pd.isna(value) else f"{value:.{count}f}"
 
 
-def _card(source: Source, place: int, scheme: str) -> Figure:
+def _card(source: Source, number: int, scheme: str) -> Figure:
     """Rank plots of a scheme's fit, with the whole table of its diagnostics."""
     table = _diagnostics(source)
     fit = table[table["label"] == scheme].drop(columns="label")
@@ -93,7 +93,7 @@ def _card(source: Source, place: int, scheme: str) -> Figure:
         f"Rank plots by chain for the fit {scheme}: {len(fit)} quantities, {int(fit['converged'].sum())} passed. "
         f"{reached}; least bulk ESS {fit['ess_bulk'].min():,.0f}."
     )
-    key = f"card-{place}"
+    key = f"card-{number}"
     shown = make_table(f"{key}-table", f"Diagnostics of {scheme}", cells, source.glossary.columns(cells, _TERMS))
     terms = (source.glossary.fixed("r-hat"), source.glossary.fixed("ess"))
     return Figure(key, f"Convergence card: {scheme}", axes, alternative, (shown,), terms)

@@ -54,21 +54,17 @@ def releasable(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, int]]:
     """The tables of a run as far as they may be shown outside, and how many measures of each are withheld for want of a rule.
 
-    Parameters
-    ----------
-    tables : mapping of name to DataFrame
-        "summary", "risk", "utility", "convergence"; no other one is shown.
-    labels, variables : collections of str
-        Those of the study; rows of others are left out.
+    `tables`: "summary", "risk", "utility", "convergence"; no other one is shown. `labels` and `variables` are those of the study; rows of
+    others are left out.
     """
     kept = {name: tables[name][tables[name]["label"].isin(list(labels))].reset_index(drop=True) for name in _SHOWN}
     withheld = {}
     for name in ("risk", "utility"):
         statistics = distinct(kept[name])
-        ruled = [one for one in statistics if one.measure.disclosure is not None and all(named in variables for named in _columns_of(one))]
+        ruled = [each for each in statistics if each.measure.disclosure is not None and set(_columns_of(each)) <= set(variables)]
         withheld[name] = len(statistics) - len(ruled)
-        shown = {one for one in ruled if one.measure.disclosure is not Disclosure.LEFT_OUT}
-        rows = kept[name][[one in shown for one in statistics_of(kept[name])]].reset_index(drop=True)
+        shown = {each for each in ruled if each.measure.disclosure is not Disclosure.LEFT_OUT}
+        rows = kept[name][[each in shown for each in statistics_of(kept[name])]].reset_index(drop=True)
         numbers = ["value", "lower", "upper", "overlap"]
         kept[name] = rows.assign(**rows[numbers].apply(pd.to_numeric, errors="coerce"))
     known = {column.name for column in summary_columns(tables["risk"], tables["utility"]) if column.measure.disclosure is not None}
@@ -136,17 +132,8 @@ def of_variable(value: float, decimals: int) -> str:
 class View:
     """Who reads the report.
 
-    Attributes
-    ----------
-    internal : bool
-    minimum_count : int
-        m, of records in anything that the releasable report shows.
-    records : int
-        n.
-    digits : dict of Statistic to int
-        Significant digits of quantiles in the releasable report; 0 where they are not shown.
-    decimals : dict of str to int
-        By variable, how many decimals its values have.
+    ``minimum_count``: m, of records in anything that the releasable report shows; ``records``: n; ``digits``: significant digits of
+    quantiles in the releasable report, 0 where they are not shown; ``decimals``: by variable, how many its values have.
     """
 
     internal: bool
@@ -301,7 +288,7 @@ INTERNAL = View(True, 1, 0, {})  # where no report is made: numbers as they are
 
 def _grouped(text: str) -> str:
     """Words with a count, its thousands apart."""
-    return re.sub(r"\d{4,}", lambda found: f"{int(found[0]):,}", text)
+    return re.sub(r"\d{4,}", lambda match: f"{int(match[0]):,}", text)
 
 
 def _fixed(value: float, decimals: int) -> str:
@@ -319,8 +306,8 @@ def quantile_digits(
 ) -> dict[Statistic, int]:
     """How many digits of a quantile, and of its interval, at least `minimum_count` confidential amounts share; special `codes` are none."""
     digits = {}
-    own = utility[(utility["key"] == QUANTILE.key) & (utility["label"] == CONFIDENTIAL)]
-    for statistic, (_, row) in zip(statistics_of(own), own.iterrows(), strict=True):
+    of_data = utility[(utility["key"] == QUANTILE.key) & (utility["label"] == CONFIDENTIAL)]
+    for statistic, (_, row) in zip(statistics_of(of_data), of_data.iterrows(), strict=True):
         values = find_statuses(confidential[row["variable"]], (codes or {}).get(row["variable"], ())).amounts
         ends = row[["value", "lower", "upper"]].to_numpy(dtype=float)
         digits[statistic] = min(shared_digits(end, values, minimum_count) for end in ends)

@@ -31,8 +31,8 @@ def fit_check_section(source: Source) -> Section:
     if COST in verdicts.values():
         lines += ["The distance of a weighted fit from the data is what its weights cost; it is shown beside, without a verdict."]
     lines += _bounds(source)
-    numeric = [(place, name) for place, name in enumerate(source.variables, 1) if source.is_numeric(name)]
-    figures = [quantiles_figure(source, place, name) for place, name in numeric]
+    numeric = [(number, name) for number, name in enumerate(source.variables, 1) if source.is_numeric(name)]
+    figures = [quantiles_figure(source, number, name) for number, name in numeric]
     blocks: list[DataTable | Figure | Group]
     blocks = [*figures] if len(figures) < 2 else [Group("quantiles-group", "Quantiles, variable by variable", tuple(figures))]
     text = (
@@ -65,15 +65,16 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     checks["parameter"] = checks["parameter"].fillna("").astype(str)
     labels = list(dict.fromkeys(checks["label"].astype(str)))
     rows, terms, symbols = [], [], []
-    found = {
-        which: own.set_index(own["label"].astype(str)) for which, own in checks.groupby(["variable", "check", "parameter"], sort=False)
-    }
-    order = sorted(found, key=lambda which: not (found[which]["verdict"] == MISFITS).any())
+    checks.index = pd.Index(checks["label"].astype(str))
+    groups = dict(list(checks.groupby(["variable", "check", "parameter"], sort=False)))
+    order = sorted(groups, key=lambda which: not (groups[which]["verdict"] == MISFITS).any())
     for variable, check, parameter in order:
-        own, statistic = found[variable, check, parameter], Statistic(check, variable or None, term=parameter or None)
-        if not source.view.internal and (statistic.measure.disclosure in (None, Disclosure.LEFT_OUT) or _names_few(source, statistic, own)):
+        group, statistic = groups[variable, check, parameter], Statistic(check, variable or None, term=parameter or None)
+        hidden = statistic.measure.disclosure in (None, Disclosure.LEFT_OUT) or _names_few(source, statistic, group)
+        if hidden and not source.view.internal:
             continue
-        rows.append((plain(capital(in_words(statistic))), *_cells(source, statistic, own, labels), *_judgement(source, own, judged)))
+        cells = (*_cells(source, statistic, group, labels), *_judgement(source, group, judged))
+        rows.append((plain(capital(in_words(statistic))), *cells))
         terms.append(source.glossary.check(check))
         symbols.append(symbol_of(statistic))
     names = ["Statistic", "Confidential", *labels, *(["Effect", "Threshold"] if source.view.internal else []), "Verdict"]
@@ -82,26 +83,26 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     return DataTable("fit-checks", "Checks of the fits", columns, tuple(rows), tuple(terms), note, tuple(symbols))
 
 
-def _names_few(source: Source, statistic: Statistic, own: pd.DataFrame) -> bool:
+def _names_few(source: Source, statistic: Statistic, group: pd.DataFrame) -> bool:
     """Whether the row's name is a value, a level or a group of fewer records than may be counted."""
-    return statistic.measure in _NAMED_BY_DATA and int(own.iloc[0]["records"]) < source.view.minimum_count
+    return statistic.measure in _NAMED_BY_DATA and int(group.iloc[0]["records"]) < source.view.minimum_count
 
 
-def _cells(source: Source, statistic: Statistic, own: pd.DataFrame, labels: list[str]) -> list[str]:
+def _cells(source: Source, statistic: Statistic, group: pd.DataFrame, labels: list[str]) -> list[str]:
     """The confidential value, then that of each fit."""
-    view, first = source.view, own.iloc[0]
+    view, first = source.view, group.iloc[0]
     digits = None
     if statistic.measure is QUANTILE and not view.internal:
         name = statistic.variable or source.variables[0]
         digits = shared_digits(float(first["confidential"]), source.amounts(name), view.minimum_count)
-    values = [float(first["confidential"]), *(float(own["synthetic"].get(label, np.nan)) for label in labels)]
+    values = [float(first["confidential"]), *(float(group["synthetic"].get(label, np.nan)) for label in labels)]
     whole = int(first["records"]) if statistic.measure.disclosure is not Disclosure.SHARE else view.records
     return view.checks(statistic, values, [int(first["records"]), *[whole] * len(labels)], digits)
 
 
-def _judgement(source: Source, own: pd.DataFrame, judged: list[str]) -> list[str]:
+def _judgement(source: Source, group: pd.DataFrame, judged: list[str]) -> list[str]:
     """Effect, threshold and verdict of the judged fit, the first of them; inside the agency the numbers too."""
-    label = judged[0] if judged else own.index[0]
-    row = own.loc[label] if label in own.index else own.iloc[0]
+    label = judged[0] if judged else group.index[0]
+    row = group.loc[label] if label in group.index else group.iloc[0]
     numbers = in_column([row["effect"], row["threshold"]], SHARE) if source.view.internal else []
     return [*numbers, str(row["verdict"])]

@@ -102,9 +102,8 @@ def ball_rule(scenario: Scenario) -> str:
     """How close is close, in a sentence."""
     numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
     widths = {name: f"{exactly(scenario.radius_of(name))} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
-    width = (
-        ", ".join(f"{text} for {name}" for name, text in widths.items()) if len(set(widths.values())) > 1 else next(iter(widths.values()))
-    )
+    alike = len(set(widths.values())) == 1
+    width = next(iter(widths.values())) if alike else ", ".join(f"{text} for {name}" for name, text in widths.items())
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
     codes = ", ".join(f"{exactly(code)} of {name}" for name in scenario.codes for code in scenario.codes_of(name))
@@ -123,23 +122,18 @@ class Glossary:
 
     def __init__(self, run: FinishedRun) -> None:
         self._run = run
-        self._ball = ball_rule(run.study.evaluating_scenario())
+        self.ball = ball_rule(run.study.evaluating_scenario())  # said once, and beside every term of a risk
         self._terms: dict[str, Term] = {}
 
     @property
     def terms(self) -> tuple[Term, ...]:
         return tuple(self._terms.values())
 
-    @property
-    def ball(self) -> str:
-        """How close is close: said once, and beside every term of a risk."""
-        return self._ball
-
     def _add(self, title: str, *sentences: str, of_risk: bool = False) -> Term:
         if title not in self._terms:
             texts = [capital(text) for text in map(plain, (title, *sentences))]
             made = Term(f"term-{len(self._terms) + 1}", *texts)
-            self._terms[title] = replace(made, ball=plain(self._ball)) if of_risk else made
+            self._terms[title] = replace(made, ball=plain(self.ball)) if of_risk else made
         return self._terms[title]
 
     def fixed(self, key: str) -> Term:
@@ -150,15 +144,14 @@ class Glossary:
 
     def risk(self, statistic: Statistic) -> Term:
         """A measure of the risk table."""
-        definition, own = define(self._run, statistic), define_confidential(self._run, statistic)
-        own_text = f"; in the confidential data: {own}" if own and own != definition else ""
+        definition, of_data = define(self._run, statistic), define_confidential(self._run, statistic)
+        data_text = f"; in the confidential data: {of_data}" if of_data and of_data != definition else ""
         of_risk = "{ri" in statistic.measure.definition  # of a risk, or a rise of it
         interval = _MONTE_CARLO if statistic.measure.mechanism else _ALL_RECORDS
-        direction = _DIRECTION.get(statistic.measure.direction, "")
-        if statistic.measure.direction == "neither":
-            direction = "Neither high nor low is better by itself."
+        neither = statistic.measure.direction == "neither"
+        direction = "Neither high nor low is better by itself." if neither else _DIRECTION.get(statistic.measure.direction, "")
         title = _named(in_words(statistic, alone=True), statistic)
-        return self._add(title, f"{definition}{own_text}.", statistic.measure.boundary, interval, direction, of_risk=of_risk)
+        return self._add(title, f"{definition}{data_text}.", statistic.measure.boundary, interval, direction, of_risk=of_risk)
 
     def utility(self, statistic: Statistic, *, shared: bool = False) -> Term:
         """A measure of the utility table; `shared`: one entry for all variables."""

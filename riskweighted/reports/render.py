@@ -97,7 +97,6 @@ def render_report(
     >>> rw.render_report(rw.load_run(folder / "run"))[:15]
     '<!DOCTYPE html>'
     """
-    confidential = as_pandas(confidential)
     return make_report(run, internal=internal, confidential=confidential, minimum_count=minimum_count).page
 
 

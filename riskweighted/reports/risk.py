@@ -6,7 +6,7 @@ import pandas as pd
 from riskweighted.common.numbers import SHARE, in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct
 from riskweighted.measures import expected
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
@@ -14,7 +14,7 @@ from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term, make_table
-from riskweighted.reports.disclosure import View, withheld_note
+from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.wording import capital, in_words, main_columns, main_table, symbol_of
 from riskweighted.risk.whack_a_mole import risk_rise, whacked
@@ -32,7 +32,7 @@ def risk_section(source: Source) -> Section:
     blocks: list[DataTable | Figure] = [_measures(source), _violins(source)]
     if source.baseline is not None:
         others = [label for label in source.run.schemes if label in source.labels and label != source.baseline]  # no model, no rise
-        blocks += [_whack_a_mole(source, place, label) for place, label in enumerate(others, 1)]
+        blocks += [_whack_a_mole(source, number, label) for number, label in enumerate(others, 1)]
     if source.view.internal:
         blocks.append(_riskiest(source))
     text = (
@@ -46,11 +46,11 @@ def risk_section(source: Source) -> Section:
 
 def _measures(source: Source) -> DataTable:
     """A row per measure of the risk table that the main table does not have, a column per label."""
-    table, view, before = source.run.tables["risk"], source.view, {column.statistic for column in main_columns(source.run)}
+    before = {column.statistic for column in main_columns(source.run)}
     # those of one variable stand in a section of their own
-    statistics = [one for one in distinct(table) if one.variable is None and one not in before]
+    statistics = [each for each in distinct(source.run.tables["risk"]) if each.variable is None and each not in before]
     labels = [CONFIDENTIAL, *source.labels]
-    rows = tuple((plain(capital(in_words(statistic))), *_cells_of(table, statistic, labels, view)) for statistic in statistics)
+    rows = tuple((plain(capital(in_words(statistic))), *source.by_label(statistic, labels, errors=True)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
     symbols = tuple(symbol_of(statistic) for statistic in statistics)
     columns = (Column("Measure"), *(Column(plain(label)) for label in labels))
@@ -58,12 +58,6 @@ def _measures(source: Source) -> DataTable:
     return DataTable(
         "risk-measures", "Further measures of the risk of the records, by label", columns, rows, terms, note, symbols
     ).without_repeats()
-
-
-def _cells_of(table: pd.DataFrame, statistic: Statistic, labels: list[str], view: View) -> list[str]:
-    """A statistic by label, inside the agency with its Monte Carlo error."""
-    values, errors = (by_label(table, statistic, column).reindex(labels) for column in ("value", "error"))
-    return view.row(statistic, values, errors)
 
 
 def _violins(source: Source) -> Figure:
@@ -85,7 +79,7 @@ def _violins(source: Source) -> Figure:
     return Figure("violins", "Expected identification risk by label", axes, plain(alternative), (table,), terms)
 
 
-def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
+def _whack_a_mole(source: Source, number: int, label: str) -> Figure:
     """Risk under a label against the unweighted one: records inside the agency, cells outside."""
     view, records, settings = source.view, source.records, source.run.study.evaluation
     baseline = str(source.baseline)
@@ -100,7 +94,7 @@ def _whack_a_mole(source: Source, place: int, label: str) -> Figure:
         f"{settings.increase:g} or more, and that of {view.counted(over)} is over {settings.threshold:g}. Mean risk "
         f"{records[baseline].mean():.2f} under {baseline}, {records[label].mean():.2f} under {label}."
     )
-    key = f"whack-{place}"
+    key = f"whack-{number}"
     table = _cells(source, key, label) if view.binned else _rises(source, key, label, rise)
     terms = (source.glossary.fixed("risk"), source.glossary.fixed("rise"))
     return Figure(key, plain(f"Expected rises and falls: {label} against {baseline}"), axes, plain(alternative), (table,), terms)
@@ -142,11 +136,8 @@ def _riskiest(source: Source) -> DataTable:
         least = source.least_weight(label) if label in source.run.schemes else None
         for row in records[label].sort_values(ascending=False, kind="stable").head(_RISKIEST).index:
             weight = None if least is None else least.loc[row]
-            rise = (
-                None
-                if source.baseline is None or label not in source.run.schemes
-                else records.loc[row, label] - records.loc[row, source.baseline]
-            )
+            modelled = source.baseline is not None and label in source.run.schemes
+            rise = records.loc[row, label] - records.loc[row, source.baseline] if modelled else None
             cells = {"Label": label, "Row": str(row), "Risk": records.loc[row, label]}
             rows.append({**cells, "Confidential risk": records.loc[row, CONFIDENTIAL], "Rise": rise, heading: weight})
     table = in_columns(pd.DataFrame(rows), SHARE)
@@ -164,10 +155,10 @@ def map_section(source: Source) -> Section:
     overlaps = [column for column in columns if column.overlap]
     chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
     text = "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one."
-    return Section("map", "Risk against utility", (text,), tuple(_map(source, place, one) for place, one in enumerate(chosen, 1)))
+    return Section("map", "Risk against utility", (text,), tuple(_map(source, number, each) for number, each in enumerate(chosen, 1)))
 
 
-def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
+def _map(source: Source, number: int, column: SummaryColumn) -> Figure:
     view, exact = source.view, main_table(source.run)
     utility = f"overlap of intervals, {in_words(column.statistic)}" if column.overlap else in_words(column.statistic)
     few = not view.internal and view.few(Statistic(expected.ISOLATED.key))
@@ -191,6 +182,6 @@ def _map(source: Source, place: int, column: SummaryColumn) -> Figure:
     alternative = f"Map of labels by {risk} (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
     terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(isolated), utility: source.glossary.summary(column)}
-    table = make_table(f"map-{place}-table", f"{capital(risk)} and {utility}", cells, terms)
+    table = make_table(f"map-{number}-table", f"{capital(risk)} and {utility}", cells, terms)
     axes = plot_risk_utility(shown, risk, utility, better=better)
-    return Figure(f"map-{place}", plain(f"Risk-utility map: {utility}"), axes, plain(alternative), (table,), tuple(terms.values()))
+    return Figure(f"map-{number}", plain(f"Risk-utility map: {utility}"), axes, plain(alternative), (table,), tuple(terms.values()))

@@ -1,5 +1,6 @@
 """Several synthesized variables: their tables, and the risk of each where it is looked for alone; the main table has the whole file."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -37,38 +38,32 @@ def several_section(source: Source) -> Section:
     return Section("several", "Several variables", (text,), blocks)
 
 
-def _labelled(source: Source, table: str, statistic: Statistic, labels: list[str]) -> list[str]:
-    """The values of a statistic as they may be shown, by label."""
-    return source.view.row(statistic, by_label(source.run.tables[table], statistic).reindex(labels))
-
-
-def _columns(heading: str, labels: list[str]) -> tuple[Column, ...]:
-    return (Column(heading), *(Column(plain(label)) for label in labels))
+def _columns(headings: Sequence[str], labels: list[str]) -> tuple[Column, ...]:
+    return tuple(Column(plain(name)) for name in (*headings, *labels))
 
 
 def _one_way(source: Source) -> DataTable:
-    statistics = [one for one in distinct(source.run.tables["utility"]) if one.measure is ONE_WAY]
-    rows = tuple((plain(str(one.variable)), *_labelled(source, "utility", one, source.labels)) for one in statistics)
+    statistics = [each for each in distinct(source.run.tables["utility"]) if each.measure is ONE_WAY]
+    rows = tuple((plain(str(each.variable)), *source.by_label(each, source.labels)) for each in statistics)
     terms = (source.glossary.utility(statistics[0], shared=True),) * len(rows) if rows else ()
-    return DataTable("one-way", "One-way S_pMSE, by variable and label", _columns("Variable", source.labels), rows, terms)
+    return DataTable("one-way", "One-way S_pMSE, by variable and label", _columns(["Variable"], source.labels), rows, terms)
 
 
 def _own_risk(source: Source) -> DataTable:
     """The risk of each variable alone, of the confidential data too."""
     labels = [CONFIDENTIAL, *source.labels]
-    found = [one for one in distinct(source.run.tables["risk"]) if one.measure in own_risk.MEASURES]
-    rows = tuple((plain(str(one.variable)), capital(one.label), *_labelled(source, "risk", one, labels)) for one in found)
-    columns = (Column("Variable"), Column("Measure"), *(Column(plain(label)) for label in labels))
-    terms = tuple(source.glossary.risk(one) for one in found)
-    return DataTable("own-risk", "Risk of each variable alone, by label", columns, rows, terms)
+    statistics = [each for each in distinct(source.run.tables["risk"]) if each.measure in own_risk.MEASURES]
+    rows = tuple((plain(str(each.variable)), capital(each.label), *source.by_label(each, labels)) for each in statistics)
+    terms = tuple(source.glossary.risk(each) for each in statistics)
+    return DataTable("own-risk", "Risk of each variable alone, by label", _columns(["Variable", "Measure"], labels), rows, terms)
 
 
 def _two_way(source: Source) -> Figure:
     """The pairs under the first weighted scheme as a figure, under every label as its table."""
     utility, label = source.run.tables["utility"], next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
-    pairs = [one for one in distinct(utility) if one.measure is TWO_WAY]
+    pairs = [each for each in distinct(utility) if each.measure is TWO_WAY]
     cells = pd.DataFrame(
-        [(one.variable, one.term, *_labelled(source, "utility", one, source.labels)) for one in pairs],
+        [(each.variable, each.term, *source.by_label(each, source.labels)) for each in pairs],
         columns=["Variable", "With", *source.labels],
     )
     table = make_table("two-way-table", "Two-way S_pMSE, by pair and label", cells)
@@ -80,7 +75,7 @@ def _two_way(source: Source) -> Figure:
 def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:
     """What the figure shows, with the three pairs that are farthest from the confidential ones."""
     utility = source.run.tables["utility"]
-    values = {one: by_label(utility, one).get(label, np.nan) for one in pairs}
-    farthest = sorted((one for one, value in values.items() if not np.isnan(value)), key=lambda one: -values[one])[:_FARTHEST]
-    listed = ", ".join(f"{one.variable} with {one.term} {source.view.row(one, [values[one]])[0]}" for one in farthest)
+    values = {each: by_label(utility, each).get(label, np.nan) for each in pairs}
+    farthest = sorted((each for each, value in values.items() if not np.isnan(value)), key=lambda each: -values[each])[:_FARTHEST]
+    listed = ", ".join(f"{each.variable} with {each.term} {source.view.row(each, [values[each]])[0]}" for each in farthest)
     return f"S_pMSE of the table of every pair of variables under {label}, darker where it is larger. The largest: {listed}."

@@ -1,7 +1,7 @@
 """What a report is made from, put together once."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats
 from riskweighted.design.precision import find_precision
-from riskweighted.evaluation.tables import CONFIDENTIAL, distinct
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import Verdict
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
@@ -80,9 +80,15 @@ class Source:
 
     def weights_of(self, variable: str) -> pd.DataFrame:
         """Those of one variable, (n, schemes)."""
-        found = {scheme: self.run.alpha(scheme) for scheme in self.run.schemes}
-        own = {scheme: alpha[variable] if isinstance(alpha, pd.DataFrame) else alpha for scheme, alpha in found.items()}
-        return pd.DataFrame(own).set_index(self.confidential.index)
+        alphas = {scheme: self.run.alpha(scheme) for scheme in self.run.schemes}
+        of_variable = {scheme: alpha[variable] if isinstance(alpha, pd.DataFrame) else alpha for scheme, alpha in alphas.items()}
+        return pd.DataFrame(of_variable).set_index(self.confidential.index)
+
+    def by_label(self, statistic: Statistic, labels: Sequence[str], *, errors: bool = False, least: int = 0) -> list[str]:
+        """The values of a statistic as they may be shown, by label; `errors`: with their Monte Carlo errors."""
+        table = self.run.tables["utility" if statistic.of_utility else "risk"]
+        values, off = (by_label(table, statistic, column).reindex(labels) for column in ("value", "error"))
+        return self.view.row(statistic, values, off if errors else (), least=least)
 
     def least_weight(self, scheme: str) -> pd.Series:
         """Of each record the least of its weights, (n,)."""
@@ -121,8 +127,8 @@ def _decimals(run: FinishedRun, data: pd.DataFrame) -> dict[str, int]:
     """How many decimals the values of each numeric variable have."""
     scenario = run.study.evaluating_scenario()
     numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
-    found = {name: find_precision(pd.Series(scenario.statuses(data[name]).amounts)) for name in numeric}
-    return {name: max(0, -round(math.log10(precision))) for name, precision in found.items() if precision is not None}
+    precisions = {name: find_precision(pd.Series(scenario.statuses(data[name]).amounts)) for name in numeric}
+    return {name: max(0, -round(math.log10(precision))) for name, precision in precisions.items() if precision is not None}
 
 
 def _of_few_amounts(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> list[str]:

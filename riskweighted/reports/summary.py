@@ -98,10 +98,10 @@ def _definition(run: FinishedRun, column: SummaryColumn) -> str:
         return define(run, statistic) + (f"; interval: {rule}" if rule else "")
     if column in FIT_COLUMNS:
         return statistic.define()
-    own = define_confidential(run, statistic)
+    of_data = define_confidential(run, statistic)
     direction = statistic.measure.direction
     which = [f"higher is {direction}"] if direction != "neither" else []
-    return "; ".join([define(run, statistic), *([f"confidential data: {own}"] if own else []), *which])
+    return "; ".join([define(run, statistic), *([f"confidential data: {of_data}"] if of_data else []), *which])
 
 
 def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = True) -> "Group":
@@ -110,7 +110,7 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
     from rich.table import Table
     from rich.text import Text
 
-    columns = [(label, *(row[1][place] for row in table.rows)) for place, label in enumerate(table.columns)]
+    columns = [(label, *(row[1][number] for row in table.rows)) for number, label in enumerate(table.columns)]
     names = [f"{title} [{_mark(table, definition)}]" for title, _, definition in table.rows]
     first = min(max(map(len, names), default=0), max(2 * width // 5, _FIRST))
     widths = [max(len(plain(cell)) for cell in column) + _RULES for column in columns]
@@ -118,10 +118,10 @@ def to_terminal(table: SummaryTable, width: int = 120, *, definitions: bool = Tr
     for piece in pieces(widths, width - first - _RULES - 1):
         part = Table()
         part.add_column("measure", overflow="fold", min_width=_FIRST, max_width=first)
-        for place in piece:
-            part.add_column(_shown(table.columns[place]), justify="right", overflow="fold")
+        for number in piece:
+            part.add_column(_shown(table.columns[number]), justify="right", overflow="fold")
         for row, name in enumerate(names):
-            part.add_row(_shown(name), *(_shown(columns[place][row + 1]) for place in piece))
+            part.add_row(_shown(name), *(_shown(columns[number][row + 1]) for number in piece))
         shown.append(part)
     notes = enumerate(table.definitions, 1) if definitions else ()
     return Group(*shown, *(_shown(f"[{number}] {definition}") for number, definition in notes))

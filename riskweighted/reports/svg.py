@@ -58,7 +58,7 @@ def inline_svg(figure: Figure, key: str, alternative: str) -> str:
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     root = ElementTree.fromstring(out.getvalue())
     for parent in root.iter():
-        for child in [one for one in parent if one.tag.removeprefix(_SVG) in _DROPPED]:
+        for child in [node for node in parent if node.tag.removeprefix(_SVG) in _DROPPED]:
             parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
@@ -71,12 +71,12 @@ def inline_svg(figure: Figure, key: str, alternative: str) -> str:
 
 def _attributes(element: ElementTree.Element) -> list[tuple[str, str]]:
     """The attributes of an element, what stands in its style as attributes too, which a page may have that forbids styles."""
-    found = {name.replace(_XLINK, ""): text for name, text in element.attrib.items() if name != "style"}
+    attributes = {name.replace(_XLINK, ""): text for name, text in element.attrib.items() if name != "style"}
     for rule in element.attrib.get("style", "").split(";"):
         name, _, text = rule.partition(":")
         if text:
-            found[name.strip()] = text.strip()
-    return [(name, text) for name, text in found.items() if name not in ("version", "image-rendering", "font")]
+            attributes[name.strip()] = text.strip()
+    return [(name, text) for name, text in attributes.items() if name not in ("version", "image-rendering", "font")]
 
 
 def _value(name: str, text: str, key: str) -> str:
@@ -87,8 +87,8 @@ def _value(name: str, text: str, key: str) -> str:
         return f"#{key}-{text[1:]}" if text.startswith("#") else "".join(text.split())
     if name in ("fill", "stroke"):
         text = _coloured(text)
-    text = _REFERENCE.sub(lambda found: f"url(#{key}-{found[1]})", text)
-    return text if name == "viewBox" else _DECIMALS.sub(lambda found: _short(found[0]), text)
+    text = _REFERENCE.sub(lambda match: f"url(#{key}-{match[1]})", text)
+    return text if name == "viewBox" else _DECIMALS.sub(lambda match: _short(match[0]), text)
 
 
 def _short(number: str) -> str:

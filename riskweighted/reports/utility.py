@@ -22,14 +22,14 @@ _MEASURE_TERMS = {"Estimate": "estimate", "Lower": "interval", "Upper": "interva
 def utility_section(source: Source) -> Section:
     """Regressions, then variable by variable: estimates with intervals, and distributions. Distances stand in the main table."""
     table = source.run.tables["utility"]
-    estimated = [one for one in distinct(table[table["lower"].notna()]) if not one.measure.many]
-    figures = {one: _intervals(source, place, one) for place, one in enumerate(estimated, 1)}
+    estimated = [each for each in distinct(table[table["lower"].notna()]) if not each.measure.many]
+    figures = {each: _intervals(source, number, each) for number, each in enumerate(estimated, 1)}
     blocks: list[DataTable | Figure | Group] = [*_regressions(source)]
-    blocks += [figure for one, figure in figures.items() if one.variable not in source.variables]
-    for place, variable in enumerate(source.variables, 1):
-        own = [figure for one, figure in figures.items() if one.variable == variable]
-        parts = (*own, *_share_intervals(source, place, variable), *variable_blocks(source, place, variable))
-        blocks += parts if len(source.variables) == 1 else (Group(f"variable-{place}", plain(variable), parts),)
+    blocks += [figure for each, figure in figures.items() if each.variable not in source.variables]
+    for number, variable in enumerate(source.variables, 1):
+        estimates = [figure for each, figure in figures.items() if each.variable == variable]
+        parts = (*estimates, *_share_intervals(source, number, variable), *variable_blocks(source, number, variable))
+        blocks += parts if len(source.variables) == 1 else (Group(f"variable-{number}", plain(variable), parts),)
     text = (
         "How near the synthetic data comes to what the confidential data would have told; distances and overlaps stand in the main table."
     )
@@ -39,48 +39,38 @@ def utility_section(source: Source) -> Section:
 
 def _many(table: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """The rows of measures with a row for each level, or each coefficient: a table, no figures."""
-    measures: list[Measure] = [one.measure for one in statistics_of(table)]
-    return table[[one.many and one.parameter == parameter for one in measures]]
+    measures: list[Measure] = [each.measure for each in statistics_of(table)]
+    return table[[each.many and each.parameter == parameter for each in measures]]
 
 
-def _share_intervals(source: Source, place: int, variable: str) -> list[DataTable]:
+def _interval_table(source: Source, key: str, caption: str, rows: pd.DataFrame, heading: str = "", note: str = "") -> DataTable:
+    """Estimates with their intervals, overlaps and rules, by label; under a `heading` the statistics of the rows."""
+    named = {heading: [each.label for each in statistics_of(rows)]} if heading else {}
+    overlaps = {"Overlap": source.view.overlaps(rows["overlap"]), "Rule": rows["rule"].tolist()}
+    cells = pd.DataFrame({**named, "Label": rows["label"].tolist(), **_with_ends(source.view, rows), **overlaps})
+    return make_table(key, caption, cells, source.glossary.columns(cells, _MEASURE_TERMS), note)
+
+
+def _share_intervals(source: Source, number: int, variable: str) -> list[DataTable]:
     """Shares of levels, of missing values and of codes, with intervals; nothing where none may be shown."""
-    table = source.run.tables["utility"]
-    rows = _many(table, "level")
+    rows = _many(source.run.tables["utility"], "level")
     rows = rows[(rows["variable"] == variable) & rows["lower"].notna()]
-    if rows.empty:
-        return []
-    statistics, view = statistics_of(rows), source.view
-    columns = {"Share": [one.label for one in statistics], "Label": rows["label"].tolist()}
-    columns |= _with_ends(view, rows)
-    cells = pd.DataFrame({**columns, "Overlap": view.overlaps(rows["overlap"]), "Rule": rows["rule"].tolist()})
-    key = "shares" if place == 1 else f"shares-{place}"
-    return [make_table(key, f"Shares of records, {variable}", cells, source.glossary.columns(cells, _MEASURE_TERMS))]
+    key = "shares" if number == 1 else f"shares-{number}"
+    return [] if rows.empty else [_interval_table(source, key, f"Shares of records, {variable}", rows, "Share")]
 
 
 def _regressions(source: Source) -> list[DataTable]:
     """All coefficients with their intervals; nothing without a list of regressions."""
-    view, table = source.view, source.run.tables["utility"]
-    rows = _many(table, "coefficient")
-    if rows.empty:
-        return []
-    columns = {"Coefficient": [one.label for one in statistics_of(rows)], "Label": rows["label"].tolist()}
-    columns |= _with_ends(view, rows)
-    cells = pd.DataFrame({**columns, "Overlap": view.overlaps(rows["overlap"]), "Rule": rows["rule"].tolist()})
-    terms = source.glossary.columns(cells, _MEASURE_TERMS)
-    return [make_table("coefficients", "Regressions: coefficients", cells, terms)]
+    rows = _many(source.run.tables["utility"], "coefficient")
+    return [] if rows.empty else [_interval_table(source, "coefficients", "Regressions: coefficients", rows, "Coefficient")]
 
 
-def _intervals(source: Source, place: int, statistic: Statistic) -> Figure:
+def _intervals(source: Source, number: int, statistic: Statistic) -> Figure:
     view, utility = source.view, source.run.tables["utility"]
-    rows = rows_of(utility, statistic)
-    cells = pd.DataFrame(
-        {"Label": rows["label"], **_with_ends(view, rows), "Overlap": view.overlaps(rows["overlap"]), "Rule": rows["rule"]}
-    )
-    key, name = f"interval-{place}", plain(statistic.name)
-    terms = source.glossary.columns(cells, _MEASURE_TERMS)
-    table = make_table(f"{key}-table", f"Intervals: {name}", cells, terms, _weighted_note(source, statistic))
-    listed = "; ".join(f"{row['Label']} {row['Estimate']} ({row['Lower']} to {row['Upper']})" for _, row in cells.iterrows())
+    key, name = f"interval-{number}", plain(statistic.name)
+    note = _weighted_note(source, statistic)
+    table = _interval_table(source, f"{key}-table", f"Intervals: {name}", rows_of(utility, statistic), note=note)
+    listed = "; ".join(f"{label} {estimate} ({lower} to {upper})" for label, estimate, lower, upper, *_ in table.rows)
     alternative = f"Estimate and interval of {name} for each label, over a band for the confidential interval: {listed}."
     coarse = view.utility(utility)
 
@@ -96,10 +86,10 @@ def _with_ends(view: View, rows: pd.DataFrame) -> dict[str, list[str]]:
     """Estimates and the ends of their intervals, all of one statistic with the same decimals."""
     statistics, names = statistics_of(rows), ["value", "lower", "upper"]
     shown = pd.DataFrame("", rows.index, names)
-    for one in dict.fromkeys(statistics):
-        own = [other == one for other in statistics]
-        texts = view.row(one, rows.loc[own, names].to_numpy().ravel())
-        shown.loc[own, names] = np.array(texts, dtype=object).reshape(-1, len(names))
+    for each in dict.fromkeys(statistics):
+        alike = [other == each for other in statistics]
+        texts = view.row(each, rows.loc[alike, names].to_numpy().ravel())
+        shown.loc[alike, names] = np.array(texts, dtype=object).reshape(-1, len(names))
     return dict(zip(("Estimate", "Lower", "Upper"), (shown[name].tolist() for name in names), strict=True))
 
 

@@ -28,18 +28,18 @@ from riskweighted.reports.source import Source
 __all__ = ["drawn", "quantiles_figure", "variable_blocks"]
 
 
-def variable_blocks(source: Source, place: int, variable: str) -> list[DataTable | Figure]:
-    """The figures of one variable, the `place`-th."""
-    shown = _Shown(source, place, variable)
+def variable_blocks(source: Source, number: int, variable: str) -> list[DataTable | Figure]:
+    """The figures of one variable, the `number`-th."""
+    shown = _Shown(source, number, variable)
     if not source.is_numeric(variable):
         return [shown.levels(source.confidential[variable], "levels", f"Levels of {variable}")]
     apart = [shown.levels(shown.statuses, "statuses", f"Amounts, missing values and codes of {variable}")] if shown.has_statuses else []
     return [*apart, shown.density(), shown.ecdf(), shown.weights()]
 
 
-def quantiles_figure(source: Source, place: int, variable: str) -> Figure:
-    """Synthetic against confidential quantiles of one variable, the `place`-th."""
-    return _Shown(source, place, variable).quantiles()
+def quantiles_figure(source: Source, number: int, variable: str) -> Figure:
+    """Synthetic against confidential quantiles of one variable, the `number`-th."""
+    return _Shown(source, number, variable).quantiles()
 
 
 def drawn(
@@ -58,23 +58,23 @@ class _Shown:
     """One variable of a report; its amounts are those records that neither miss the value nor hold a special code."""
 
     source: Source
-    place: int
+    number: int
     variable: str
 
     def _key(self, name: str) -> str:
         """That of a block: of the first variable the name alone."""
-        return name if self.place == 1 else f"{name}-{self.place}"
+        return name if self.number == 1 else f"{name}-{self.number}"
 
-    def _status_names(self, column: pd.Series) -> pd.Series:
-        codes = self.source.codes(self.variable)
-        present, places = np.unique(find_statuses(column, codes).status, return_inverse=True)
-        names = np.array([status_name(int(one), codes) for one in present], dtype=object)
-        return pd.Series(names[places], column.index, dtype=object, name=column.name)
+    def _statuses_in(self, frame: pd.DataFrame) -> pd.Series:
+        column, codes = frame[self.variable], self.source.codes(self.variable)
+        present, which = np.unique(find_statuses(column, codes).status, return_inverse=True)
+        names = np.array([status_name(int(status), codes) for status in present], dtype=object)
+        return pd.Series(names[which], column.index, dtype=object, name=column.name)
 
     @cached_property
     def statuses(self) -> pd.Series:
         """What each confidential value is, in words, (n,)."""
-        return self._status_names(self.source.confidential[self.variable])
+        return self._statuses_in(self.source.confidential)
 
     @property
     def has_statuses(self) -> bool:
@@ -89,7 +89,7 @@ class _Shown:
         return frame[[self.variable]] if amounts.all() else frame[[self.variable]][amounts]
 
     @cached_property
-    def own(self) -> pd.DataFrame:
+    def amounts(self) -> pd.DataFrame:
         """The confidential amounts, a frame of one column."""
         return self._amounts_in(self.source.confidential)
 
@@ -101,7 +101,7 @@ class _Shown:
     @property
     def coarse(self) -> bool:
         """Whether exact counts of the amounts would tell how many records, fewer than may be counted, have none."""
-        view, others = self.source.view, len(self.source.confidential) - len(self.own)
+        view, others = self.source.view, len(self.source.confidential) - len(self.amounts)
         return not view.internal and 0 < others < view.minimum_count
 
     def _counts(self, counts: Sequence[int] | np.ndarray) -> list[str]:
@@ -111,7 +111,7 @@ class _Shown:
     def histogram(self) -> Histogram | None:
         """Bins of the amounts; none where too few records differ."""
         try:
-            return merged_histogram(self.own[self.variable], self.source.view.binned or 1)
+            return merged_histogram(self.amounts[self.variable], self.source.view.binned or 1)
         except InputError:
             return None
 
@@ -124,17 +124,18 @@ class _Shown:
         """Share of the amounts by bin in the confidential data and each scheme; none where there are no bins."""
         if self.histogram is None:
             return {}
-        found = {CONFIDENTIAL: self.histogram.counts / self.histogram.counts.sum()}
+        shares = {CONFIDENTIAL: self.histogram.counts / self.histogram.counts.sum()}
         for scheme, frames in self.synthetic.items():
             held = [shares_in_bins(frame[self.variable], self.histogram) for frame in frames if len(frame)]
-            found[scheme] = np.mean(held, axis=0) if held else np.zeros(len(self.histogram.counts))
-        return found
+            shares[scheme] = np.mean(held, axis=0) if held else np.zeros(len(self.histogram.counts))
+        return shares
 
     def _share_tables(self, key: str, cumulative: bool) -> tuple[DataTable, ...]:
         """Shares by bin, or up to the upper edge of each."""
         if self.histogram is None:
             return ()
-        columns = {name: in_column(np.cumsum(one) if cumulative else one, 2 if self.coarse else SHARE) for name, one in self.shares.items()}
+        decimals = 2 if self.coarse else SHARE
+        columns = {name: in_column(np.cumsum(held) if cumulative else held, decimals) for name, held in self.shares.items()}
         cells = pd.DataFrame({**self._bounds(self.histogram), **columns})
         terms = self.source.glossary.columns(cells, {"Records": "bin-records", **dict.fromkeys(self.shares, "bin-share")})
         what = "below the upper edge" if cumulative else "in the bin"
@@ -147,8 +148,8 @@ class _Shown:
 
     def quantiles(self) -> Figure:
         """Synthetic against confidential quantiles, on a logarithmic scale."""
-        key, view, own = self._key("quantiles"), self.source.view, self.own[self.variable].to_numpy(dtype=float)
-        shown = {q: float(np.quantile(own, q)) for q in QUANTILES} if view.internal else shown_quantiles(own, view.minimum_count)
+        key, view, amounts = self._key("quantiles"), self.source.view, self.amounts[self.variable].to_numpy(dtype=float)
+        shown = {q: float(np.quantile(amounts, q)) for q in QUANTILES} if view.internal else shown_quantiles(amounts, view.minimum_count)
         places = by_digits(shown.values())
         columns = {"Quantile": [f"{q:g}" for q in shown], "Confidential": in_column(shown.values(), places)}
         for scheme, frames in self.synthetic.items():
@@ -160,7 +161,7 @@ class _Shown:
         return drawn(
             key,
             f"Quantiles of {self.variable}, synthetic against confidential",
-            lambda: plot_quantiles(self.own, self.synthetic, self.variable, minimum_count=view.binned),
+            lambda: plot_quantiles(self.amounts, self.synthetic, self.variable, minimum_count=view.binned),
             alternative,
             (table,) if shown else (),
         )
@@ -172,7 +173,7 @@ class _Shown:
         return drawn(
             key,
             f"Density of {self.variable}",
-            lambda: plot_density(self.own, self.synthetic, self.variable, minimum_count=self.source.view.binned),
+            lambda: plot_density(self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned),
             alternative,
             self._share_tables(key, False),
         )
@@ -184,7 +185,7 @@ class _Shown:
         return drawn(
             key,
             f"Distribution function of {self.variable}",
-            lambda: plot_ecdf(self.own, self.synthetic, self.variable, minimum_count=self.source.view.binned),
+            lambda: plot_ecdf(self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned),
             alternative,
             self._share_tables(key, True),
         )
@@ -194,7 +195,7 @@ class _Shown:
         m, key = self.source.view.binned, self._key(name)
         schemes: Mapping[str, Sequence[pd.DataFrame]] = self.source.run.synthetic
         if name == "statuses":
-            schemes = {label: [self._status_names(one[self.variable]).to_frame() for one in frames] for label, frames in schemes.items()}
+            schemes = {label: [self._statuses_in(frame).to_frame() for frame in frames] for label, frames in schemes.items()}
         alternative = f"Shares of the levels of {self.variable}: a bar for the confidential data, a marker for each label."
         if name == "statuses":
             alternative = f"Shares of the records whose {self.variable} is an amount, missing or a special code, by label."
@@ -212,13 +213,13 @@ class _Shown:
             names = merged_levels(values, self.source.view.binned or 1)
         except InputError:
             return ()
-        shown, own = list(dict.fromkeys(names.values())), named_levels(values, names)
-        found = {CONFIDENTIAL: level_shares(values, names)}
+        shown, named = list(dict.fromkeys(names.values())), named_levels(values, names)
+        shares = {CONFIDENTIAL: level_shares(values, names)}
         for label, frames in schemes.items():
-            found[label] = np.mean([level_shares(frame[self.variable], names) for frame in frames], axis=0)
-        counts = {"Level": [plain(name) for name in shown], "Records": [f"{int((own == name).sum()):,}" for name in shown]}
-        cells = pd.DataFrame({**counts, **{label: in_column(one, SHARE) for label, one in found.items()}})
-        means = {label: [f"{alpha[own == name].mean():.2f}" for name in shown] for label, alpha in self._alpha.items()}
+            shares[label] = np.mean([level_shares(frame[self.variable], names) for frame in frames], axis=0)
+        counts = {"Level": [plain(name) for name in shown], "Records": [f"{int((named == name).sum()):,}" for name in shown]}
+        cells = pd.DataFrame({**counts, **{label: in_column(share, SHARE) for label, share in shares.items()}})
+        means = {label: [f"{alpha[named == name].mean():.2f}" for name in shown] for label, alpha in self._alpha.items()}
         weights = pd.DataFrame({**counts, **means})
         terms = self.source.glossary.columns(weights, dict.fromkeys(means, "weight"))
         stem = key.replace("levels", "level")
@@ -234,7 +235,7 @@ class _Shown:
 
     def weights(self) -> Figure:
         """Weights against the amount: a point per record inside the agency, means by bin outside."""
-        values, m, key = self.own[self.variable], self.source.view.binned, self._key("weights")
+        values, m, key = self.amounts[self.variable], self.source.view.binned, self._key("weights")
         weights = self._alpha[find_statuses(self.source.confidential[self.variable], self.source.codes(self.variable)).is_amount]
         tables: tuple[DataTable, ...] = ()
         if self.histogram is not None:

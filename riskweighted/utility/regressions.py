@@ -110,9 +110,9 @@ def checked_analysis(confidential: pd.DataFrame, formula: str, codes: Mapping[st
         raise InputError(f"regression {formula!r}: the response has a single value among the complete cases")
     design = build_design(plain, complete)
     rare, names = _rare(design), _names(design)
-    terms = (("Intercept", 0), *((name, place) for place, name in enumerate(names, 1) if not rare[place - 1]))
+    terms = (("Intercept", 0), *((name, number) for number, name in enumerate(names, 1) if not rare[number - 1]))
     analysis = Analysis(formula, parts.response, scale, design, terms, values, where, codes or {}, int(rare.sum()))
-    if np.isnan(analyse(analysis, confidential).values[[place for _, place in terms]]).any():
+    if np.isnan(analyse(analysis, confidential).values[[column for _, column in terms]]).any():
         raise InputError(f"regression {formula!r} cannot be estimated from the confidential data: its predictors separate the response")
     return analysis
 
@@ -208,9 +208,9 @@ def _complete(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 def _rare(design: Design) -> np.ndarray:
     """Columns (p,) of two values, one of which fewer than 10 records have."""
     rare, counts = np.zeros(len(design.centre), dtype=bool), design.distinct.counts
-    for place, column in enumerate(design.distinct.rows.T):
+    for number, column in enumerate(design.distinct.rows.T):
         values, which = np.unique(column, return_inverse=True)
-        rare[place] = len(values) == 2 and np.bincount(which, weights=counts).min() < _FEWEST
+        rare[number] = len(values) == 2 and np.bincount(which, weights=counts).min() < _FEWEST
     return rare
 
 
@@ -311,8 +311,8 @@ def coefficient_intervals(
     check_share(level, "level")
     estimates = [analyse(analysis, frame, design) for frame in frames]
     note, intervals = _cases(estimates, len(frames[0])), {}
-    for name, place in analysis.terms:
-        values, variances = [float(each.values[place]) for each in estimates], [float(each.variances[place]) for each in estimates]
+    for name, column in analysis.terms:
+        values, variances = [float(each.values[column]) for each in estimates], [float(each.variances[column]) for each in estimates]
         failed = int((~(np.isfinite(values) & np.isfinite(variances))).sum())
         if failed:
             rule = f"not estimable in {failed} of {len(frames)} datasets"
