@@ -10,6 +10,7 @@ from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy import special, stats
 
 import riskweighted as rw
+from riskweighted.contract.distribution import is_symbolic
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,15 @@ class PoissonGraph(NegativeBinomial):
             pm.Deterministic("predictive_sd", pt.exp(intercept / 2))
             terms = prepared.counts * intercept - pt.exp(intercept) - special.gammaln(prepared.counts + 1)
             total = (alpha * terms).sum()
-            records = terms[prepared.which]
         monitored = ("predictive_mean", "predictive_sd")
-        return rw.Blueprint(model, total, weigh, monitored, len(prepared.counts), records=records)
+        return rw.Blueprint(model, total, weigh, monitored, len(prepared.counts))
 
     def distribution(self, theta, prepared):
         return Asked(self, theta, prepared)
 
     def log_density(self, theta, prepared, y):
+        if is_symbolic(theta):
+            return y * theta["intercept"] - pt.exp(theta["intercept"]) - special.gammaln(y + 1)
         return stats.poisson.logpmf(y, np.exp(theta["intercept"]))
 
     def draw(self, theta, prepared, rng):
