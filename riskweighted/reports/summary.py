@@ -20,22 +20,16 @@ if TYPE_CHECKING:
 
     from riskweighted.runs.run import Run
 
-_FIRST, _RULES = 20, 3  # the least that names of rows take of the width; what stands between two columns
-
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
+
+_FIRST, _RULES = 20, 3  # the least that names of rows take of the width; what stands between two columns
 
 
 @dataclass(frozen=True)
 class SummaryTable:
     """Text, not yet escaped, for one of the three forms.
 
-    Attributes
-    ----------
-    caption : str
-    columns : tuple of str
-        Labels: the confidential data, the schemes, baselines.
-    rows : tuple of (str, tuple of str, str)
-        Readable measure with its unit, one cell per column, definition.
+    ``columns``: the confidential data, the schemes, baselines; ``rows``: readable measure with its unit, a cell per column, definition.
     """
 
     caption: str
