@@ -2,21 +2,24 @@
 
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.evaluation.tables import as_row
+from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
+from riskweighted.intruder.world import World
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Computation, Measure, Value
 from riskweighted.measures.registry import is_ours, measures
+from riskweighted.measures.released import of_patterns, of_scheme
 
-__all__ = ["added_measures", "added_rows", "measured_rows"]
+__all__ = ["added_measures", "added_rows", "measured_rows", "released_rows"]
 
 How = Literal["compute", "assess"]
 
@@ -43,6 +46,17 @@ def added_rows(context: Context, table: str, how: How = "compute") -> list[dict[
     """The measures of other packages, each with random numbers of its own; one that fails is named, and left out."""
     added = [measure for measure in added_measures(how) if measure.table == table]
     return list(_as_rows(context, [value for measure in added for value in _with_care(context, measure, getattr(measure, how))]))
+
+
+def released_rows(world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]], unaltered: Sequence[str]) -> pd.DataFrame:
+    """Patterns and share of unique records on all unaltered released columns; identification and match risk of each scheme.
+
+    It is what an intruder has who knows ALL of them, not only those of the scenario (METHODS section 13), in the columns of
+    `riskweighted.evaluation.tables.COLUMNS`; what is of the patterns stands under the confidential label.
+    """
+    wide = world.under(replace(world.scenario, known=tuple(unaltered)))
+    rows = [as_row(CONFIDENTIAL, value) for value in of_patterns(wide)]
+    return as_table([*rows, *(as_row(label, value) for label, frames in synthetic.items() for value in of_scheme(wide, frames))])
 
 
 def _as_rows(context: Context, values: Iterable[Value]) -> Iterator[dict[str, Any]]:

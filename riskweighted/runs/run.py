@@ -17,11 +17,11 @@ from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
+from riskweighted.evaluation.computing import released_rows
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import check_fit, fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
-from riskweighted.evaluation.released import released_rows
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
 from riskweighted.runs.checked import CheckedStudy, check_study

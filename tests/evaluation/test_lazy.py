@@ -9,7 +9,7 @@ import pytest
 
 from riskweighted import EvaluationSettings, Scenario, evaluate, identification_risk
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.released import released_rows
+from riskweighted.evaluation.computing import released_rows
 from riskweighted.intruder.world import make_world
 
 L = 5
