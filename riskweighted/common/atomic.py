@@ -38,19 +38,9 @@ _SEAL = ".seal"  # ends the name of the file beside a checkpoint that says what 
 def whole_file(path: Path, *, private: bool = False, replace: bool = True) -> Iterator[Path]:
     """An empty file of another name beside `path`, to be written to; it becomes `path` at the end, and goes after an error.
 
-    Parameters
-    ----------
-    path : Path
-        Missing folders above it are made. Of a link, the file that it leads to.
-    private : bool
-        The file, and every folder made for it, is its owner's only (0600, 0700) from the first byte, whatever the umask.
-    replace : bool
-        Whether `path` may exist.
-
-    Raises
-    ------
-    InputError
-        If `path` is a link that leads nowhere, or exists without `replace`.
+    Missing folders above it are made; of a link it is the file that it leads to. Where `private`, the file and every folder made for
+    it are its owner's only (0600, 0700) from the first byte, whatever the umask. Raises InputError if `path` is a link that leads
+    nowhere, or exists without `replace`.
     """
     refuse_dangling(path)
     if path.is_symlink():
@@ -144,27 +134,15 @@ def sync_names(folder: Path) -> None:
 
 
 def keep(path: Path, content: bytes, made_for: str) -> None:
-    """Keep what need not be computed again: the content, and beside it its SHA-256 and what it was made for. Confidential.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
-    made_for : str
-        A hash of everything that decides the content.
+    """Keep what need not be computed again: the content, and beside it its SHA-256 and what it was made for, a hash of everything that
+    decides the content. Confidential.
     """
     write_file(_seal_of(path), _seal(content, made_for), private=True)
     write_file(path, content, private=True)
 
 
 def recall(path: Path, made_for: str) -> bytes | None:
-    """What `keep` kept, or None: nothing is there, or it is damaged or was made for something else.
-
-    Warns
-    -----
-    RiskWeightedWarning
-        Where it is damaged or foreign; it names the file.
-    """
+    """What `keep` kept, or None: nothing is there, or, with a warning that names the file, it is damaged or was made for something else."""
     if not path.is_file():
         return None
     content = path.read_bytes()

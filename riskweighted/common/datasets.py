@@ -9,16 +9,10 @@ __all__ = ["Datasets"]
 
 
 class Datasets(Sequence[pd.DataFrame]):
-    """L frames that share all columns but some. A frame is made when it is asked for, and holds no copy of what is shared.
+    """L frames that share all columns of `base` (n, columns) but some, of which `altered` holds Series (n,) by name for each dataset.
 
-    At 8 bytes a record, twenty datasets of a million records and one synthesized variable are 160 MB; whole frames of twelve columns
-    were two gigabytes, and reading them from disk whenever they are measured takes longer than measuring them.
-
-    Parameters
-    ----------
-    base : DataFrame (n, columns)
-    altered : sequence of mapping of name to Series (n,)
-        What each dataset has instead, on the index of `base`.
+    A frame is made when it is asked for, and holds no copy of what is shared: twenty datasets of a million records and one synthesized
+    variable are 160 MB, where whole frames of twelve columns were two gigabytes.
     """
 
     def __init__(self, base: pd.DataFrame, altered: Iterable[Mapping[str, pd.Series]]) -> None:
@@ -34,16 +28,16 @@ class Datasets(Sequence[pd.DataFrame]):
         return len(self.altered)
 
     @overload
-    def __getitem__(self, place: int) -> pd.DataFrame: ...
+    def __getitem__(self, number: int) -> pd.DataFrame: ...
 
     @overload
-    def __getitem__(self, place: slice) -> "Datasets": ...
+    def __getitem__(self, number: slice) -> "Datasets": ...
 
-    def __getitem__(self, place: int | slice) -> "pd.DataFrame | Datasets":
-        if isinstance(place, slice):
-            return Datasets(self.base, self.altered[place])
-        return self.base.assign(**self.altered[place])
+    def __getitem__(self, number: int | slice) -> "pd.DataFrame | Datasets":
+        if isinstance(number, slice):
+            return Datasets(self.base, self.altered[number])
+        return self.base.assign(**self.altered[number])
 
     def only(self, names: Sequence[str]) -> "Datasets":
         """The same datasets with these columns alone, in this order."""
-        return Datasets(self.base[list(names)], ({name: one[name] for name in names if name in one} for one in self.altered))
+        return Datasets(self.base[list(names)], ({name: columns[name] for name in names if name in columns} for columns in self.altered))

@@ -17,26 +17,13 @@ EXTRAS = {  # the packages, as imported, of each extra of pyproject.toml; where 
 
 
 def optional(package: str, what: str) -> Any:
-    """Import a package of an extra, or a module of it.
-
-    Parameters
-    ----------
-    package : str
-        As it is imported.
-    what : str
-        What is asked for, which begins the message.
-
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
+    """Import a package of an extra, or a module of it; `what` is asked for, which begins the message where it is not installed."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        if (found := missing(error, what)) is None:
+        if (absent := missing(error, what)) is None:
             raise
-        raise found from None
+        raise absent from None
 
 
 def missing(error: ModuleNotFoundError, what: str) -> InputError | None:

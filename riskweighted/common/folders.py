@@ -27,16 +27,8 @@ _RESULT, _REPLACED = "result-", "replaced"
 
 @dataclass(frozen=True)
 class WorkingFolder:
-    """Where a command builds the folder `out`.
-
-    Attributes
-    ----------
-    out : Path
-        The final place.
-    folder : Path
-        OUT.partial, its owner's only: checkpoints go here.
-    result : Path
-        New and empty; what is written here becomes `out`.
+    """Where a command builds the folder `out`: `folder` is OUT.partial, its owner's only, for checkpoints; what is written to `result`,
+    new and empty, becomes `out`.
     """
 
     out: Path
@@ -50,21 +42,9 @@ def opened(
 ) -> Iterator[WorkingFolder]:
     """Build a folder: it appears, whole, when the block ends; after an error only checkpoints are left, if there are any.
 
-    Parameters
-    ----------
-    out : Path
-    what : str
-        Whose working folder it is, "a run": only the same kind goes on from its checkpoints.
-    check_replaceable : callable, optional
-        Refuses a folder that may not be replaced; without it none may.
-    force : bool
-        Replace an existing folder.
-
-    Raises
-    ------
-    InputError
-        If `out` may not be written or lies in a finished result, ``OUT.partial`` is not a working folder of this kind, or a
-        command is at work there.
+    `what` says whose working folder it is, "a run": only the same kind goes on from its checkpoints. With `force` an existing folder
+    is replaced, unless `check_replaceable` refuses it. Raises InputError if `out` may not be written or lies in a finished result,
+    OUT.partial is not a working folder of this kind, or a command is at work there.
     """
 
     check_path(out, "out")
@@ -82,20 +62,20 @@ def opened(
         check_replaceable(out)
 
     check_out()
-    place = out.absolute()
-    folder = place.with_name(f"{place.name}.partial")
-    with _at_work(folder, place, what):
+    final = out.absolute()
+    folder = final.with_name(f"{final.name}.partial")
+    with _at_work(folder, final, what):
         result = folder / f"{_RESULT}{secrets.token_hex(8)}"
         try:
-            _tidy(folder, place, what)
+            _tidy(folder, final, what)
             check_out()
             result.mkdir()
             with interrupts_kept():
                 yield WorkingFolder(out, folder, result)
             check_out()
-            _publish(result, place)
+            _publish(result, final)
         except BaseException:
-            _restore(folder, place)
+            _restore(folder, final)
             shutil.rmtree(result, ignore_errors=True)
             if not has_checkpoints(folder):
                 _clear(folder)

@@ -36,8 +36,7 @@ def holds_numbers(column: pd.Series) -> bool:
 
 def as_floats(column: pd.Series) -> np.ndarray:
     """A column of numbers as floats (n,), NaN where it is missing."""
-    floats: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
-    return floats
+    return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
 
 
 def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None:
@@ -58,17 +57,17 @@ def require_columns(data: pd.DataFrame, names: Sequence[str], what: str) -> None
 def _nearest_first(unknown: Iterable[str], columns: Iterable[Hashable]) -> list[str]:
     """The names of columns, first those that an unknown name may be a misspelling of: a list is cut."""
     names = list(map(str, columns))
-    near = [name for one in unknown for name in get_close_matches(str(one), names, cutoff=_NEAR)]
+    near = [name for misspelt in unknown for name in get_close_matches(str(misspelt), names, cutoff=_NEAR)]
     return list(dict.fromkeys([*near, *names]))
 
 
 def require_plain_values(data: pd.DataFrame, names: Iterable[Hashable], what: str) -> None:
     """Refuse columns whose cells are lists, tables or sets, as parquet and Python may hold: no measure compares those."""
     wanted, columns = set(names), enumerate(zip(data.columns, data.dtypes, strict=True))
-    objects = [(place, name) for place, (name, dtype) in columns if pd.api.types.is_object_dtype(dtype) and name in wanted]
+    objects = [(number, name) for number, (name, dtype) in columns if pd.api.types.is_object_dtype(dtype) and name in wanted]
     # only what pandas calls mixed can hold them; it tells text apart much faster than we could cell by cell
-    mixed = [(place, name) for place, name in objects if pd.api.types.infer_dtype(data.iloc[:, place]).startswith("mixed")]
-    nested = [name for place, name in mixed if data.iloc[:, place].map(lambda cell: isinstance(cell, _NESTED)).any()]
+    mixed = [(number, name) for number, name in objects if pd.api.types.infer_dtype(data.iloc[:, number]).startswith("mixed")]
+    nested = [name for number, name in mixed if data.iloc[:, number].map(lambda cell: isinstance(cell, _NESTED)).any()]
     if nested:
         raise InputError(f"{what}: {listing(nested)} holds lists or tables; a column must hold numbers, text or dates, one in each cell")
 

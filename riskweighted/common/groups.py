@@ -22,13 +22,7 @@ def most_categories(n: int) -> int:
 
 
 def group_kind(column: pd.Series, what: str) -> Kind:
-    """How a column is grouped; "nothing" where every value is missing.
-
-    Raises
-    ------
-    InputError
-        If it holds dates, durations, complex or infinite numbers.
-    """
+    """How a column is grouped, "nothing" where every value is missing; refuses dates, durations, complex and infinite numbers."""
     dtype = column.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
         raise InputError(f"{what}: {column.name!r} has dtype {dtype}; valid are numbers, text, categories and truth values")
@@ -47,25 +41,12 @@ def group_kind(column: pd.Series, what: str) -> Kind:
 
 
 def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool, alone: Sequence[float] = ()) -> list[np.ndarray]:
-    """The group of every value, alike in all columns: whole numbers from 1, and 0 where it is missing.
+    """The group of every value of a variable in several files, one array a column: whole numbers from 1, and 0 where it is missing.
 
-    Numbers: a value that at least one in `groups` of the first column's records holds (a spike) is a group of its own; the others are
-    cut at their quantiles 1/groups, 2/groups, ... (linear interpolation), equal ones always together, unless they are at most `groups`
-    different ones, which are then a group each. The outer groups are open, so other columns may go beyond the first.
-    Categories: by level, in the order of the first column's categories, else sorted as text.
-
-    Parameters
-    ----------
-    columns : Series
-        The same variable in several files; the first sets the groups of numbers.
-    groups : int >= 2
-    numeric : bool
-    alone : sequence of float
-        Numbers that are a group each however few hold them, such as special codes.
-
-    Returns
-    -------
-    list of integer arrays, one per column
+    Numbers: a value that at least one in `groups` of the first column's records holds (a spike), or that stands in `alone`, is a group
+    of its own; the others are cut at their quantiles 1/groups, 2/groups, ... (linear interpolation), equal ones always together,
+    unless they are at most `groups` different ones, which are then a group each. The outer groups are open, so other columns may go
+    beyond the first. Categories: by level, in the order of the first column's categories, else sorted as text.
     """
     if numeric:
         edges = _edges(as_floats(columns[0]), groups, alone)
@@ -74,8 +55,10 @@ def group_codes(columns: Sequence[pd.Series], groups: int, *, numeric: bool, alo
     declared = list(first.categories) if isinstance(first, pd.CategoricalDtype) else []
     coded = [pd.factorize(column) for column in columns]
     held = [pd.Index(levels, dtype=object) for _, levels in coded]
-    index = pd.Index(dict.fromkeys([*declared, *sorted(dict.fromkeys(level for own in held for level in own), key=str)]), dtype=object)
-    return [np.append(index.get_indexer(own) + 1, 0)[which] for own, (which, _) in zip(held, coded, strict=True)]  # -1 is missing
+    index = pd.Index(
+        dict.fromkeys([*declared, *sorted(dict.fromkeys(level for present in held for level in present), key=str)]), dtype=object
+    )
+    return [np.append(index.get_indexer(present) + 1, 0)[which] for present, (which, _) in zip(held, coded, strict=True)]  # -1 is missing
 
 
 def _edges(values: np.ndarray, groups: int, codes: Sequence[float]) -> np.ndarray:

@@ -20,15 +20,9 @@ class BusyError(Exception):
 def take_lock(path: Path) -> Callable[[], None]:
     """Create a file where it is absent, readable for its owner only, and lock it; returns what releases it.
 
-    The system drops the lock with the process, whatever ends it. Where it has no such locks (Windows, some network file
-    systems) a second file claims the place instead; a killed process leaves that one behind, and the error names it.
-
-    Raises
-    ------
-    BusyError
-        If it is locked.
-    FileNotFoundError
-        If its last owner removed the file, or the folder, in this moment.
+    The system drops the lock with the process, whatever ends it. Where it has no such locks (Windows, some network file systems) a
+    second file claims the place instead; a killed process leaves that one behind, and the error names it. Raises BusyError if it is
+    locked, FileNotFoundError if its last owner removed the file, or the folder, in this moment.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:

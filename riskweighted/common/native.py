@@ -17,20 +17,15 @@ T = TypeVar("T")
 def as_pandas(given: T) -> T:
     """A frame of another library as the pandas frame that a csv file of it would be read as; all else, such as pandas' own, as it is.
 
-    Lists, tuples and dicts of frames are looked through. Whole numbers with gaps become floats with NaN, text and categories without an
-    order text, decimals floats; levels with an order (polars' Enum) ordered categories; rows are numbered from 0. What csv would lose
-    stays: truth values, dates, and an empty text.
-
-    Raises
-    ------
-    InputError
-        If it is lazy: its rows are not in memory.
+    Lists, tuples and dicts of frames are looked through. Whole numbers with gaps become floats with NaN, text and categories without
+    an order text, decimals floats; levels with an order (polars' Enum) ordered categories; rows are numbered from 0. What csv would
+    lose stays: truth values, dates, and an empty text. A lazy frame is refused: its rows are not in memory.
     """
     if isinstance(given, (list, tuple)) and type(given) in (list, tuple):
-        made = type(given)(as_pandas(one) for one in given)
+        made = type(given)(as_pandas(part) for part in given)
         return given if all(new is old for new, old in zip(made, given, strict=True)) else made
     if isinstance(given, dict):
-        held = {name: as_pandas(one) for name, one in given.items()}
+        held = {name: as_pandas(part) for name, part in given.items()}
         return given if all(held[name] is given[name] for name in given) else held  # type: ignore[return-value]
     frame = _eager(given)
     return given if frame is None else _to_pandas(frame)
@@ -42,10 +37,10 @@ def _eager(given: object) -> Any:
         return None
     import narwhals as nw
 
-    found = nw.from_native(given, pass_through=True)
-    if isinstance(found, nw.LazyFrame):
+    frame = nw.from_native(given, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
         raise InputError(f"data must be in memory, got {type(given).__name__}, which is not: .collect() it, or give a pandas DataFrame")
-    return found if isinstance(found, nw.DataFrame) else None
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _to_pandas(frame: Any) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SHARE", "by_digits", "exactly", "in_column", "in_columns", "together"]
+__all__ = ["SHARE", "by_digits", "exactly", "in_column", "in_columns", "shared_digits", "together"]
 
 SHARE = 3  # decimals of a share, a probability, a distance
 _DIGITS = 4
@@ -31,8 +31,8 @@ def in_column(values: Iterable[object], decimals: int | None = None, *, missing:
 def in_columns(cells: "pd.DataFrame", decimals: int | None = None, *, missing: str = "n/a") -> "pd.DataFrame":
     """The same of every column of a table."""
     shown = cells.astype(object)
-    for place in range(cells.shape[1]):
-        shown.isetitem(place, in_column(cells.iloc[:, place], decimals, missing=missing))
+    for number in range(cells.shape[1]):
+        shown.isetitem(number, in_column(cells.iloc[:, number], decimals, missing=missing))
     return shown
 
 
@@ -69,3 +69,21 @@ def _fixed(number: float, decimals: int, missing: str) -> str:
     if number and not round(number, decimals):
         return f"<{10.0**-decimals:.{decimals}f}" if number > 0 else f">-{10.0**-decimals:.{decimals}f}"
     return f"{round(number, decimals) + 0.0:,.{decimals}f}"
+
+
+def shared_digits(value: float, values: np.ndarray, minimum_count: int, most: int = 3) -> int:
+    """To how many significant digits, `most` at most, a number is the same as so many of the values, (n,); 0: to none."""
+    values = np.asarray(values, dtype=float)
+    for digits in range(most, 0, -1):
+        rounded = _to_digits(value, digits)
+        last = 10.0 ** (math.floor(math.log10(abs(rounded))) - digits + 1) if rounded and math.isfinite(rounded) else 0.0
+        near, counts = np.unique(values[np.abs(values - rounded) <= last], return_counts=True)  # whatever rounds to the same is among them
+        alike = [_to_digits(other, digits) == rounded for other in near.tolist()]
+        if counts[alike].sum() >= minimum_count:
+            return digits
+    return 0
+
+
+def _to_digits(value: float, digits: int) -> float:
+    """A number to some significant digits."""
+    return float(f"{value:.{digits - 1}e}")

@@ -60,12 +60,7 @@ class TerminalBars:
 class LogLines:
     """Plain lines with the time of day: one when a step is done, one a minute while it runs, none of a step that fails.
 
-    Parameters
-    ----------
-    write : callable
-        Takes a line.
-    detail : bool
-        Also say when a step begins, how far it is every ten seconds, and the most memory that the process has held.
+    With `detail` also when a step begins, how far it is every ten seconds, and the most memory that the process has held.
     """
 
     def __init__(self, write: Callable[[str], object], *, detail: bool = False) -> None:

@@ -34,8 +34,8 @@ class Shortage(NamedTuple):
 
 def shortages(memory: float, disk: float, out: Path) -> list[Shortage]:
     """What of so many bytes, the peak of a process like this one and files in a folder, does not fit here."""
-    found = [Shortage("memory", memory, memory_free() + _held_now()), Shortage("disk", disk, disk_free(out))]
-    return [one for one in found if one.needs > one.free]
+    needed = [Shortage("memory", memory, memory_free() + _held_now()), Shortage("disk", disk, disk_free(out))]
+    return [shortage for shortage in needed if shortage.needs > shortage.free]
 
 
 def size(count: float) -> str:
@@ -59,13 +59,13 @@ def memory_peak() -> int:
 
 def memory_free() -> int:
     """Bytes that a process started now could have: what the machine has free, or what is left under the limit of its control group."""
-    found = [_of_machine()]
+    limits = [_of_machine()]
     for limit, used in _GROUPS:
         try:
-            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()) + _cache(Path(used).parent))
+            limits.append(int(Path(limit).read_text()) - int(Path(used).read_text()) + _cache(Path(used).parent))
         except (OSError, ValueError):  # there is none, or it is "max"
             continue
-    return max(min(found), 0)
+    return max(min(limits), 0)
 
 
 def _of_machine() -> int:

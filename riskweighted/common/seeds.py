@@ -19,15 +19,9 @@ def seed_for(seed: int, purpose: str, label: str) -> int:
 class Streams:
     """Where a run's random numbers come from. Confidential: with it the noise of the draws can be made again.
 
-    Attributes
-    ----------
-    seed : int
-        The study's.
-    entropy : bytes or None
-        128 secret bits. None: reproducible, so the seed alone decides.
-    key : bytes or None
-        The secret that every seed is made with: entropy, seed and what the run is about, so that an edited study never
-        meets the noise of an earlier release.
+    ``seed``: the study's. ``entropy``: 128 secret bits; None: reproducible, so the seed alone decides. ``key``: the secret that every
+    seed is made with, from entropy, seed and what the run is about, so that an edited study never meets the noise of an earlier
+    release.
     """
 
     seed: int = field(repr=False)

@@ -63,13 +63,13 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
         raise InputError(f"{path.name!r} is not valid TOML: {str(error).splitlines()[0]}") from None
 
 
-def as_toml(table: Mapping[str, Any], place: str = "") -> str:
+def as_toml(table: Mapping[str, Any], above: str = "") -> str:
     """Plain tables, lists and values (`to_table`) as TOML; what is None is left out, or infinite as an open end in a list."""
     lines = [f"{_key(name)} = {_value(value)}" for name, value in table.items() if not isinstance(value, Mapping) and value is not None]
     parts = ["".join(f"{line}\n" for line in lines)]
     for name, inner in table.items():
         if isinstance(inner, Mapping):
-            below = _dotted(place, _key(name))
+            below = _dotted(above, _key(name))
             parts.append(f"\n[{below}]\n{as_toml(inner, below)}")
     return "".join(parts)
 
@@ -80,7 +80,7 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        open_ends = [("inf" if place else "-inf") if inner is None else _value(inner) for place, inner in enumerate(value)]
+        open_ends = [("inf" if number else "-inf") if inner is None else _value(inner) for number, inner in enumerate(value)]
         return f"[{', '.join(open_ends)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -91,53 +91,41 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def from_table(kind: type[T], table: object, place: str = "") -> T:
-    """A checked instance of a settings class.
-
-    Parameters
-    ----------
-    kind : type
-        A frozen dataclass.
-    table : mapping
-        As TOML or JSON gives it; tables in it become the settings classes of their fields.
-    place : str
-        Dotted name of the table, for errors.
-
-    Raises
-    ------
-    InputError
-        If a setting is unknown (the valid ones are listed), missing, or refused by the class; its dotted name is given.
+def from_table(kind: type[T], table: object, above: str = "") -> T:
+    """A checked instance of a settings class, a frozen dataclass, from a table as TOML or JSON gives it; tables in it become the settings
+    classes of their fields. `above` is the dotted name of the table, for errors: a setting that is unknown (the valid ones are
+    listed), missing, or refused by the class.
     """
-    own = getattr(kind, "from_table", None)
-    return read_fields(kind, table, place) if own is None else typing.cast(T, own(table, place))
+    reader = getattr(kind, "from_table", None)
+    return read_fields(kind, table, above) if reader is None else typing.cast(T, reader(table, above))
 
 
-def read_fields(kind: type[T], table: object, place: str, others: Iterable[str] = (), **more: Any) -> T:
+def read_fields(kind: type[T], table: object, above: str, others: Iterable[str] = (), **more: Any) -> T:
     """The fields of a class from a table; `more` are those that stand elsewhere, under the names of `others`."""
-    given = as_table(table, place)
+    given = as_table(table, above)
     names = [field.name for field in _fields(kind)]
     unknown = [name for name in given if name not in names]
     if unknown:
-        raise InputError(f"unknown setting {_dotted(place, unknown[0])!r}; valid here are {listing([*names, *others])}")
+        raise InputError(f"unknown setting {_dotted(above, unknown[0])!r}; valid here are {listing([*names, *others])}")
     missing = [field.name for field in _fields(kind) if _required(field) and field.name not in given]
     if missing:
-        raise InputError(f"setting {_dotted(place, missing[0])!r} is missing")
+        raise InputError(f"setting {_dotted(above, missing[0])!r} is missing")
     sections = _sections(kind)
     read = {
-        name: from_table(sections[name], value, _dotted(place, name)) if name in sections and value is not None else value
+        name: from_table(sections[name], value, _dotted(above, name)) if name in sections and value is not None else value
         for name, value in given.items()
     }
     try:
         return kind(**read, **more)
     except InputError as error:
         first = str(error).split(" ", 1)[0]
-        raise InputError(f"setting {_dotted(place, first)!r}: {error}" if first in names else str(error)) from None
+        raise InputError(f"setting {_dotted(above, first)!r}: {error}" if first in names else str(error)) from None
 
 
-def as_table(table: object, place: str) -> Mapping[str, Any]:
+def as_table(table: object, above: str) -> Mapping[str, Any]:
     """Refuse what is no table."""
     if not isinstance(table, Mapping):
-        raise InputError(f"{f'setting {place!r}' if place else 'the settings'} must be a table, got {type(table).__name__}")
+        raise InputError(f"{f'setting {above!r}' if above else 'the settings'} must be a table, got {type(table).__name__}")
     return table
 
 
@@ -151,9 +139,9 @@ def to_table(settings: Any) -> Any:
 
     An infinite end in a list is None, as JSON has no infinite numbers: (0, inf) becomes [0, None], which settings take alike.
     """
-    own = getattr(settings, "to_table", None)
-    if own is not None:
-        return own()
+    writer = getattr(settings, "to_table", None)
+    if writer is not None:
+        return writer()
     if dataclasses.is_dataclass(settings) and not isinstance(settings, type):
         return fields_to_table(settings)
     if isinstance(settings, Mapping):
@@ -190,8 +178,8 @@ def _sections(kind: type[Any]) -> dict[str, type[Any]]:
     """Fields that are settings classes themselves, optional ones too."""
     hints = typing.get_type_hints(kind)
     candidates = {field.name: [hints[field.name], *typing.get_args(hints[field.name])] for field in _fields(kind)}
-    return {name: hint for name, found in candidates.items() for hint in found if isinstance(hint, type) and dataclasses.is_dataclass(hint)}
+    return {name: hint for name, types in candidates.items() for hint in types if isinstance(hint, type) and dataclasses.is_dataclass(hint)}
 
 
-def _dotted(place: str, name: str) -> str:
-    return f"{place}.{name}" if place else name
+def _dotted(above: str, name: str) -> str:
+    return f"{above}.{name}" if above else name

@@ -77,10 +77,10 @@ def significant_digits(value: float) -> int:
 def pieces(widths: Sequence[int], available: int) -> Iterator[list[int]]:
     """Places of columns of these widths that stand side by side in the width there is, at least one at a time."""
     piece: list[int] = []
-    for place, width in enumerate(widths):
-        if piece and sum(widths[one] for one in piece) + width > available:
+    for column, width in enumerate(widths):
+        if piece and sum(widths[number] for number in piece) + width > available:
             yield piece
             piece = []
-        piece.append(place)
+        piece.append(column)
     if piece:
         yield piece

@@ -20,14 +20,7 @@ _PLAIN = (1e-4, 1e10)  # sizes of numbers that Arrow writes without an exponent,
 
 
 class CsvTable:
-    """A table as the text of a csv, and others that differ from it in some columns only.
-
-    Parameters
-    ----------
-    table : DataFrame
-    altered : sequence of str
-        Columns that the other tables do not share.
-    """
+    """A table as the text of a csv, and others that differ from it in the columns `altered` only."""
 
     def __init__(self, table: pd.DataFrame, altered: Sequence[str] = ()) -> None:
         self._names = list(table.columns)

@@ -21,15 +21,7 @@ from riskweighted.common.text import for_spreadsheet, reads_as_number
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.data.formats import FORMATS, WRITABLE
 
-__all__ = [
-    "DatasetWriter",
-    "numbers_in_text",
-    "read_datasets",
-    "read_table",
-    "require_reader",
-    "write_aggregates",
-    "write_table",
-]
+__all__ = ["DatasetWriter", "numbers_in_text", "read_datasets", "read_table", "require_reader", "write_aggregates", "write_table"]
 
 _LABEL = "label"  # key of a parquet file's metadata
 _PACKAGE = {".dta": "Stata", ".sav": "SPSS", ".xpt": "SAS"}
@@ -41,16 +33,11 @@ _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."]  # in a 
 def read_table(path: str | Path) -> pd.DataFrame:
     """Read a table: csv (first line: column names), parquet, Stata .dta, SPSS .sav, SAS .xpt or .sas7bdat, R .rds, .rda or .RData.
 
-    A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some
-    entry is none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels;
-    user-missing codes are missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R
-    hold one data frame; factors become categories. Files of SPSS, SAS and R need `pip install 'riskweighted[formats]'`.
-
-    Raises
-    ------
-    InputError
-        If the file is absent, of another format, unreadable, empty, names a column twice, or has cells that hold lists or tables, or
-        what reads it is not installed.
+    A csv column is numeric where every entry is a number, "NA" or the like counting as missing; it stays text where some entry is
+    none, or is a code with leading zeros. Of a file of Stata, SPSS or SAS the codes are read, not their labels; user-missing codes are
+    missing, and so is an empty text; numbers of SPSS and SAS that are all whole become integers. Files of R hold one data frame;
+    factors become categories. Files of SPSS, SAS and R need `pip install 'riskweighted[formats]'`. Errors name the file and what is
+    wrong with it, and quote no value.
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
@@ -116,13 +103,7 @@ def numbers_in_text(column: pd.Series) -> tuple[pd.Series, int] | None:
 
 
 def require_reader(ending: str) -> Any:
-    """The package that reads and writes files of an ending, None where no extra does.
-
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
+    """The package that reads and writes files of an ending, None where no extra does; refuses where it is not installed."""
     package = _READS.get(ending.lower())
     return package and optional(package, f"a {ending} file")
 
@@ -168,25 +149,13 @@ def _with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: str = "", private: bool = False) -> None:
-    """Write a table in the format that the ending of the name says, all or nothing; the same table gives the same bytes.
+    """Write a table in the format that the ending of the name says (one of `WRITABLE`), all or nothing; the same table gives the same
+    bytes.
 
-    Parameters
-    ----------
-    table : DataFrame
-    path : Path
-        Ends in one of `WRITABLE`.
-    index : bool
-        Whether the index is written too, as first column(s).
-    label : str
-        Stands in the metadata of the file (a csv has none): at most 80 characters for Stata, 64 for SPSS, 40 for SAS.
-    private : bool
-        Whether the file, and every folder made for it, is its owner's only from the first byte (0600, 0700).
-
-    Raises
-    ------
-    InputError
-        If the format is not one that can be written, or cannot hold the table: a column name that is none in that
-        package, text that is too long, a whole number beyond 2^53, or values that are neither numbers, text nor dates.
+    `index`: whether the index is written too, as first column(s). `label` stands in the metadata of the file (a csv has none): at most
+    80 characters for Stata, 64 for SPSS, 40 for SAS. `private`: whether the file, and every folder made for it, is its owner's only
+    from the first byte (0600, 0700). Raises InputError if the format cannot hold the table: a column name that is none in that
+    package, text that is too long, a whole number beyond 2^53, or values that are neither numbers, text nor dates.
     """
     if path.suffix not in WRITABLE:
         raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")
@@ -200,34 +169,28 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
 
 
 class DatasetWriter:
-    """Writes datasets that differ in some columns only, the same bytes as `write_table`; what is shared is spelled once for a csv.
-
-    Parameters
-    ----------
-    datasets : sequence of DataFrame
-        Where it is `Datasets`, columns are shared.
-    """
+    """Writes datasets that differ in some columns only, the same bytes as `write_table`; what is shared is spelled once for csv."""
 
     def __init__(self, datasets: Sequence[pd.DataFrame]) -> None:
         self._datasets = datasets
-        names = sorted({name for one in datasets.altered for name in one}) if isinstance(datasets, Datasets) else []
+        names = sorted({name for columns in datasets.altered for name in columns}) if isinstance(datasets, Datasets) else []
         self._csv = CsvTable(datasets.base, names) if isinstance(datasets, Datasets) else None
 
-    def write(self, place: int, path: Path, *, label: str = "") -> None:
+    def write(self, number: int, path: Path, *, label: str = "") -> None:
         """Write the dataset at a place."""
         if self._csv is None or path.suffix != ".csv":
-            write_table(self._datasets[place], path, label=label)
+            write_table(self._datasets[number], path, label=label)
             return
         with whole_file(path) as unfinished:
-            self._csv.write(self._datasets[place], unfinished)
+            self._csv.write(self._datasets[number], unfinished)
 
-    def is_in(self, path: Path, place: int, *, label: str = "") -> bool:
+    def is_in(self, path: Path, number: int, *, label: str = "") -> bool:
         """Whether a file is, byte for byte, what `write` makes."""
-        if self._csv is not None and path.suffix == ".csv" and (found := self._csv.is_in(path, self._datasets[place])) is not None:
-            return found
+        if self._csv is not None and path.suffix == ".csv" and (same := self._csv.is_in(path, self._datasets[number])) is not None:
+            return same
         with tempfile.TemporaryDirectory() as folder:
             again = Path(folder) / path.name
-            self.write(place, again, label=label)
+            self.write(number, again, label=label)
             return filecmp.cmp(path, again, shallow=False)
 
 
@@ -239,25 +202,25 @@ def read_datasets(paths: Sequence[Path], base: pd.DataFrame, names: Sequence[str
     names = [name for name in base if name in names]
     shared = CsvTable(base, names) if any(path.suffix == ".csv" for path in paths) else None
     for path in paths:
-        found = _altered_in_csv(path, base, names, shared) if shared is not None and path.suffix == ".csv" else None
-        if found is None:
+        read = _altered_in_csv(path, base, names, shared) if shared is not None and path.suffix == ".csv" else None
+        if read is None:
             table = read_table(path)
             same = list(table) == list(base) and len(table) == len(base)
             same = same and all(table[name].equals(base[name]) for name in base if name not in names)
-            found = {name: table[name] for name in names} if same else table
-        yield found
+            read = {name: table[name] for name in names} if same else table
+        yield read
 
 
 def _altered_in_csv(path: Path, base: pd.DataFrame, names: list[str], shared: CsvTable) -> dict[str, pd.Series] | None:
     """Some columns of a csv whose other columns are those of `base`; None where it is not, or not surely so."""
     try:
-        found = pd.read_csv(path, encoding="utf-8-sig", usecols=names, na_values=_MISSING, keep_default_na=False)
-        if not all(holds_numbers(found[name]) for name in names):
-            found = _read_csv(path, names)
+        table = pd.read_csv(path, encoding="utf-8-sig", usecols=names, na_values=_MISSING, keep_default_na=False)
+        if not all(holds_numbers(table[name]) for name in names):
+            table = _read_csv(path, names)
     except Exception:  # what is wrong is said by who reads the whole file
         return None
-    altered = {name: found[name] for name in names}
-    return altered if len(found) == len(base) and shared.is_in(path, base.assign(**altered)) else None
+    altered = {name: table[name] for name in names}
+    return altered if len(table) == len(base) and shared.is_in(path, base.assign(**altered)) else None
 
 
 def write_aggregates(table: pd.DataFrame, path: Path, *, private: bool = False) -> None:

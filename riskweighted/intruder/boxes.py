@@ -13,7 +13,7 @@ import numpy as np
 
 from riskweighted.intruder.kernels.boxes import Asked, Swept, sweep_covering, sweep_sums
 from riskweighted.intruder.kernels.scan import scan_boxes
-from riskweighted.intruder.kernels.tree import Tree, cover_boxes, grow_tree, sum_boxes
+from riskweighted.intruder.kernels.tree import Tree, grow_tree, walk_boxes
 from riskweighted.intruder.sorted_balls import Runs
 
 __all__ = ["Boxes"]
@@ -35,31 +35,35 @@ class Boxes:
     @property
     def own_inside(self) -> np.ndarray:
         """Whether the candidate paired with the record lies in its box, (n,)."""
-        inside: np.ndarray = np.logical_and.reduce([runs.own_inside for runs in self.runs])
-        return inside
+        return np.asarray(np.logical_and.reduce([runs.own_inside for runs in self.runs]))
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sum over the candidates in each record's box of their weights (n,); exact for integers, else float64."""
         weights = weights if np.issubdtype(weights.dtype, np.integer) else weights.astype(float)
         if len(self.runs) == 2:
             return sweep_sums(self._swept, self._asked, weights)
-        orders, place, first, last = self._places
-        found, _, left = scan_boxes(orders, place, first, last, _SHORT, weights)
-        return found + sum_boxes(self._tree, left, first, last, weights) if left.any() else found
+        return self._held(weights)[0]
 
     def covering(self) -> np.ndarray:
         """Number of boxes that hold each candidate, (n,)."""
         if len(self.runs) == 2:
             return sweep_covering(self._swept, self._asked)
-        orders, place, first, last = self._places
-        _, found, left = scan_boxes(orders, place, first, last, _SHORT, np.ones(len(first), dtype=np.int64))
-        return found + cover_boxes(self._tree, left, first, last) if left.any() else found
+        return self._held(np.ones(len(self.runs[0].cell), dtype=np.int64))[1]
+
+    def _held(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of the weights of the candidates in each box, and number of boxes that hold each candidate, (n,) each."""
+        orders, ranks, first, last = self._places
+        total, covering, left = scan_boxes(orders, ranks, first, last, _SHORT, weights)
+        if left.any():
+            more, further = walk_boxes(self._tree, left, first, last, weights)
+            return total + more, covering + further
+        return total, covering
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The orders of the candidates and their places there, (d, n) each; first place in and first place after each box, (n, d) each."""
-        orders, place, first, last = (np.stack([getattr(runs, name) for runs in self.runs]) for name in ("order", "place", "first", "last"))
-        return orders, place, np.ascontiguousarray(first.T), np.ascontiguousarray(last.T)
+        orders, ranks, first, last = (np.stack([getattr(runs, name) for runs in self.runs]) for name in ("order", "rank", "first", "last"))
+        return orders, ranks, np.ascontiguousarray(first.T), np.ascontiguousarray(last.T)
 
     @cached_property
     def _tree(self) -> Tree:
@@ -67,11 +71,9 @@ class Boxes:
 
     @property
     def _swept(self) -> Swept:
-        one = self.runs[0]
-        opening, closing = np.argsort(one.first, kind="stable"), np.argsort(one.last, kind="stable")
-        return Swept(one.order, one.first, one.last, opening, closing)
+        runs = self.runs[0]
+        return Swept(runs.order, runs.first, runs.last, np.argsort(runs.first, kind="stable"), np.argsort(runs.last, kind="stable"))
 
     @property
     def _asked(self) -> Asked:
-        two = self.runs[1]
-        return Asked(two.place, two.first, two.last)
+        return Asked(self.runs[1].rank, self.runs[1].first, self.runs[1].last)

@@ -24,14 +24,8 @@ _DATE = re.compile(
 
 
 def refuse_disguised_numbers(column: pd.Series, what: str) -> None:
-    """Refuse a text variable whose values look like numbers or dates, or that has too many different ones.
-
-    Parameters
-    ----------
-    column : Series of text
-        A synthetic variable that `categorical` does not name.
-    what : str
-        Whose column it is, for the error, which counts values and shows none.
+    """Refuse a text variable that `categorical` does not name and whose values look like numbers or dates, or are too many different
+    ones.
     """
     present = column.dropna()
     values = pd.Series(present.unique(), dtype=object).map(lambda value: str(value).strip())

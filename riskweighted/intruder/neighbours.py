@@ -31,8 +31,7 @@ class Neighbourhood(NamedTuple):
     @property
     def risk(self) -> np.ndarray:
         """Share of the pattern outside the ball (Hu et al. 2022, eq. 2), (n,)."""
-        outside: np.ndarray = (self.in_pattern - self.within) / self.in_pattern
-        return outside
+        return np.asarray((self.in_pattern - self.within) / self.in_pattern)
 
 
 class Neighbours(Protocol):
@@ -72,8 +71,8 @@ def compared_values(centres: pd.DataFrame, candidates: pd.DataFrame, scenario: S
         for name in scenario.synthetic:
             if name not in amounts:
                 yield pd.concat([centres[name], candidates[name]], ignore_index=True)
-            elif any(own.present for own in amounts[name]):
-                yield pd.Series(np.concatenate([own.status for own in amounts[name]]))
+            elif any(of_side.present for of_side in amounts[name]):
+                yield pd.Series(np.concatenate([of_side.status for of_side in amounts[name]]))
 
     return Compared(list(equal()), amounts)
 
@@ -81,31 +80,22 @@ def compared_values(centres: pd.DataFrame, candidates: pd.DataFrame, scenario: S
 class Division(NamedTuple):
     """How a variable that is matched by equality divides cells.
 
-    ``distinct``: the confidential values of a category, each once; None of a number, of which the status is matched. ``found``: the codes
+    ``distinct``: the confidential values of a category, each once; None of a number, of which the status is matched. ``codes``: those
     of cell and level that confidential records have, of ``size`` levels each, the last one for what no confidential record is.
     """
 
     name: str
     distinct: pd.Series | None
     size: int
-    found: np.ndarray
+    codes: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Centres:
     """The confidential records as centres of balls, n of them, sorted once for all files; made by `sort_centres`. Confidential.
 
-    Attributes
-    ----------
-    scenario : Scenario
-    known : integer array (n,)
-        The known pattern of each record, on both sides.
-    amounts : mapping of str to Statuses
-        The numeric synthetic variables.
-    divisions : tuple of Division
-        What is matched by equality.
-    balls : tuple of SortedBalls
-        Of each numeric variable; of a constant where there is none.
+    ``known`` (n,): the known pattern of each record, on both sides. ``amounts``: of the numeric synthetic variables; ``divisions``:
+    what is matched by equality; ``balls``: of each numeric variable, or of a constant where there is none.
     """
 
     scenario: Scenario
@@ -114,7 +104,7 @@ class Centres:
     divisions: tuple[Division, ...] = field(repr=False)
     balls: tuple[SortedBalls, ...] = field(repr=False)
 
-    def own(self) -> Neighbours:
+    def among_themselves(self) -> Neighbours:
         """Which of the confidential records lie in whose ball (Hu et al. 2022, eq. 2)."""
         return _one_or_box(tuple(balls.hold_centres() for balls in self.balls))
 
@@ -123,7 +113,7 @@ class Centres:
         amounts = {name: self.scenario.statuses(candidates[name]) for name in self.amounts}
         cell, divided = self.known, {division.name for division in self.divisions}
         for division in self.divisions:
-            cell = numbered_as(cell * division.size + _levels(division, candidates, amounts), division.found)
+            cell = numbered_as(cell * division.size + _levels(division, candidates, amounts), division.codes)
         for name, theirs in amounts.items():
             if name not in divided and theirs.status.any():  # no confidential record is missing or a special code
                 cell = np.where(theirs.is_amount, cell, int(self.balls[0].cell.max()) + 1)
@@ -145,14 +135,8 @@ def _levels(division: Division, candidates: pd.DataFrame, amounts: Mapping[str, 
 
 
 def sort_centres(confidential: pd.DataFrame, scenario: Scenario, patterns: Patterns) -> Centres:
-    """Cells and sorted balls of the confidential records.
-
-    Parameters
-    ----------
-    confidential : DataFrame, n rows
-    scenario : Scenario
-    patterns : Patterns
-        Of the known variables, which are not synthesized: one code serves a record on both sides.
+    """Cells and sorted balls of the confidential records; known variables are not synthesized, so one pattern serves a record on both
+    sides.
     """
     amounts = {name: scenario.statuses(confidential[name]) for name in scenario.synthetic if scenario.is_numeric(confidential[name])}
     cell, divisions = patterns.codes, []
@@ -164,9 +148,9 @@ def sort_centres(confidential: pd.DataFrame, scenario: Scenario, patterns: Patte
         else:
             levels, distinct = level_codes(confidential[name]), confidential[name].dropna().drop_duplicates()
             size = len(distinct) + 2
-        cell, found = numbered(cell * size + levels)
-        divisions.append(Division(name, distinct, size, found))
-    values = {name: (own.values, *scenario.balls(name, own.values)) for name, own in amounts.items()}
+        cell, codes = numbered(cell * size + levels)
+        divisions.append(Division(name, distinct, size, codes))
+    values = {name: (amount.values, *scenario.balls(name, amount.values)) for name, amount in amounts.items()}
     everywhere = np.zeros(len(confidential))
     centres = values.values() if values else [(everywhere, everywhere, everywhere)]
-    return Centres(scenario, patterns.codes, amounts, tuple(divisions), tuple(sort_balls(cell, *one) for one in centres))
+    return Centres(scenario, patterns.codes, amounts, tuple(divisions), tuple(sort_balls(cell, *ends) for ends in centres))

@@ -33,23 +33,11 @@ def as_frames(synthetic: Frames) -> Sequence[pd.DataFrame]:
 
 
 def pair(confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, *, identifier: str | None = None) -> pd.DataFrame:
-    """The scenario's columns of a synthetic file, on the rows and in the dtypes of the confidential one.
+    """The scenario's columns of a synthetic file, on the rows and in the dtypes of the confidential one (n rows).
 
-    Parameters
-    ----------
-    confidential : DataFrame, n rows
-    synthetic : DataFrame
-        Its column order and further columns do not matter.
-    scenario : Scenario
-    identifier : str, optional
-        A column of both files that pairs their rows. Without it rows pair by index where both have the same one, else
-        by position where both have the same number of rows.
-
-    Returns
-    -------
-    DataFrame, n rows on the index of `confidential`
-        A column that is text in one file and numbers in the other (1 and "1") is compared as numbers, with a warning;
-        where the text is no number the files cannot be compared.
+    Rows pair by the column `identifier` of both files; without it by index where both have the same one, else by position where both
+    have the same number of rows. A column that is text in one file and numbers in the other (1 and "1") is compared as numbers, with a
+    warning; where the text is no number the files cannot be compared. Column order and further columns do not matter.
     """
     names = [*scenario.known, *scenario.synthetic]
     require_columns(confidential, names, "confidential data")
@@ -107,10 +95,10 @@ def _comparable(column: pd.Series, like: pd.Series) -> pd.Series:
     return converted
 
 
-def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenario, what: str, own: Statuses | None = None) -> None:
+def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenario, what: str, known: Statuses | None = None) -> None:
     """Refuse infinite values of a synthetic variable, and missing values and special codes of which the confidential column has none.
 
-    `own`: the statuses of the confidential column, where they are known.
+    `known`: the statuses of the confidential column, where they are known.
     """
     n, missing = len(synthetic), int(synthetic.isna().sum())
     if missing and not confidential.isna().any():
@@ -121,8 +109,8 @@ def check_values(confidential: pd.Series, synthetic: pd.Series, scenario: Scenar
     refuse_infinite(synthetic, what)
     if not scenario.is_numeric(confidential):
         return
-    own, theirs = own or scenario.statuses(confidential), scenario.statuses(synthetic)
-    for status in sorted({*theirs.present} - {MISSING, *own.present}):
+    known, theirs = known or scenario.statuses(confidential), scenario.statuses(synthetic)
+    for status in sorted({*theirs.present} - {MISSING, *known.present}):
         code = status_name(status, scenario.codes_of(str(synthetic.name)))
         count = int((theirs.status == status).sum())
         raise InputError(
@@ -142,10 +130,10 @@ def as_comparable(
         whose = f"{what} {number}" if what == "synthetic dataset" else what
         require_columns(frame, names, whose)
         for name in names:
-            one, other = confidential[name], frame[name]
-            in_ball = name in scenario.synthetic and scenario.is_numeric(one) != scenario.is_numeric(other)
-            if in_ball or {_kind(one), _kind(other)} == {"text", "numbers"}:
-                raise InputError(f"{whose}: {name!r} has dtype {other.dtype}, the confidential data {one.dtype}: not comparable")
+            mine, theirs = confidential[name], frame[name]
+            in_ball = name in scenario.synthetic and scenario.is_numeric(mine) != scenario.is_numeric(theirs)
+            if in_ball or {_kind(mine), _kind(theirs)} == {"text", "numbers"}:
+                raise InputError(f"{whose}: {name!r} has dtype {theirs.dtype}, the confidential data {mine.dtype}: not comparable")
         for name in scenario.synthetic:
             check_values(confidential[name], frame[name], scenario, whose)
     return frames
@@ -161,12 +149,12 @@ def _kind(column: pd.Series) -> Literal["text", "numbers", "other"]:
 
 
 def check_synthetic(
-    confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str, own: Mapping[str, Statuses] | None = None
+    confidential: pd.DataFrame, synthetic: pd.DataFrame, scenario: Scenario, what: str, statuses: Mapping[str, Statuses] | None = None
 ) -> None:
     """Refuse a synthetic frame whose rows do not pair with the confidential ones.
 
     Rows pair by index: same length, same index in the same order, the scenario's columns present (further columns
-    and their order do not matter), and the known variables unaltered. `own`: statuses of confidential columns that are known.
+    and their order do not matter), and the known variables unaltered. `statuses`: those of confidential columns that are known.
     """
     require_columns(synthetic, (*scenario.known, *scenario.synthetic), what)
     if len(synthetic) != len(confidential):
@@ -177,7 +165,7 @@ def check_synthetic(
         numeric = scenario.is_numeric(confidential[name])
         if numeric != scenario.is_numeric(synthetic[name]):
             raise InputError(f"{what}: {name!r} has dtype {synthetic[name].dtype}, the confidential data {confidential[name].dtype}")
-        check_values(confidential[name], synthetic[name], scenario, what, (own or {}).get(name))
+        check_values(confidential[name], synthetic[name], scenario, what, (statuses or {}).get(name))
     altered = _altered(confidential, synthetic, scenario.known)
     if altered:
         raise PairingError(

@@ -18,15 +18,13 @@ class Patterns(NamedTuple):
     @property
     def in_pattern(self) -> np.ndarray:
         """How many records share each record's pattern, itself included; (n,)."""
-        in_pattern: np.ndarray = self.sizes[self.codes]
-        return in_pattern
+        return np.asarray(self.sizes[self.codes])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sum of values (n,) over each record's pattern, (n,); exact for integers."""
         by_pattern = np.zeros(len(self.sizes), dtype=values.dtype)
         np.add.at(by_pattern, self.codes, values)
-        total: np.ndarray = by_pattern[self.codes]
-        return total
+        return np.asarray(by_pattern[self.codes])
 
     @property
     def singletons(self) -> int:
@@ -36,8 +34,7 @@ class Patterns(NamedTuple):
 
 def level_codes(column: pd.Series) -> np.ndarray:
     """Integer code of each value from 1, in order of appearance; every kind of missing value is 0."""
-    codes: np.ndarray = pd.factorize(column)[0] + 1
-    return codes
+    return np.asarray(pd.factorize(column)[0] + 1)
 
 
 def numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -58,8 +55,7 @@ def numbered_as(codes: np.ndarray, distinct: np.ndarray) -> np.ndarray:
         return np.where(distinct[places] == codes, places, count)
     table = np.full(highest + 2, count)
     table[distinct] = np.arange(count)
-    numbers: np.ndarray = table[np.minimum(codes, highest + 1)]
-    return numbers
+    return np.asarray(table[np.minimum(codes, highest + 1)])
 
 
 def _table_length(n: int) -> int:
@@ -77,12 +73,8 @@ def cells(columns: Iterable[pd.Series], start: np.ndarray) -> np.ndarray:
 
 
 def known_patterns(data: pd.DataFrame, known: Iterable[str]) -> Patterns:
-    """The known pattern of every record (METHODS section 1).
-
-    Parameters
-    ----------
-    data : DataFrame, n rows
-    known : names of columns of any dtype; a missing value is a level of its own. Empty: one pattern of all records.
+    """The known pattern of every record (METHODS section 1), by columns of any dtype, a missing value being a level; of no column, one of
+    all.
     """
     codes = cells((data[name] for name in known), np.zeros(len(data), dtype=np.int64))
     return Patterns(codes, np.bincount(codes))

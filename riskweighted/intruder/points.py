@@ -18,25 +18,14 @@ def point_balls(confidential: pd.DataFrame, scenario: Scenario, variable: str) -
     if scenario.radius_of(variable) == 0:  # equality is what was asked for
         return np.zeros(len(statuses.values), dtype=bool)
     balls = scenario.balls(variable, statuses.values)
-    points: np.ndarray = (balls.upper <= balls.lower) & statuses.is_amount
-    return points
+    return np.asarray((balls.upper <= balls.lower) & statuses.is_amount)
 
 
 def warn_of_unscored(confidential: pd.DataFrame, scenario: Scenario, frames: Sequence[pd.DataFrame] | None = None) -> None:
-    """Say how many records cannot be scored, because their ball is a point that no synthetic value hits.
+    """Say how many records cannot be scored, because their ball is a point that no synthetic value hits; the remedy is `min_radius`.
 
-    Parameters
-    ----------
-    confidential : DataFrame, n rows
-    scenario : Scenario
-    frames : sequence of DataFrame, optional
-        Synthetic datasets; silent for a variable where one of their values is such a point. None: before a fit of a model
-        that draws from a density.
-
-    Warns
-    -----
-    UnscoredWarning
-        With the number of records and the remedy, `min_radius`.
+    `frames`: synthetic datasets, silent for a variable where one of their values is such a point; None: before a fit of a model that
+    draws from a density.
     """
     for name in scenario.synthetic:
         if not scenario.is_numeric(confidential[name]):

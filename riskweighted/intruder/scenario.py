@@ -155,7 +155,7 @@ class Scenario:
         for setting in fields(self):
             value = getattr(self, setting.name)
             if isinstance(value, Mapping):
-                restricted[setting.name] = {name: own for name, own in value.items() if name not in dropped}
+                restricted[setting.name] = {name: of_variable for name, of_variable in value.items() if name not in dropped}
             elif isinstance(value, tuple):
                 restricted[setting.name] = tuple(name for name in value if name not in dropped)
         return replace(self, **restricted)
@@ -204,9 +204,8 @@ class Scenario:
         return Balls(lower, upper)
 
     def check(self, data: pd.DataFrame, what: str = "confidential data") -> None:
-        """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values.
-
-        Missing values and special codes are usable; a variable of nothing else is not.
+        """Refuse data that lacks a column of the scenario, repeats one, is empty, or has unusable sensitive values: nothing but missing
+        values and special codes.
         """
         data = as_pandas(data)
         require_columns(data, (*self.known, *self.synthetic), what)

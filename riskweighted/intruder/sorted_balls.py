@@ -19,12 +19,12 @@ def _sort(values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = T
     """Values (n,) sorted within cells; without `ordered` in a fraction of the time, and the order then means nothing."""
     line = deal(values, cell, np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells))]))
     for long in np.flatnonzero(np.diff(line.begin) > SHORT).tolist():
-        own = slice(line.begin[long], line.begin[long + 1])
+        of_cell = slice(line.begin[long], line.begin[long + 1])
         if ordered:
-            sort = np.argsort(line.values[own])
-            line.values[own], line.order[own] = line.values[own][sort], line.order[own][sort]
+            sort = np.argsort(line.values[of_cell])
+            line.values[of_cell], line.order[of_cell] = line.values[of_cell][sort], line.order[of_cell][sort]
         else:
-            line.values[own].sort()
+            line.values[of_cell].sort()
     return line
 
 
@@ -39,12 +39,7 @@ def _by_record(values: np.ndarray, line: Line) -> np.ndarray:
 class SortedBalls:
     """n closed balls in cells; made by `sort_balls`.
 
-    Attributes
-    ----------
-    cell, centres, lower, upper : arrays (n,)
-        By record: what a ball is around, and its ends.
-    by_centre, by_lower, by_upper : Line
-        The same sorted.
+    ``cell``, ``centres``, ``lower``, ``upper`` (n,): by record what a ball is around, and its ends; the others are the same sorted.
     """
 
     cell: np.ndarray = field(repr=False)
@@ -105,11 +100,11 @@ class Runs:
         return _sort(self.values, self.cell, int(self.cell.max()) + 1).order
 
     @cached_property
-    def place(self) -> np.ndarray:
+    def rank(self) -> np.ndarray:
         """Sorted place of each candidate, (m,)."""
-        place = np.empty(len(self.order), dtype=np.int64)
-        place[self.order] = np.arange(len(self.order))
-        return place
+        rank = np.empty(len(self.order), dtype=np.int64)
+        rank[self.order] = np.arange(len(self.order))
+        return rank
 
     @property
     def own_inside(self) -> np.ndarray:

@@ -28,8 +28,7 @@ class Statuses(NamedTuple):
     @property
     def is_amount(self) -> np.ndarray:
         """Which records hold an amount, (n,)."""
-        amount: np.ndarray = self.status == AMOUNT
-        return amount
+        return np.asarray(self.status == AMOUNT)
 
     @property
     def amounts(self) -> np.ndarray:
@@ -43,18 +42,11 @@ class Statuses(NamedTuple):
 
 
 def find_statuses(column: pd.Series, codes: Sequence[float] = ()) -> Statuses:
-    """The status of every value of a numeric column (n,).
-
-    Parameters
-    ----------
-    column : Series of numbers, of any dtype, missing values in it
-    codes : sequence of float
-        Special codes. In a column of half precision they are compared as it stores them.
-    """
+    """The status of every value of a numeric column (n,) of any dtype; in one of half precision codes are compared as it stores them."""
     values = column.to_numpy(dtype=float, na_value=np.nan, copy=True)
     status = np.isnan(values).astype(np.int16)  # MISSING is 1, AMOUNT 0
-    for place, code in enumerate(codes, start=MISSING + 1):
-        status[values == (np.float32(code) if column.dtype == np.float32 else code)] = place
+    for status_of_code, code in enumerate(codes, start=MISSING + 1):
+        status[values == (np.float32(code) if column.dtype == np.float32 else code)] = status_of_code
     if status.any():
         values[status != AMOUNT] = 0.0
     return Statuses(status, values)
@@ -72,13 +64,7 @@ def ends_of_code(code: float, precision: float | None) -> tuple[float, float]:
 
 
 def check_codes(given: object) -> dict[str, tuple[float, ...]]:
-    """The setting ``codes``: special codes by variable, one or several each.
-
-    Raises
-    ------
-    InputError
-        If it is no table, a code is no finite number, or one is repeated.
-    """
+    """The setting ``codes``, special codes by variable, one or several each; refuses what is no table, no finite number, or repeated."""
     if not isinstance(given, Mapping):
         raise InputError(f"codes must be a table of special codes by variable, such as income = [-8], got {type(given).__name__}")
     checked: dict[str, tuple[float, ...]] = {}

@@ -25,14 +25,10 @@ __all__ = ["Paired", "World", "make_world"]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Checked confidential data, n records. Confidential; made by `make_world`.
+    """Checked confidential data, n records, and their known patterns, which hold for synthetic data too: known variables are not
+    synthesized.
 
-    Attributes
-    ----------
-    confidential : DataFrame, n rows
-    scenario : Scenario
-    patterns : Patterns
-        Known patterns of the records, which hold for synthetic data too: known variables are not synthesized.
+    Confidential; made by `make_world`.
     """
 
     confidential: pd.DataFrame = field(repr=False)
@@ -47,7 +43,7 @@ class World:
     @cached_property
     def neighbours(self) -> Neighbours:
         """Which confidential records lie in whose ball (Hu et al. 2022, eq. 2)."""
-        return self.centres.own()
+        return self.centres.among_themselves()
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -73,16 +69,10 @@ class World:
         return self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
 
     def pair(self, synthetic: Frames, further: Iterable[str] = ()) -> "Paired":
-        """Synthetic data whose rows pair with the confidential ones by index.
+        """Synthetic data whose rows pair with the confidential ones by index; `check_synthetic` says what is refused.
 
-        Each dataset is looked at once, and only the columns of the scenario and the `further` ones that it has are kept of it; those that
-        are as in the confidential data are held once. So a sequence may make its datasets when they are asked for.
-
-        Raises
-        ------
-        InputError
-            If a dataset has other rows, lacks a column, has infinite values, missing ones or special codes where the confidential column
-            has none, or other known values.
+        Each dataset is looked at once, and only the columns of the scenario and the `further` ones that it has are kept of it; those
+        that are as in the confidential data are held once. So a sequence may make its datasets when they are asked for.
         """
         further, frames = list(further), []
         for number, frame in enumerate(as_frames(synthetic), start=1):
@@ -137,14 +127,7 @@ class Paired:
 
 
 def make_world(confidential: pd.DataFrame, scenario: Scenario) -> World:
-    """Check confidential data against a scenario and find their known patterns.
-
-    Raises
-    ------
-    InputError
-        If a column is absent or stands there twice, the data are empty, or sensitive values are infinite, text numbers, or missing in all
-        records.
-    """
+    """The confidential data, checked against a scenario (`Scenario.check`), with their known patterns."""
     if not isinstance(scenario, Scenario):
         raise InputError(f"scenario must be a Scenario, got {type(scenario).__name__}")
     scenario.check(confidential)

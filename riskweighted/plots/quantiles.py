@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas
+from riskweighted.common.numbers import shared_digits
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.intruder.pairing import Frames
 from riskweighted.plots.style import OnAxes, dress, panel, title

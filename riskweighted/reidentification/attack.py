@@ -12,8 +12,8 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table
-from riskweighted.reidentification.distances import DistanceMetric, adhoc, euclidean, ranked_pairs, taxicab
-from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files
+from riskweighted.reidentification.distances import adhoc, euclidean, ranked_pairs, taxicab
+from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files, with_rates
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links
 from riskweighted.reidentification.recoding import quintile_codes
 from riskweighted.reidentification.scores import Score
@@ -168,7 +168,7 @@ class AttackSettings(NamedTuple):
     random_seed: int = 0
 
 
-class _Found(NamedTuple):
+class _Suspected(NamedTuple):
     """Suspected pairs of a stratum, further columns of them, PUF records whose best rank is crowded."""
 
     puf: np.ndarray
@@ -181,17 +181,17 @@ def attack(files: LinkedFiles, metric: str, settings: AttackSettings, *, progres
     """`reidentify` on files that are checked already."""
     search = _searcher(files, metric, settings)
     total = sum(len(stratum.puf) for stratum in files.strata)
-    found, before = [], 0
+    parts, before = [], 0
     for stratum in files.strata:
         if len(stratum.eif):
-            found.append(search(stratum, _share(progress, before, len(stratum.puf), total)))
+            parts.append(search(stratum, _share(progress, before, len(stratum.puf), total)))
         before += len(stratum.puf)
         if progress is not None:
             progress(before, total)
-    puf, eif = (np.concatenate([getattr(part, side) for part in found]) if found else np.empty(0, dtype=int) for side in ("puf", "eif"))
+    puf, eif = (np.concatenate([getattr(part, side) for part in parts]) if parts else np.empty(0, dtype=int) for side in ("puf", "eif"))
     confirmed = files.truth[puf] == eif
     keys = [files.puf_keys.iloc[puf].reset_index(drop=True), files.eif_keys.iloc[eif].reset_index(drop=True)]
-    columns = {name: np.concatenate([part.columns[name] for part in found]) for name in (found[0].columns if found else ())}
+    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in (parts[0].columns if parts else ())}
     links = pd.concat([*keys, pd.DataFrame({**columns, "confirmed": confirmed})], axis=1)
     order = np.lexsort((eif, links["rank"].to_numpy() if "rank" in links else np.zeros(len(puf)), puf))
     return Reidentification(
@@ -199,67 +199,62 @@ def attack(files: LinkedFiles, metric: str, settings: AttackSettings, *, progres
         definition=_DEFINITIONS[metric],
         links=links.iloc[order].reset_index(drop=True),
         rates=_rates(files, puf, confirmed),
-        ranks=_rank_table(puf, links, sum(part.crowded for part in found)),
+        ranks=_rank_table(puf, links, sum(part.crowded for part in parts)),
         interactions=_interaction_table(puf, links),
         _keys=(*files.puf_keys.columns, *files.eif_keys.columns),
     )
 
 
-def _share(progress: Progress, before: int, own: int, total: int) -> Progress:
+def _share(progress: Progress, before: int, records: int, total: int) -> Progress:
     """Progress within a stratum as progress of the whole."""
     if progress is None:
         return None
-    return lambda done, steps: progress(before + int(own * done / max(steps, 1)), total)
+    return lambda done, steps: progress(before + int(records * done / max(steps, 1)), total)
 
 
-def _searcher(files: LinkedFiles, metric: str, settings: AttackSettings) -> Callable[[Stratum, Progress], _Found]:
+def _searcher(files: LinkedFiles, metric: str, settings: AttackSettings) -> Callable[[Stratum, Progress], _Suspected]:
     """How a metric searches one stratum; recodes both files once."""
-    if metric not in METRICS:
-        raise InputError(f"metric must be one of {listing(METRICS)}, got {metric!r}")
     if metric == "unicity":
         codes = quintile_codes(files)
         return lambda stratum, progress: _unicity(codes, list(files.kinds), stratum, progress)
     if metric == "linkage":
         return lambda stratum, progress: _linkage(files, settings, stratum, progress)
-    comparison = _distance(files, metric, settings)
+    if metric == "taxicab":
+        comparison = taxicab(files, settings.alpha)
+    elif metric == "euclidean":
+        comparison = euclidean(files, settings.alpha, settings.normalization)
+    elif metric != "adhoc":
+        raise InputError(f"metric must be one of {listing(METRICS)}, got {metric!r}")
+    elif settings.scores is None:
+        raise InputError("the metric 'adhoc' needs scores: for every linking variable a function, PairScores or BreakScores")
+    else:
+        comparison = adhoc(files, settings.scores)
 
-    def search(stratum: Stratum, progress: Progress) -> _Found:
-        found = ranked_pairs(comparison, stratum.puf, stratum.eif, progress)
-        return _Found(found.puf, found.eif, {"score": found.score, "rank": found.rank}, found.crowded)
+    def search(stratum: Stratum, progress: Progress) -> _Suspected:
+        pairs = ranked_pairs(comparison, stratum.puf, stratum.eif, progress)
+        return _Suspected(pairs.puf, pairs.eif, {"score": pairs.score, "rank": pairs.rank}, pairs.crowded)
 
     return search
 
 
-def _distance(files: LinkedFiles, metric: str, settings: AttackSettings) -> DistanceMetric:
-    if metric == "taxicab":
-        return taxicab(files, settings.alpha)
-    if metric == "euclidean":
-        return euclidean(files, settings.alpha, settings.normalization)
-    if settings.scores is None:
-        raise InputError("the metric 'adhoc' needs scores: for every linking variable a function, PairScores or BreakScores")
-    return adhoc(files, settings.scores)
+def _unicity(codes: tuple[np.ndarray, np.ndarray], names: list[str], stratum: Stratum, progress: Progress) -> _Suspected:
+    pairs = unique_pairs(codes[0][stratum.puf], codes[1][stratum.eif], progress)
+    sets, which = np.unique(pairs.interaction, axis=0, return_inverse=True)
+    texts = np.array([" + ".join(name for name, used in zip(names, chosen, strict=True) if used) for chosen in sets], dtype=object)
+    columns = {"interaction": texts[which], "variables": pairs.interaction.sum(axis=1)}
+    return _Suspected(stratum.puf[pairs.puf], stratum.eif[pairs.eif], columns)
 
 
-def _unicity(codes: tuple[np.ndarray, np.ndarray], names: list[str], stratum: Stratum, progress: Progress) -> _Found:
-    found = unique_pairs(codes[0][stratum.puf], codes[1][stratum.eif], progress)
-    sets, which = np.unique(found.interaction, axis=0, return_inverse=True)
-    texts = np.array([" + ".join(name for name, used in zip(names, one, strict=True) if used) for one in sets], dtype=object)
-    columns = {"interaction": texts[which], "variables": found.interaction.sum(axis=1)}
-    return _Found(stratum.puf[found.puf], stratum.eif[found.eif], columns)
-
-
-def _linkage(files: LinkedFiles, settings: AttackSettings, stratum: Stratum, progress: Progress) -> _Found:
+def _linkage(files: LinkedFiles, settings: AttackSettings, stratum: Stratum, progress: Progress) -> _Suspected:
     if not (is_number(settings.threshold) and 0 < settings.threshold <= 1):
         raise InputError(f"threshold, the least match probability, must lie in (0, 1], got {settings.threshold!r}")
-    both = [frame.iloc[rows].reset_index(drop=True) for frame, rows in ((files.puf, stratum.puf), (files.eif, stratum.eif))]
+    puf, eif = (frame.iloc[rows].reset_index(drop=True) for frame, rows in ((files.puf, stratum.puf), (files.eif, stratum.eif)))
     least = min(0.01, settings.threshold)
-    result = linkage_pairs(
-        both[0], both[1], files.kinds, random_seed=settings.random_seed, minimum_probability=least, progress=progress
-    )  # fmt: skip
+    result = linkage_pairs(puf, eif, files.kinds, random_seed=settings.random_seed, minimum_probability=least, progress=progress)
     links = suspected_links(result.pairs, settings.threshold)
     score = links["match_probability"].to_numpy()
     rows = (links["puf_row"].to_numpy(dtype=int), links["eif_row"].to_numpy(dtype=int))
-    return _Found(stratum.puf[rows[0]], stratum.eif[rows[1]], {"score": score, "rank": np.ones(len(links), dtype=np.int64)})
+    return _Suspected(stratum.puf[rows[0]], stratum.eif[rows[1]], {"score": score, "rank": np.ones(len(links), dtype=np.int64)})
 
 
 def _rates(files: LinkedFiles, puf: np.ndarray, confirmed: np.ndarray) -> pd.DataFrame:
@@ -270,16 +265,9 @@ def _rates(files: LinkedFiles, puf: np.ndarray, confirmed: np.ndarray) -> pd.Dat
     groups: list[tuple[str, np.ndarray, int]] = [("all", np.arange(len(files.truth)), len(files.eif_keys))]
     if files.strata[0].label:
         groups += [(", ".join(map(str, stratum.label)), stratum.puf, len(stratum.eif)) for stratum in files.strata]
-    table = []
-    for name, own, eif_records in groups:
-        counts = {"suspected": int(suspected[own].sum()), "confirmed": int(true[own].sum())}
-        rates = {
-            "suspected_rate": counts["suspected"] / len(own),
-            "confirmed_rate": counts["confirmed"] / len(own),
-            "conditional_rate": counts["confirmed"] / counts["suspected"] if counts["suspected"] else np.nan,
-        }
-        table.append({"stratum": name, "puf_records": len(own), "eif_records": eif_records, **counts, **rates})
-    return pd.DataFrame(table)
+    counts = [(name, len(rows), eif_records, suspected[rows].sum(), true[rows].sum()) for name, rows, eif_records in groups]
+    table = pd.DataFrame(counts, columns=["stratum", "puf_records", "eif_records", "suspected", "confirmed"])
+    return with_rates(table, table["puf_records"])
 
 
 def _rank_table(puf: np.ndarray, links: pd.DataFrame, crowded: int) -> pd.DataFrame:
@@ -297,9 +285,9 @@ def _interaction_table(puf: np.ndarray, links: pd.DataFrame) -> pd.DataFrame:
     columns = ["interaction", "variables", "suspected", "confirmed"]
     if "interaction" not in links:
         return pd.DataFrame(columns=columns)
-    own = links.assign(row=puf).sort_values(["row", "variables"], kind="stable")
-    true = own.groupby("row")["confirmed"].any()
-    smallest = own.drop_duplicates("row").set_index("row").assign(confirmed=true)
+    ordered = links.assign(row=puf).sort_values(["row", "variables"], kind="stable")
+    true = ordered.groupby("row")["confirmed"].any()
+    smallest = ordered.drop_duplicates("row").set_index("row").assign(confirmed=true)
     groups = smallest.groupby(["interaction", "variables"])
     table = pd.DataFrame({"suspected": groups.size(), "confirmed": groups["confirmed"].sum()}).reset_index()
     return table.sort_values(["suspected", "variables", "interaction"], ascending=[False, True, True], ignore_index=True)[columns]

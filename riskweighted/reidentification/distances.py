@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, RiskWeightedWarning
@@ -21,19 +22,11 @@ _DIGITS = 12  # scores that agree to so many digits are ties
 
 @dataclass(frozen=True)
 class DistanceMetric:
-    """A scored comparison of both files.
+    """A scored comparison of both files: linking variables (n, v), (m, v) as the metric wants them, NaN where missing, and what they
+    cost.
 
-    Attributes
-    ----------
-    puf, eif : ndarray (n, v), (m, v)
-        Linking variables as the metric wants them; NaN is missing.
-    costs : Costs
-        Its limit is the threshold, on the scale of costs.
-    score : callable
-        From the cost of a pair to the score that the primer defines.
-    threshold : float
-        Of the score; a pair passes when strictly better.
-    low_is_better : bool
+    ``score`` gives the score that the primer defines from the cost of a pair, which passes where it is strictly better than
+    ``threshold``; the limit of ``costs`` is the threshold on the scale of costs.
     """
 
     puf: np.ndarray = field(repr=False)
@@ -46,8 +39,7 @@ class DistanceMetric:
     def passes(self, rounded: np.ndarray) -> np.ndarray:
         """Whether rounded scores are strictly better than the threshold."""
         limit = np.round(self.threshold, _DIGITS)
-        better: np.ndarray = rounded < limit if self.low_is_better else rounded > limit
-        return better
+        return np.asarray(rounded < limit if self.low_is_better else rounded > limit)
 
 
 class RankedPairs(NamedTuple):
@@ -126,9 +118,9 @@ def ranked_pairs(
     """
     puf_profiles, puf_which, _ = _profiles(metric.puf[puf_rows])
     eif_profiles, eif_which, sizes = _profiles(metric.eif[eif_rows])
-    found = nearest(puf_profiles, eif_profiles, sizes, metric.costs, progress)
-    present = found.partner >= 0
-    rounded = np.round(metric.score(np.where(present, found.cost, 0.0)), _DIGITS)
+    candidates = nearest(puf_profiles, eif_profiles, sizes, metric.costs, progress)
+    present = candidates.partner >= 0
+    rounded = np.round(metric.score(np.where(present, candidates.cost, 0.0)), _DIGITS)
     passes = present & metric.passes(rounded)
     better_than_sixth = ~passes[:, -1:] | (np.abs(rounded - rounded[:, -1:]) > 0)
     kept = passes & better_than_sixth
@@ -139,29 +131,11 @@ def ranked_pairs(
 
     # a profile stands once per record: keep its first place and put its records there
     first = kept.copy()
-    first[:, 1:] &= found.partner[:, 1:] != found.partner[:, :-1]
-    profile, place = np.nonzero(first)
-    partner = found.partner[profile, place]
-    links = _expand(profile, partner, puf_which, eif_which, len(puf_profiles), len(eif_profiles))
-    rows = np.lexsort((links[1], ranks[profile, place][links[2]], links[0]))
-    puf, eif, link = (column[rows] for column in links)
-    scores = rounded[profile, place][link]
-    return RankedPairs(puf_rows[puf], eif_rows[eif], scores, ranks[profile, place][link], int(crowded))
-
-
-def _expand(
-    first: np.ndarray, second: np.ndarray, first_which: np.ndarray, second_which: np.ndarray, n_first: int, n_second: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of profiles as pairs of their records: (first record, second record, which pair of profiles)."""
-    sides = []
-    link = np.arange(len(first))
-    for which, number, side in ((first_which, n_first, first), (second_which, n_second, second)):
-        sizes = np.bincount(which, minlength=number)
-        sides.append((np.argsort(which, kind="stable"), np.cumsum(sizes) - sizes, sizes, side))
-    counts = sides[0][2][first] * sides[1][2][second]
-    link = np.repeat(link, counts)
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    width = sides[1][2][second][link]
-    one = sides[0][0][sides[0][1][first][link] + within // width]
-    two = sides[1][0][sides[1][1][second][link] + within % width]
-    return one, two, link
+    first[:, 1:] &= candidates.partner[:, 1:] != candidates.partner[:, :-1]
+    profile, at = np.nonzero(first)
+    partner = candidates.partner[profile, at]
+    of_profiles = pd.DataFrame({"puf_profile": profile, "eif_profile": partner, "score": rounded[profile, at], "rank": ranks[profile, at]})
+    with_puf = of_profiles.merge(pd.DataFrame({"puf_profile": puf_which, "puf": puf_rows}))
+    pairs = with_puf.merge(pd.DataFrame({"eif_profile": eif_which, "eif": eif_rows})).sort_values(["puf", "rank", "eif"])
+    puf, eif, score, rank = (pairs[name].to_numpy() for name in ("puf", "eif", "score", "rank"))
+    return RankedPairs(puf, eif, score, rank, int(crowded))

@@ -14,7 +14,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.intruder.patterns import cells
 
-__all__ = ["Kind", "LinkedFiles", "Stratum", "checked_kinds", "link_files", "numbers_of_both"]
+__all__ = ["Kind", "LinkedFiles", "Stratum", "checked_kinds", "link_files", "numbers_of_both", "with_rates"]
 
 Kind: TypeAlias = Literal["numeric", "categorical"]
 KINDS = ("numeric", "categorical")
@@ -32,19 +32,9 @@ class Stratum(NamedTuple):
 class LinkedFiles:
     """A checked study of n PUF and m EIF records.
 
-    Attributes
-    ----------
-    puf, eif : DataFrame (n, v), (m, v)
-        The linking variables as floats: numbers, or codes of categories; NaN is missing.
-    kinds : dict of linking variable to "numeric" or "categorical"
-    puf_keys, eif_keys : DataFrame
-        Key columns, row by row.
-    truth : ndarray (n,)
-        EIF row of each PUF record, -1 where the IUF names none.
-    levels : dict of categorical variable to list
-        The values that its codes stand for.
-    strata : tuple of Stratum
-        One that holds every record where there are no stratum variables.
+    ``puf`` (n, v), ``eif`` (m, v): the linking variables as floats, numbers or codes of categories, NaN where missing; ``levels``: the
+    values that the codes of each categorical one stand for; ``truth`` (n,): EIF row of each PUF record, -1 where the IUF names none;
+    ``strata``: one that holds every record where there are no stratum variables.
     """
 
     puf: pd.DataFrame = field(repr=False)
@@ -68,25 +58,11 @@ def link_files(
     strata: str | Sequence[str] = (),
     empty_strata: Literal["error", "allow"] = "error",
 ) -> LinkedFiles:
-    """Check the three files against each other.
+    """The three files checked against each other: `reidentify` says what each argument means.
 
-    Parameters
-    ----------
-    puf, eif, iuf : DataFrame
-        Public-use file, external intruder file, internal-use file.
-    linking : mapping of variable to "numeric" or "categorical"
-    pufid, eifid : str or sequence of str
-        Key columns; a missing key in the IUF means that the record has no partner.
-    strata : str or sequence of str
-        Blocking variables: only records that agree on them are compared. A missing value is a stratum of its own.
-    empty_strata : {"error", "allow"}
-        What to do where a stratum has records in one file only; "allow" counts its PUF records as not suspected.
-
-    Raises
-    ------
-    InputError
-        If a column is absent, typed differently or all missing, a key is not unique, the IUF names no pair, points nowhere or from
-        one record to several, or a stratum is empty. Names columns and counts, never a value.
+    Raises InputError if a column is absent, typed differently or all missing, a key is not unique, the IUF names no pair, points
+    nowhere or from one record to several, or a stratum is empty in one file (unless `empty_strata` is "allow"). It names columns and
+    counts, never a value.
     """
     for frame, what in ((puf, "PUF"), (eif, "EIF"), (iuf, "IUF")):
         if not isinstance(frame, pd.DataFrame) or len(frame) == 0:
@@ -115,6 +91,13 @@ def link_files(
     )
 
 
+def with_rates(counts: pd.DataFrame, records: object) -> pd.DataFrame:
+    """Counts of suspected and confirmed PUF records with the primer's three rates; the last is NaN where nothing is suspected."""
+    suspected, confirmed = counts["suspected"], counts["confirmed"]
+    conditional = confirmed / suspected.where(suspected > 0)
+    return counts.assign(suspected_rate=suspected / records, confirmed_rate=confirmed / records, conditional_rate=conditional)
+
+
 def _names(names: str | Sequence[str], what: str, *, empty: bool = False) -> list[str]:
     listed = [names] if isinstance(names, str) else list(names)
     if not (listed or empty) or len(set(listed)) < len(listed) or not all(isinstance(name, str) for name in listed):
@@ -138,10 +121,7 @@ def checked_kinds(linking: Mapping[str, Kind], keys: Collection[str] = ()) -> di
 def numbers_of_both(puf: pd.Series, eif: pd.Series, name: str, kind: Kind) -> tuple[np.ndarray, np.ndarray] | None:
     """A numeric linking variable of both files as floats, NaN where it is missing, and None of a categorical one.
 
-    Raises
-    ------
-    InputError
-        If it is missing throughout a file, or of another kind than declared or infinite in one.
+    Raises InputError if it is missing throughout a file, or of another kind than declared or infinite in one.
     """
     for column, what in ((puf, "PUF"), (eif, "EIF")):
         if column.isna().all():
@@ -180,8 +160,8 @@ def _key_index(frame: pd.DataFrame, key: list[str], what: str) -> pd.Index:
     missing = int(keys.isna().any(axis=1).sum())
     repeated = int(keys.duplicated().sum())
     if missing or repeated:
-        found = " and ".join(f"{count} {kind}" for count, kind in ((missing, "missing"), (repeated, "repeated")) if count)
-        raise InputError(f"the key {listing(key)} of the {what} must be unique: {found} among {len(frame)} records")
+        wrong = " and ".join(f"{count} {kind}" for count, kind in ((missing, "missing"), (repeated, "repeated")) if count)
+        raise InputError(f"the key {listing(key)} of the {what} must be unique: {wrong} among {len(frame)} records")
     return pd.Index(keys[key[0]], name=key[0]) if len(key) == 1 else pd.MultiIndex.from_frame(keys)
 
 
@@ -193,22 +173,22 @@ def _truth(iuf: pd.DataFrame, puf_index: pd.Index, eif_index: pd.Index) -> np.nd
         keys = iuf[key]
         given = keys.notna().all(axis=1).to_numpy()
         for level, name in enumerate(key):
-            own, here = _family(index.get_level_values(level).to_series()), _family(keys[name].dropna())
-            if given.any() and own != here:
-                raise InputError(f"the key {name!r} is {own} in the {what} and {here} in the IUF: not comparable")
+            known, here = _family(index.get_level_values(level).to_series()), _family(keys[name].dropna())
+            if given.any() and known != here:
+                raise InputError(f"the key {name!r} is {known} in the {what} and {here} in the IUF: not comparable")
         wanted = keys.loc[given]
         lookup = pd.Index(wanted[key[0]]) if len(key) == 1 else pd.MultiIndex.from_frame(wanted)
-        found = np.full(len(iuf), -1)
-        found[given] = index.get_indexer(lookup)
-        nowhere = int((found[given] < 0).sum())
+        matched = np.full(len(iuf), -1)
+        matched[given] = index.get_indexer(lookup)
+        nowhere = int((matched[given] < 0).sum())
         if nowhere:
             raise InputError(f"the IUF points nowhere: {nowhere} of {len(iuf)} rows have a {listing(key)} that is not in the {what}")
         present &= given
-        rows.append(found)
+        rows.append(matched)
     if not present.any():
         raise InputError(f"the IUF names no pair: each of its {len(iuf)} rows lacks a key; without a truth nothing can be confirmed")
-    for found, index in zip(rows, (puf_index, eif_index), strict=True):
-        repeated = int(pd.Series(found[present]).duplicated().sum())
+    for matched, index in zip(rows, (puf_index, eif_index), strict=True):
+        repeated = int(pd.Series(matched[present]).duplicated().sum())
         if repeated:
             raise InputError(f"the IUF must name each record once: {repeated} rows repeat a {listing(index.names)}")
     truth = np.full(len(puf_index), -1)

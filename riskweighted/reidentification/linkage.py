@@ -15,7 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import cells
-from riskweighted.reidentification.files import Kind, checked_kinds, numbers_of_both
+from riskweighted.reidentification.files import Kind, checked_kinds, numbers_of_both, with_rates
 from riskweighted.reidentification.recoding import cut_points
 from riskweighted.reidentification.splink_model import TRAINING_PAIRS, Variable, engine, fill, register, score, settings, train
 
@@ -202,11 +202,8 @@ def threshold_sweep(
     rows = []
     for threshold in _THRESHOLDS if thresholds is None else thresholds:
         passes = (best["match_probability"] >= threshold).to_numpy()
-        suspected, confirmed = (best.loc[chosen, "puf_row"].nunique() for chosen in (passes, passes & true))
-        rates = suspected / n_puf, confirmed / n_puf, confirmed / suspected if suspected else np.nan
-        rows.append((float(threshold), suspected, confirmed, *rates))
-    names = ["threshold", "suspected", "confirmed", "suspected_rate", "confirmed_rate", "conditional_rate"]
-    return pd.DataFrame(rows, columns=names)
+        rows.append((float(threshold), *(best.loc[chosen, "puf_row"].nunique() for chosen in (passes, passes & true))))
+    return with_rates(pd.DataFrame(rows, columns=["threshold", "suspected", "confirmed"]), n_puf)
 
 
 def _check_settings(linking: Mapping[str, Kind], random_seed: int | None, max_pairs: int, minimum_probability: float) -> None:

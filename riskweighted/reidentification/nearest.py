@@ -14,15 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.threads import in_threads
-from riskweighted.reidentification.kernels.costs import BLOCK, EQUAL, LOGISTIC, STEPS, TABLE, CostTables
-from riskweighted.reidentification.kernels.leaves import KEEP
-from riskweighted.reidentification.kernels.nearest import Profiles, search
-from riskweighted.reidentification.kernels.query import MOST_CODES
-from riskweighted.reidentification.kernels.tree import build_tree
+from riskweighted.reidentification.kernels.costs import BLOCK, EQUAL, LOGISTIC, MOST_CODES, STEPS, TABLE, CostTables
+from riskweighted.reidentification.kernels.search import KEEP, Profiles, search
+from riskweighted.reidentification.kernels.tree import MISSING, PRESENT, build_tree
 
-__all__ = ["EQUAL", "LOGISTIC", "MOST_PAIRS", "STEPS", "TABLE", "Costs", "Nearest", "nearest"]
+__all__ = ["EQUAL", "LOGISTIC", "STEPS", "TABLE", "Costs", "Nearest", "nearest"]
 
-MOST_PAIRS = KEEP - 1
 _LEAF = 64  # on the benchmark's studies at most a seventh slower than the fastest of 16, 32, 64 and 128
 _CHUNK = 512
 
@@ -31,19 +28,10 @@ _CHUNK = 512
 class Costs:
     """What each variable adds to the cost of a pair; a cost is a sum over variables, lower is a better match.
 
-    Attributes
-    ----------
-    kinds : ndarray (v,)
-        EQUAL: 0 where equal, else 1. LOGISTIC: the square of 2/(1+exp(-x)) - 1, x = min(|difference|, 6). STEPS: by the absolute
-        difference. TABLE: by the codes of the two values.
-    missing : float
-        Cost of a variable that is missing in either record.
-    limit : float
-        Costs above it are of no interest.
-    breaks, steps : tuples of ndarray
-        STEPS: ascending breaks (b,), cost (b+1,) of differences up to each break and beyond the last.
-    tables : tuple of ndarray
-        TABLE: costs (codes of the first file, codes of the second).
+    ``kinds`` (v,): EQUAL, 0 where equal, else 1; LOGISTIC, the square of 2/(1+exp(-x)) - 1 of x = min(|difference|, 6); STEPS, by the
+    absolute difference; TABLE, by the codes of the two values. ``missing``: where either value is missing. ``limit``: costs above it
+    are of no interest. ``breaks``, ``steps``: of STEPS ascending breaks (b,) and the cost (b + 1,) of differences up to each and
+    beyond the last. ``tables``: of TABLE costs (codes of the first file, codes of the second).
     """
 
     kinds: np.ndarray
@@ -69,30 +57,24 @@ def nearest(
 ) -> Nearest:
     """The six records of the second file with the least cost, for every profile of the first.
 
-    Parameters
-    ----------
-    first, second : ndarray (n, v), (m, v)
-        Distinct profiles: numbers, or codes; NaN is missing.
-    sizes : ndarray (m,)
-        Records of each second profile.
-    costs : Costs
-    progress : callable, optional
-        Called with (profiles done, profiles in all).
+    ``first`` (n, v), ``second`` (m, v): distinct profiles of numbers or codes, NaN where missing; ``sizes`` (m,): records of each second
+    profile; ``progress`` is called with (profiles done, profiles in all).
     """
     tables = _cost_tables(costs, first.shape[1])
     second = np.ascontiguousarray(second, dtype=float)
     levels = _few_levels(second, costs.kinds)
-    tree = build_tree(second, levels, tables, *_likeliest(costs, first.shape[1]), _LEAF)
+    tree = build_tree(second, levels, tables, _LEAF)
     columns = np.ascontiguousarray(second[tree.order].T)
-    profiles = Profiles(columns, _codes(columns, levels), levels, sizes[tree.order])
+    sets = np.where(np.isnan(columns), MISSING, PRESENT)
+    profiles = Profiles(columns, sets, _codes(columns, levels), levels, sizes[tree.order])
     order = np.lexsort(first.T[::-1])  # neighbours in the file's order meet the same branches
     queries = np.ascontiguousarray(first[order], dtype=float)
     partner, cost = np.full((len(first), KEEP), -1, dtype=np.int64), np.full((len(first), KEEP), np.inf)
     tasks = [(queries[start : start + _CHUNK], profiles, tree, tables) for start in range(0, len(first), _CHUNK)]
     report = None if progress is None else lambda done, _: progress(min(done * _CHUNK, len(first)), len(first))
-    for number, (places, least) in in_threads(search, tasks, report):
-        rows = order[number * _CHUNK : number * _CHUNK + len(places)]
-        partner[rows] = np.where(places >= 0, tree.order[places], -1)
+    for number, (best, least) in in_threads(search, tasks, report):
+        rows = order[number * _CHUNK : number * _CHUNK + len(best)]
+        partner[rows] = np.where(best >= 0, tree.order[best], -1)
         cost[rows] = least
     return Nearest(partner, cost)
 
@@ -116,17 +98,12 @@ def _codes(columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _likeliest(costs: Costs, v: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of each code of a TABLE the first file's code that costs least with it, variable by variable, and where each begins (v + 1,)."""
-    return _flat([table.argmin(axis=0) if table.size else np.empty(0, dtype=np.int64) for table in costs.tables or [np.empty(0)] * v])
-
-
 def _cost_tables(costs: Costs, v: int) -> CostTables:
     """Steps and tables of all variables as arrays which compiled code takes."""
     most = max((len(part) for part in costs.breaks), default=0)
     breaks, steps, least = np.full((v, most + 1), np.inf), np.zeros((v, most + 1)), np.zeros((v, most + 1))
-    for variable, (own, by_step) in enumerate(zip(costs.breaks, costs.steps, strict=True)):
-        breaks[variable, : len(own)] = own * (1 + 1e-9)  # 0.4 - 0.3 is to count as 0.1
+    for variable, (bounds, by_step) in enumerate(zip(costs.breaks, costs.steps, strict=True)):
+        breaks[variable, : len(bounds)] = bounds * (1 + 1e-9)  # 0.4 - 0.3 is to count as 0.1
         steps[variable, : len(by_step)] = by_step
         least[variable, : len(by_step)] = np.minimum.accumulate(by_step[::-1])[::-1]
     tables = [table if table.ndim == 2 else np.empty((0, 0)) for table in costs.tables] or [np.empty((0, 0))] * v

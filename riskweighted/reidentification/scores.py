@@ -61,17 +61,17 @@ def adhoc_costs(files: LinkedFiles, scores: Mapping[str, Score]) -> tuple[np.nda
     v = len(files.kinds)
     kinds, breaks, steps, tables = np.full(v, TABLE), [np.empty(0)] * v, [np.empty(0)] * v, [np.empty((0, 0))] * v
     puf, eif = files.puf.to_numpy(dtype=float, copy=True), files.eif.to_numpy(dtype=float, copy=True)
-    for place, (name, kind) in enumerate(files.kinds.items()):
+    for number, (name, kind) in enumerate(files.kinds.items()):
         score = scores[name]
         if isinstance(score, BreakScores):
             if kind != "numeric":
                 raise InputError(f"the score of {name!r} has breaks on a difference, but the variable is categorical; give a table")
-            kinds[place] = STEPS
-            breaks[place], steps[place] = _check_breaks(name, score)
+            kinds[number] = STEPS
+            breaks[number], steps[number] = _check_breaks(name, score)
         else:
             codes, values = _coded(files, name)
-            puf[:, place], eif[:, place] = codes
-            tables[place] = HIGHEST - _tabulate(name, score, values)
+            puf[:, number], eif[:, number] = codes
+            tables[number] = HIGHEST - _tabulate(name, score, values)
     limit = HIGHEST * v / 2
     return puf, eif, Costs(kinds, HIGHEST, limit, tuple(breaks), tuple(steps), tuple(tables))
 
@@ -99,9 +99,9 @@ def _coded(files: LinkedFiles, name: str) -> tuple[tuple[np.ndarray, np.ndarray]
     for frame in (files.puf, files.eif):
         column = frame[name].to_numpy(dtype=float)
         present = ~np.isnan(column)
-        own = np.full(len(column), np.nan)
-        distinct, own[present] = np.unique(column[present], return_inverse=True)
-        codes.append(own)
+        coded = np.full(len(column), np.nan)
+        distinct, coded[present] = np.unique(column[present], return_inverse=True)
+        codes.append(coded)
         values.append([files.levels[name][int(level)] for level in distinct] if name in files.levels else distinct.tolist())
     return (codes[0], codes[1]), (values[0], values[1])
 
@@ -126,21 +126,21 @@ def _tabulate(name: str, score: Score, values: tuple[list[object], list[object]]
 
 def _from_pairs(score: PairScores, values: tuple[list[object], list[object]]) -> np.ndarray:
     table = np.full((len(values[0]), len(values[1])), score.other, dtype=float)
-    second = {value: place for place, value in enumerate(values[1])}
-    for place, value in enumerate(values[0]):
+    second = {value: column for column, value in enumerate(values[1])}
+    for row, value in enumerate(values[0]):
         if value in second:
-            table[place, second[value]] = score.equal
-    first = {value: place for place, value in enumerate(values[0])}
-    for (one, two), number in score.scores.items():
-        if one in first and two in second:
-            table[first[one], second[two]] = number
+            table[row, second[value]] = score.equal
+    first = {value: row for row, value in enumerate(values[0])}
+    for (puf_value, eif_value), number in score.scores.items():
+        if puf_value in first and eif_value in second:
+            table[first[puf_value], second[eif_value]] = number
     return table
 
 
 def _from_function(name: str, score: Callable[[object, object], float], values: tuple[list[object], list[object]]) -> np.ndarray:
     """The function's values, asked pair by pair."""
     try:
-        table = np.array([[score(one, two) for two in values[1]] for one in values[0]])
+        table = np.array([[score(puf_value, eif_value) for eif_value in values[1]] for puf_value in values[0]])
     except Exception as error:  # its text may quote a value
         raise InputError(f"the score function of {name!r} failed with {type(error).__name__}") from None
     return table

@@ -145,9 +145,9 @@ def fill(model: Model, variables: Mapping[str, Variable], floors: tuple[float, f
     for (name, variable), comparison in zip(variables.items(), model["comparisons"], strict=True):
         levels = comparison["comparison_levels"][1:]
         estimated = any("m_probability" in level for level in levels)
-        for place, (tolerance, level) in enumerate(zip((*variable.tolerances, np.nan), levels, strict=True)):
+        for number, (tolerance, level) in enumerate(zip((*variable.tolerances, np.nan), levels, strict=True)):
             u = max(level.get("u_probability", 0.0), floors[1])
-            default = 0.95 if place == 0 else 0.05 / (len(levels) - 1)
+            default = 0.95 if number == 0 else 0.05 / (len(levels) - 1)
             m = level.get("m_probability", 0.0 if estimated else default)
             m = u if not m and "u_probability" not in level else max(m, floors[0])
             level |= {"m_probability": m, "u_probability": u}
@@ -157,15 +157,15 @@ def fill(model: Model, variables: Mapping[str, Variable], floors: tuple[float, f
 
 def score(tables: list[Any], model: Model, parts: int, minimum: float, progress: Callable[[int, int], None] | None) -> pd.DataFrame:
     """Match weight and probability of the pairs that blocking lets through, part by part to bound memory."""
-    linker, found = _linker(tables, model), []
+    linker, tables_of_pairs = _linker(tables, model), []
     for part in range(1, parts + 1):
         scored = linker.inference.predict_chunk(
             left_chunk=(part, parts), right_chunk=(1, 1), threshold_match_probability=minimum, warning_mode="never"
         )
-        found.append(scored.as_pyarrow_table().select(["unique_id_l", "unique_id_r", "match_weight", "match_probability"]))
+        tables_of_pairs.append(scored.as_pyarrow_table().select(["unique_id_l", "unique_id_r", "match_weight", "match_probability"]))
         scored.drop_table_from_database_and_remove_from_cache()
         if progress is not None:
             progress(part, parts)
-    pairs = pa.concat_tables(found).sort_by([("unique_id_l", "ascending"), ("unique_id_r", "ascending")])
+    pairs = pa.concat_tables(tables_of_pairs).sort_by([("unique_id_l", "ascending"), ("unique_id_r", "ascending")])
     names = ["puf_row", "eif_row", "match_weight", "match_probability"]
     return pd.DataFrame({name: column.to_numpy() for name, column in zip(names, pairs.columns, strict=True)})

@@ -7,6 +7,7 @@ row i of one is row i of the other.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,7 +24,7 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.settings import from_table, read_toml, to_table
 from riskweighted.data.io import read_table, write_aggregates, write_table
 from riskweighted.reidentification.attack import METRICS, AttackSettings, Reidentification, attack
-from riskweighted.reidentification.files import KINDS, Kind, LinkedFiles, link_files
+from riskweighted.reidentification.files import KINDS, Kind, LinkedFiles, link_files, with_rates
 from riskweighted.reidentification.scores import read_scores
 
 __all__ = ["ReidentificationStudy", "StudyResult", "load_reidentification_study", "run_reidentification_study"]
@@ -192,11 +193,11 @@ def run_reidentification_study(study: ReidentificationStudy, out: str | Path, *,
     if "linkage" in study.metrics:
         optional("splink", "record linkage")
     with opened(Path(out), "a re-identification study") as working:
-        found = _attack_all(study, working.result / "confidential", reporter or Quiet())
-        tables = {name: _stacked(found, name) for name in ("rates", "ranks", "interactions")}
+        attacks = _attack_all(study, working.result / "confidential", reporter or Quiet())
+        tables = {name: _stacked(attacks, name) for name in ("rates", "ranks", "interactions")}
         summary = StudyResult(working.out, **tables)
         tables["comparison"] = summary.comparison().reset_index()
-        tables["definitions"] = pd.DataFrame({r.metric: r.definition for _, r in found}.items(), columns=["metric", "definition"])
+        tables["definitions"] = pd.DataFrame({r.metric: r.definition for _, r in attacks}.items(), columns=["metric", "definition"])
         for name, table in tables.items():
             write_aggregates(table, working.result / "tables" / f"{name}.csv")
         _write_figures(tables["rates"], working.result / "figures")
@@ -208,42 +209,36 @@ def _attack_all(study: ReidentificationStudy, secret: Path, reporter: Reporter) 
     """Every release attacked with every metric; the suspected pairs go to the folder `secret` as they are found."""
     scores = {name: read_scores(path) for name, path in study.scores.items()}
     settings = AttackSettings(study.alpha, study.normalization, scores or None, study.threshold, study.seed)
-    found = []
+    attacks = []
     make_folder(secret, private=True)
     for release in _releases(study):
         for metric in study.metrics:
             with reporter.step(f"{release.label} {release.dataset or ''} {metric}".strip().replace("  ", " ")) as advance:
                 result = attack(release.files, metric, settings, progress=advance)
-            found.append((release, result))
+            attacks.append((release, result))
             name = f"{metric}.csv" if study.run is None else f"{release.label}_{release.dataset:02d}_{metric}.csv"
             write_table(result.links, secret / name, private=True)
-    return found
+    return attacks
 
 
-def _stacked(found: list[tuple[_Release, Reidentification]], name: str) -> pd.DataFrame:
+def _stacked(attacks: list[tuple[_Release, Reidentification]], name: str) -> pd.DataFrame:
     """One table of all releases and metrics."""
     parts = []
-    for release, result in found:
+    for release, result in attacks:
         table = getattr(result, name)
         if len(table):
-            place = pd.DataFrame({"release": release.label, "dataset": release.dataset, "metric": result.metric}, index=table.index)
-            parts.append(pd.concat([place, table], axis=1))
+            about = pd.DataFrame({"release": release.label, "dataset": release.dataset, "metric": result.metric}, index=table.index)
+            parts.append(pd.concat([about, table], axis=1))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["release", "dataset", "metric"])
 
 
 def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     """The checked files: one release, or one for every synthetic dataset of a run."""
 
-    def checked(
-        puf: pd.DataFrame, eif: pd.DataFrame, iuf: pd.DataFrame, linking: Mapping[str, Kind], pufid: Names, eifid: Names
-    ) -> LinkedFiles:
-        kept = {"strata": study.strata, "empty_strata": study.empty_strata}
-        return link_files(puf, eif, iuf, linking, pufid=pufid, eifid=eifid, **kept)  # type: ignore[arg-type]
-
+    checked = partial(link_files, strata=study.strata, empty_strata=study.empty_strata)
     if study.files is not None:
-        frames = [read_table(path) for path in (study.files.puf, study.files.eif, study.files.iuf)]
-        puf, eif, iuf = frames
-        yield _Release("PUF", 0, checked(puf, eif, iuf, study.linking, study.files.pufid, study.files.eifid))
+        puf, eif, iuf = (read_table(path) for path in (study.files.puf, study.files.eif, study.files.iuf))
+        yield _Release("PUF", 0, checked(puf, eif, iuf, study.linking, pufid=study.files.pufid, eifid=study.files.eifid))
         return
     from riskweighted.runs.finished import find_confidential, load_run
 
@@ -263,7 +258,7 @@ def _releases(study: ReidentificationStudy) -> Iterator[_Release]:
     intruder = confidential.assign(eifid=rows)
     for scheme in schemes:
         for number, synthetic in enumerate(run.synthetic[scheme], start=1):
-            yield _Release(scheme, number, checked(synthetic.assign(pufid=rows), intruder, truth, linking, "pufid", "eifid"))
+            yield _Release(scheme, number, checked(synthetic.assign(pufid=rows), intruder, truth, linking))
 
 
 def _write_figures(rates: pd.DataFrame, folder: Path) -> None:
@@ -274,12 +269,7 @@ def _write_figures(rates: pd.DataFrame, folder: Path) -> None:
     for (release, metric), rows in rates.groupby(["release", "metric"], sort=False):
         counts = rows.groupby("stratum", sort=False)[["puf_records", "suspected", "confirmed"]].mean()
         if len(counts) <= _MOST_STRATA_DRAWN:
-            table = counts.assign(
-                suspected_rate=counts["suspected"] / counts["puf_records"],
-                confirmed_rate=counts["confirmed"] / counts["puf_records"],
-                conditional_rate=counts["confirmed"] / counts["suspected"].where(counts["suspected"] > 0),
-                metric=metric,
-            )
+            table = with_rates(counts, counts["puf_records"]).assign(metric=metric)
             figure = plot_reidentification(table.reset_index()).get_figure(root=True)
             assert figure is not None
             figure.savefig(folder / f"{release}_{metric}.png", dpi=120, bbox_inches="tight", metadata={"Software": None})

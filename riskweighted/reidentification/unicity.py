@@ -12,7 +12,7 @@ import numpy as np
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.threads import in_threads
-from riskweighted.reidentification.kernels.files import CodedFiles
+from riskweighted.reidentification.kernels.small_cells import CodedFiles
 from riskweighted.reidentification.kernels.unicity import MOST_VARIABLES, search_branch
 
 __all__ = ["MOST_VARIABLES", "UniquePairs", "unique_pairs"]
@@ -27,24 +27,11 @@ class UniquePairs(NamedTuple):
 
 
 def unique_pairs(puf: np.ndarray, eif: np.ndarray, progress: Callable[[int, int], None] | None = None) -> UniquePairs:
-    """Every pair that unicity suspects, with the smallest interaction that shows it.
+    """Every pair that unicity suspects, with the smallest interaction that shows it, by PUF row, then EIF row.
 
-    Parameters
-    ----------
-    puf, eif : ndarray (n, v), (m, v)
-        Codes of the linking variables; NaN is missing and takes a record out of every interaction with that variable.
-    progress : callable, optional
-        Called with (branches done, branches in all).
-
-    Returns
-    -------
-    UniquePairs
-        By PUF row, then EIF row. Among smallest interactions of one size, the first in the order of the variables.
-
-    Raises
-    ------
-    InputError
-        If there are more than 50 linking variables.
+    ``puf`` (n, v), ``eif`` (m, v): codes of at most 50 linking variables; NaN takes a record out of every interaction with that
+    variable. Among smallest interactions of one size it is the first in the order of the variables. `progress` is called with
+    (branches done, in all).
     """
     v = puf.shape[1]
     if v > MOST_VARIABLES:
@@ -57,19 +44,19 @@ def unique_pairs(puf: np.ndarray, eif: np.ndarray, progress: Callable[[int, int]
     stop = np.zeros(1, dtype=np.int8)
     files = CodedFiles(ordered[: len(puf)], ordered[len(puf) :], levels[order], bits)
     branches = in_threads(search_branch, [(files, *task, stop) for task in tasks], progress, stop)
-    found = _merge((pairs for _, pairs in branches), len(eif))
-    sets = (np.int64(1) << v) - 1 - (found[2] & ((np.int64(1) << MOST_VARIABLES) - 1))
-    return UniquePairs(found[0], found[1], (sets[:, None] >> (v - 1 - np.arange(v))) & 1 == 1)
+    merged = _merge((pairs for _, pairs in branches), len(eif))
+    sets = (np.int64(1) << v) - 1 - (merged[2] & ((np.int64(1) << MOST_VARIABLES) - 1))
+    return UniquePairs(merged[0], merged[1], (sets[:, None] >> (v - 1 - np.arange(v))) & 1 == 1)
 
 
 def _integer_codes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each column's values as 0 .. levels-1 and -1 for missing; (rows, v), (v,)."""
     codes = np.full(values.shape, -1, dtype=np.int32)
     levels = np.zeros(values.shape[1], dtype=np.int64)
-    for place, column in enumerate(values.T):
+    for variable, column in enumerate(values.T):
         present = ~np.isnan(column)
-        distinct, codes[present, place] = np.unique(column[present], return_inverse=True)
-        levels[place] = len(distinct)
+        distinct, codes[present, variable] = np.unique(column[present], return_inverse=True)
+        levels[variable] = len(distinct)
     return codes, levels
 
 

@@ -42,27 +42,17 @@ class Predictor:
 
 @dataclass(frozen=True)
 class PublishedAnalysis:
-    """A published interval: least squares of the response on an intercept and predictors, of which one column is reported.
+    """A published interval: least squares of the response on an intercept and predictors (none: the mean), of which one column is
+    reported.
 
-    Attributes
-    ----------
-    what : str
-    response : str
-    predictors : tuple of Predictor
-        Empty: the mean.
-    place : int
-        Reported column; 0 is the intercept.
-    level : float
-    published : tuple of float
-        Estimate, lower and upper bound, as the tables hold them.
-    exact : bool
-        Whether the published interval follows Reiter's rule, so that the code gives its digits.
+    ``column``: the reported one, 0 is the intercept; ``published``: estimate, lower and upper bound, as the tables hold them;
+    ``exact``: whether the published interval follows Reiter's rule, so that the code gives its digits.
     """
 
     what: str
     response: str
     predictors: tuple[Predictor, ...]
-    place: int
+    column: int
     level: float
     published: tuple[float, float, float]
     exact: bool
@@ -118,12 +108,12 @@ def _main_effects(
     used, frame = {response_name(formula), *split_formula(formula).names}, frames[0]
     if not used <= set(frame.columns) or not _complete(frames, used, codes):
         return None
-    names, *others = ([str(name) for name in build_design(formula, one).spec.column_names if name != "Intercept"] for one in frames)
-    if any(other != names for other in others):  # a level that a dataset lacks
+    names, *others = ([str(name) for name in build_design(formula, other).spec.column_names if name != "Intercept"] for other in frames)
+    if any(columns != names for columns in others):  # a level that a dataset lacks
         return None
     predictors = [_predictor(name, frame) for name in names]
-    found = tuple(predictor for predictor in predictors if predictor is not None)
-    return (list(names), found) if len(found) == len(names) else None
+    known = tuple(predictor for predictor in predictors if predictor is not None)
+    return (list(names), known) if len(known) == len(names) else None
 
 
 def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
@@ -144,18 +134,10 @@ def _predictor(name: str, frame: pd.DataFrame) -> Predictor | None:
 def combining_code(
     analysis: PublishedAnalysis, frame: pd.DataFrame, files: dict[str, list[str]]
 ) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    """Code that reproduces an analysis.
+    """Code that reproduces an analysis of datasets like `frame`: by language file name and code, and by language the reason why there is
+    none.
 
-    Parameters
-    ----------
-    analysis : PublishedAnalysis
-    frame : DataFrame
-        One of the datasets.
-    files : dict of format ("csv", ...) to list of paths in the pack
-
-    Returns
-    -------
-    dict of language to (file name, code); dict of language to the reason why there is none
+    `files`: paths in the pack by format ("csv", ...).
     """
     codes, missing = {}, {}
     for language, (ending, formats) in _READS.items():
@@ -191,7 +173,7 @@ def _code_settings(analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str
         "ending": ending,
         "response": analysis.response,
         "predictors": analysis.predictors,
-        "place": analysis.place,
+        "place": analysis.column,
         "upper": f"{0.5 + analysis.level / 2:.12g}",
         "lower": f"{0.5 - analysis.level / 2:.12g}",
         "text_columns": repr(dict.fromkeys(text, "str")).replace("'str'", "str") if text else "None",

@@ -31,23 +31,11 @@ def codebook(
     units: Mapping[str, str] | None = None,
     codes: Mapping[str, Sequence[float]] | None = None,
 ) -> pd.DataFrame:
-    """Describe every variable of the released datasets.
+    """Every variable of the released datasets, described from nothing else, so that the codebook tells no more than they do.
 
-    Parameters
-    ----------
-    datasets : sequence of DataFrame
-        All released datasets. Nothing else is used, so the codebook tells no more than they do.
-    synthesized : sequence of str
-        Variables that differ between the datasets. Of numbers the middle 90 % of the synthetic values is given, and no extreme.
-    units : mapping of variable to unit, optional
-    codes : mapping of variable to its special codes, optional
-        Numbers that are no amounts.
-
-    Returns
-    -------
-    DataFrame: variable, type, status (synthesized or unaltered), values, missing (records; from the least to
-    the most where datasets differ), unit. An apostrophe stands before text
-    that a spreadsheet would run as a formula.
+    Columns: variable, type, status (synthesized or unaltered), values, missing (records; from the least to the most where datasets
+    differ), unit. Of synthesized numbers the middle 90 % of the values is given, and no extreme; `codes`, the special codes by
+    variable, are no amounts. An apostrophe stands before text that a spreadsheet would run as a formula.
     """
     units = dict(units or {})
     unknown = [name for name in units if name not in datasets[0].columns]
@@ -91,9 +79,9 @@ def _middle(column: pd.Series, codes: Sequence[float]) -> str:
     """Of numbers the middle of the amounts, and the special codes among them."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return _values(column)
-    found = find_statuses(column, codes)
-    low, high = np.quantile(found.amounts, [0.05, 0.95]) if found.is_amount.any() else (np.nan, np.nan)
-    held = [status_name(status, codes) for status in found.present if status != MISSING]
+    statuses = find_statuses(column, codes)
+    low, high = np.quantile(statuses.amounts, [0.05, 0.95]) if statuses.is_amount.any() else (np.nan, np.nan)
+    held = [status_name(status, codes) for status in statuses.present if status != MISSING]
     special = f"; special codes, no amounts: {', '.join(held)}" if held else ""
     return f"90 % of the synthetic {'amounts' if held else 'values'} lie between {_three_digits(low)} and {_three_digits(high)}{special}"
 

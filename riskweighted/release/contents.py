@@ -77,14 +77,14 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
     unaltered = [str(name) for name in datasets[0] if name not in contents.variables]
-    own = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
+    identifying = [str(name) for name in datasets[0] if name not in contents.variables and own_value_for_each(datasets[0][name])]
     source = file_hash(run.folder / "manifest.json")
     share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
     facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
-    write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=own, run=source, version=made_by))
+    write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=identifying, run=source, version=made_by))
     write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
     _write_manifest(contents, source, folder, hashes)
 
@@ -105,17 +105,17 @@ class Dataset(NamedTuple):
 
     format: str
     name: str
-    place: int
+    number: int
     label: str
 
 
 def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
     """The files of the datasets of a scheme, in every format."""
     count = len(contents.run.synthetic[scheme])
-    for place in range(count):
+    for number in range(count):
         for kind in contents.formats:
-            name = f"data/{scheme}/synthetic_{scheme}_{place + 1:0{len(str(count))}d}.{kind}"
-            yield Dataset(kind, name, place, f"{_LABEL} {place + 1} of {count}")
+            name = f"data/{scheme}/synthetic_{scheme}_{number + 1:0{len(str(count))}d}.{kind}"
+            yield Dataset(kind, name, number, f"{_LABEL} {number + 1} of {count}")
 
 
 def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mapping[str, str]) -> dict[str, list[str]]:
@@ -126,7 +126,7 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
     for file in every:
         files[file.format].append(file.name)
         if writer is not None and file.name not in hashes:
-            writer.write(file.place, folder / file.name, label=file.label)
+            writer.write(file.number, folder / file.name, label=file.label)
     write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
     return files
 

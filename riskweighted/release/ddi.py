@@ -24,19 +24,10 @@ def ddi_codebook(
     codes: Mapping[str, Sequence[float]],
     software: str,
 ) -> str:
-    """The XML document.
+    """The XML document about released datasets in files of these names.
 
-    Parameters
-    ----------
-    datasets : sequence of DataFrame
-        The released ones.
-    book : DataFrame
-        What `riskweighted.release.codebook.codebook` makes of them: its columns type, status, values, missing and unit, a row a variable.
-    files : sequence of str
-        Names of their files.
-    codes : mapping of variable to its special codes
-    software : str
-        What made them, with its version.
+    ``book`` is what `riskweighted.release.codebook.codebook` makes of them; ``codes`` are special codes by variable; ``software`` made
+    them.
     """
     root = Element("codeBook", {"xmlns": _NAMESPACE, "version": "2.5"})
     synthesized = [str(name) for name, status in zip(datasets[0], book["status"], strict=True) if status == "synthesized"]
@@ -45,18 +36,18 @@ def ddi_codebook(
         _describe_file(root, number, name, datasets[0])
     described = SubElement(root, "dataDscr")
     every = " ".join(f"F{number}" for number in range(1, len(files) + 1))
-    for place, (name, row) in enumerate(zip(datasets[0], book.to_dict("records"), strict=True)):
+    for number, (name, row) in enumerate(zip(datasets[0], book.to_dict("records"), strict=True)):
         pooled = pd.concat([frame[name] for frame in datasets], ignore_index=True) if row["status"] == "synthesized" else datasets[0][name]
-        _describe_variable(described, place + 1, pooled, row, every, codes.get(str(name), ()))
+        _describe_variable(described, number + 1, pooled, row, every, codes.get(str(name), ()))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _text(parent: Element, tag: str, text: object, **attributes: str) -> Element:
     """An element with a text, without the letters that XML cannot hold."""
-    found = SubElement(parent, tag, {name: _NO_XML.sub("", value) for name, value in attributes.items()})
-    found.text = _NO_XML.sub("", str(text))
-    return found
+    element = SubElement(parent, tag, {name: _NO_XML.sub("", value) for name, value in attributes.items()})
+    element.text = _NO_XML.sub("", str(text))
+    return element
 
 
 def _describe_study(root: Element, synthesized: Sequence[str], software: str) -> None:

@@ -1,6 +1,7 @@
 """The last look at a release pack: it is refused where something confidential is in it.
 
-First of all every file must be, byte for byte, what the run makes (`riskweighted.release.remade`). Of what the run makes is refused
+First of all every file must be, byte for byte, what the run makes (`check_made`): then nothing can have been put into one. Of what the
+run makes is refused
 
 - a text in which `riskweighted.release.leak_text` finds confidential numbers;
 - unaltered columns that are not the data's own;
@@ -13,29 +14,33 @@ Not found is what is as likely as a fresh draw: noise about the truth as wide as
 that draws meet them anyway, and what the posterior itself gives away; risk measures are for that.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.design.precision import round_to
-from riskweighted.release.contents import Contents, dataset_files
+from riskweighted.release.contents import Contents, dataset_files, write_pack
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
-from riskweighted.release.remade import check_made, refusal
 from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
 from riskweighted.risk.copies import Ranked, order_alike
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Secrets", "check_datasets", "check_pack", "check_synthesized", "gather_secrets", "recorded"]
+__all__ = ["Secrets", "check_datasets", "check_made", "check_pack", "check_synthesized", "gather_secrets", "recorded"]
 
+_MANIFEST, _REPORT = "manifest.json", "report.html"
 _SAME_ORDER = 0.999
 _HALF, _FEW = 0.5, 5  # of the records that are equal; different values, below which that says nothing
 
@@ -44,22 +49,9 @@ _HALF, _FEW = 0.5, 5  # of the records that are equal; different values, below w
 class Secrets:
     """What a pack is checked against. Confidential.
 
-    Attributes
-    ----------
-    confidential : DataFrame (n, columns)
-    variables : tuple of Sensitive
-        The synthesized ones.
-    fresh : mapping of scheme to Fresh
-        What chance gives; of the schemes that may be in the pack.
-    per_record : DataFrame (n, columns)
-        Weights and risks that differ between records.
-    recorded : mapping of name to Recorded
-        The same, as columns are compared with them.
-    text : TextSecrets
-    run : FinishedRun
-        What the files of a pack must have been made from.
-    report : callable or None
-        What makes its report; None: unknown, so the report need only be the one that the manifest names.
+    ``confidential`` (n, columns): of the released columns; ``fresh``: what chance gives, of the schemes that may be in the pack;
+    ``per_record`` (n, columns): weights and risks that differ between records; ``run``: what the files must have been made from;
+    ``report``: what makes its report, None: unknown, so that it need only be the one that the manifest names.
     """
 
     confidential: pd.DataFrame
@@ -91,25 +83,19 @@ class Recorded:
 
 def recorded(per_record: pd.DataFrame) -> dict[str, Recorded]:
     """Every column of a table of the records (n, columns), as released columns are compared with it."""
-    found = {}
+    by_name = {}
     for name, numbers in per_record.items():
         values = numbers.to_numpy(dtype=float)
         levels, counts = np.unique(values, return_counts=True)
         usual = values == levels[counts.argmax()]  # such as a risk of 0, which any zero equals
-        found[str(name)] = Recorded(Ranked(values), ~usual, len(levels) >= _FEW)
-    return found
+        by_name[str(name)] = Recorded(Ranked(values), ~usual, len(levels) >= _FEW)
+    return by_name
 
 
 def gather_secrets(
     run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str], report: Callable[[FinishedRun], str] | None = None
 ) -> Secrets:
-    """Read what must not leave, and draw fresh datasets to see what chance gives.
-
-    Raises
-    ------
-    InputError
-        If the data is not the one that the run was made from.
-    """
+    """What must not leave, and fresh datasets that say what chance gives; refuses data that is not the one that the run was made from."""
     variables, fresh = find_sensitive(run, confidential, schemes)
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
@@ -117,7 +103,7 @@ def gather_secrets(
     varying = {name: column.to_numpy(dtype=float) for name, column in tables.items() if column.nunique() > 1}
     draws = [variable.to_numpy().ravel() for fit in run.posteriors.values() for variable in fit.values() if "draw" in variable.dims]
     published = [table.select_dtypes("number").to_numpy(dtype=float).ravel() for table in run.tables.values()]
-    sensitive = {name: column for one in variables for name, column in one.texts().items()}
+    sensitive = {name: column for variable in variables for name, column in variable.texts().items()}
     text = make_text_secrets(sensitive, varying, np.concatenate(draws), np.concatenate(published))
     released = confidential[run.study.released(confidential)]
     return Secrets(released, variables, fresh, pd.DataFrame(varying), text, run, report)
@@ -126,28 +112,15 @@ def gather_secrets(
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
     """How many rows of every dataset of a pack equal the confidential ones, once every file of it has been read and nothing was found.
 
-    Parameters
-    ----------
-    folder : Path
-    secrets : Secrets
-        From `gather_secrets`.
-
-    Returns
-    -------
-    DataFrame: one row per dataset file and synthesized variable, with the rows that equal the confidential value, the number expected
-    by chance and the most allowed. For the agency; not part of the pack.
-
-    Raises
-    ------
-    InputError
-        If anything is found; the message names the file and what it is, never a value.
+    One row per dataset file and synthesized variable, with the number expected by chance and the most allowed: for the agency, not
+    part of the pack. Where anything is found, an InputError names the file and what it is, never a value.
     """
     contents = check_made(folder, secrets.run, secrets.report)
     datasets = {file.name for scheme in contents.schemes for file in dataset_files(contents, scheme)}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
-        if name not in datasets and (found := problems_in_text(path.read_text(encoding="utf-8"), secrets.text)):
-            raise refusal(name, "; ".join(found))
+        if name not in datasets and (problems := problems_in_text(path.read_text(encoding="utf-8"), secrets.text)):
+            raise refusal(name, "; ".join(problems))
     return check_datasets(contents, secrets)
 
 
@@ -159,26 +132,26 @@ def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
         if scheme not in secrets.fresh:
             raise refusal(files[0].name, "a dataset of a scheme that is not released")
         datasets = contents.run.synthetic[scheme]
-        for place, table in enumerate([datasets.base] if isinstance(datasets, Datasets) else datasets):
-            _check_unaltered(table, files[place].name, secrets)
-        for place, table in enumerate(datasets):
-            names = [file.name for file in files if file.place == place]
-            found = _check_synthetic(table, names[0], secrets, secrets.fresh[scheme])
-            rows += [{"file": name, **row} for name in names for row in found]
+        for number, table in enumerate([datasets.base] if isinstance(datasets, Datasets) else datasets):
+            _check_unaltered(table, files[number].name, secrets)
+        for number, table in enumerate(datasets):
+            names = [file.name for file in files if file.number == number]
+            equal = _check_synthetic(table, names[0], secrets, secrets.fresh[scheme])
+            rows += [{"file": name, **row} for name in names for row in equal]
     return pd.DataFrame(rows)
 
 
 def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:
     """That the columns and rows of a dataset are those of the data, spelled alike."""
-    own = secrets.confidential
-    if list(table.columns) != [str(column) for column in own.columns]:
-        raise refusal(name, f"other columns than the data: it has {len(table.columns)} and the data {len(own.columns)}")
-    if len(table) != len(own):
-        raise refusal(name, f"{len(table)} rows, and the data has {len(own)}")
-    synthesized = [one.name for one in secrets.variables]
+    confidential = secrets.confidential
+    if list(table.columns) != [str(column) for column in confidential.columns]:
+        raise refusal(name, f"other columns than the data: it has {len(table.columns)} and the data {len(confidential.columns)}")
+    if len(table) != len(confidential):
+        raise refusal(name, f"{len(table)} rows, and the data has {len(confidential)}")
+    synthesized = [variable.name for variable in secrets.variables]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "unaltered.csv"
-        write_table(own.drop(columns=synthesized), path)
+        write_table(confidential.drop(columns=synthesized), path)
         if not DatasetWriter([table.drop(columns=synthesized)]).is_in(path, 0):
             raise refusal(name, "unaltered columns that are not those of the data")
 
@@ -186,15 +159,15 @@ def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:
 def _check_synthetic(table: pd.DataFrame, name: str, secrets: Secrets, fresh: Fresh) -> list[dict[str, object]]:
     """How many values of each synthesized column are the confidential ones, once none is nearer to them than chance allows."""
     rows = []
-    for place, variable in enumerate(secrets.variables):
+    for number, variable in enumerate(secrets.variables):
         try:
             drawn = variable.numbers(table[variable.name])
         except InputError as error:
             raise refusal(name, str(error)) from None
         if fresh.chances:
-            _check_variable(drawn, table, name, secrets, variable, *fresh.chances[place])
-        equal = int(equal_rows(drawn, variable.own[0]).sum())
-        by_chance = fresh.equal[place]
+            _check_variable(drawn, table, name, secrets, variable, *fresh.chances[number])
+        equal = int(equal_rows(drawn, variable.truth[0]).sum())
+        by_chance = fresh.equal[number]
         row = {"variable": variable.name, "rows": len(drawn), "equal to the confidential value": equal}
         rows.append(row | {"expected by chance": float(by_chance.mean()), "at most": most_by_chance(by_chance, len(drawn))})
     if fresh.chances and (whole := same_records(secrets.variables, table)) > fresh.most_records:
@@ -207,23 +180,91 @@ def _check_variable(
 ) -> None:
     """Hold one synthesized column of a dataset to what chance gives: amounts or levels, then statuses."""
     half = variable.confidential.dtype == np.float32
-    found = check_synthesized(drawn, chance, variable.unit, secrets.recorded, resolution=1e-6 if half else 1e-12)
-    if variable.levels is None and not found:
+    problems = check_synthesized(drawn, chance, variable.unit, secrets.recorded, resolution=1e-6 if half else 1e-12)
+    if variable.levels is None and not problems:
         status = variable.status(table[variable.name])
         told = ["that neither the data nor the model have"] if status.any() else []
         told = told if statuses is None else list(find_nearness(status, statuses))
-        found = [f"as missing values and special codes {what}" for what in told]
-    if found:
-        raise refusal(name, f"in the column {variable.name!r} {'; '.join(found)}")
+        problems = [f"as missing values and special codes {what}" for what in told]
+    if problems:
+        raise refusal(name, f"in the column {variable.name!r} {'; '.join(problems)}")
 
 
 def check_synthesized(
     drawn: np.ndarray, chance: Chance, precision: float | None, per_record: Mapping[str, Recorded], *, resolution: float = 1e-12
 ) -> list[str]:
     """What a released column (n,) gives away, one line each; `resolution`: relative, of the numbers as they are stored."""
-    found = list(find_nearness(drawn, chance))
+    problems = list(find_nearness(drawn, chance))
     finer = np.abs(drawn - round_to(drawn, precision)) > resolution * np.abs(drawn)
     if finer.any():
-        found.append(f"more digits than its precision in {int(finer.sum())} rows")
+        problems.append(f"more digits than its precision in {int(finer.sum())} rows")
     order = Ranked(drawn)
-    return found + [f"{other} of the records" for other, theirs in per_record.items() if theirs.told_by(drawn, order)]
+    return problems + [f"{other} of the records" for other, theirs in per_record.items() if theirs.told_by(drawn, order)]
+
+
+def refusal(name: str, what: str) -> InputError:
+    """The error about one file of a pack."""
+    return InputError(f"nothing was released: {name!r} is or holds {what}")
+
+
+def check_made(folder: Path, run: FinishedRun, report: Callable[[FinishedRun], str] | None) -> Contents:
+    """What a pack holds, once every file of it is what the run makes of that; its manifest says which schemes, formats and units it was
+    made with.
+
+    Without `report`, what makes the report, that is compared with the manifest's hash only. Raises InputError, which names the file,
+    if one differs, is missing, is a link, or is one too many.
+    """
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    for name, path in sorted(there.items()):
+        if path.is_symlink() or not path.is_file():
+            raise refusal(name, "no file of its own, such as a link")
+    manifest = _read_manifest(folder)
+    page = there.get(_REPORT)
+    if page is not None and manifest["files"].get(_REPORT) != file_hash(page):
+        raise refusal(_REPORT, "not what the run makes")
+    makes = None if page is None else report or (lambda run: page.read_text(encoding="utf-8"))
+    try:
+        contents = Contents(run, tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"]), makes)
+    except InputError as error:
+        raise refusal(_MANIFEST, f"settings that no release has ({error})") from None
+    hashes = _hashes_of_datasets(contents, there)
+    with tempfile.TemporaryDirectory() as again:
+        write_pack(contents, Path(again), hashes)
+        made = {path.relative_to(again).as_posix(): path for path in Path(again).rglob("*") if path.is_file()}
+        for name in sorted(set(there) - set(made) - set(hashes)):
+            raise refusal(name, "nothing that the run makes")
+        for name in sorted(made, key=lambda name: (name == _MANIFEST, name)):  # the manifest last: it names the others
+            if _file(there, name).read_bytes() != made[name].read_bytes():
+                raise refusal(name, "not what the run makes")
+    return contents
+
+
+def _hashes_of_datasets(contents: Contents, there: Mapping[str, Path]) -> dict[str, str]:
+    """SHA-256 of the datasets by name, once each is what the run makes: they are compared where they are."""
+    hashes = {}
+    for scheme in contents.schemes:
+        writer = DatasetWriter(contents.run.synthetic[scheme])
+        for file in dataset_files(contents, scheme):
+            if not writer.is_in(_file(there, file.name), file.number, label=file.label):
+                raise refusal(file.name, "not what the run makes")
+            hashes[file.name] = file_hash(there[file.name])
+    return hashes
+
+
+def _file(there: Mapping[str, Path], name: str) -> Path:
+    if name not in there:
+        raise InputError(f"nothing was released: the pack lacks {name!r}")
+    return there[name]
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest, once it has what decides the files."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        known = [f".{name}" in WRITABLE for name in manifest["formats"]]
+        texts = [*manifest["schemes"], *manifest["units"], *manifest["units"].values(), *manifest["files"]]
+        if known and all(known) and manifest["schemes"] and all(isinstance(text, str) for text in texts):
+            return manifest
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise refusal(_MANIFEST, "no manifest of a release")

@@ -67,14 +67,8 @@ CONTAINERS = (
 class TextSecrets:
     """What no text may hold.
 
-    Attributes
-    ----------
-    columns : dict of str to array (n,)
-        Sensitive values, weights and risks by name, in the order of the records.
-    unmistakable : array
-        Sensitive values that one number gives away, sorted.
-    listed : array
-        Weights, risks and posterior draws that no published table holds, sorted.
+    ``columns``: sensitive values, weights and risks by name, in the order of the records (n,); ``unmistakable``: sensitive values that
+    one number gives away, sorted; ``listed``: weights, risks and posterior draws that no published table holds, sorted.
     """
 
     columns: Mapping[str, np.ndarray] = field(repr=False)
@@ -115,8 +109,7 @@ def _rounded(numbers: np.ndarray) -> np.ndarray:
 def _digits(numbers: np.ndarray) -> np.ndarray:
     """How many significant digits each number of at most 15 has, (m,): `significant_digits` of many at once."""
     text = pc.replace_substring_regex(pc.cast(pa.array(numbers, pa.float64()), pa.string()), "e.*|[^0-9]", "")
-    counts: np.ndarray = pc.utf8_length(pc.utf8_trim(text, "0")).to_numpy()
-    return counts
+    return np.asarray(pc.utf8_length(pc.utf8_trim(text, "0")).to_numpy())
 
 
 def _unmistakable(column: np.ndarray) -> np.ndarray:
@@ -125,48 +118,47 @@ def _unmistakable(column: np.ndarray) -> np.ndarray:
     once = values[counts == 1]
     digits = _digits(once)
     rare = [length for length, count in Counter(digits.tolist()).items() if count <= _RAREST * 9 * 10 ** (length - 1)]
-    unmistakable: np.ndarray = once[(digits >= _DIGITS) & np.isin(digits, rare)]
-    return unmistakable
+    return np.asarray(once[(digits >= _DIGITS) & np.isin(digits, rare)])
 
 
 def problems_in_text(text: str, secrets: TextSecrets) -> list[str]:
     """What a text must not hold, one line each; no value is quoted."""
-    found: dict[str, None] = {}
-    for part in _readings(text, found):
+    problems: dict[str, None] = {}
+    for part in _readings(text, problems):
         numbers = _rounded(np.array([float(token.replace("\u2212", "-")) for token in _NUMBER.findall(part)]))
         if len(numbers) == 0:
             continue
         values = np.unique(np.abs(numbers))
         hits = int(np.isin(values, secrets.unmistakable).sum())
         if hits:
-            found[f"{hits} confidential values of the sensitive variable"] = None
+            problems[f"{hits} confidential values of the sensitive variable"] = None
         listed = int(np.isin(values, secrets.listed).sum())
         if listed >= _FEW:
-            found[f"{listed} weights, risks of records or posterior draws"] = None
+            problems[f"{listed} weights, risks of records or posterior draws"] = None
         for name, runs in secrets.runs.items():
             if _holds_run(numbers, runs):
-                found[f"values of {name} in the order of the records"] = None
-    return list(found)
+                problems[f"values of {name} in the order of the records"] = None
+    return list(problems)
 
 
-def _readings(text: str, found: dict[str, None], depth: int = 3) -> Iterator[str]:
+def _readings(text: str, problems: dict[str, None], depth: int = 3) -> Iterator[str]:
     """The text as it stands, without grouping of digits, unescaped, and the texts that are embedded in it."""
     plain = html.unescape(text)
     yield from dict.fromkeys([text, plain, _GROUPS.sub("", plain)])
     for kind, coding, content in _ADDRESS.findall(plain):
         if "base64" in coding:
             if not _is_picture(_decoded(content)):
-                found["an embedded file that is neither a picture nor a font"] = None
+                problems["an embedded file that is neither a picture nor a font"] = None
         elif depth:
-            yield from _readings(unquote(content), found, depth - 1)
+            yield from _readings(unquote(content), problems, depth - 1)
         if kind and not kind.startswith(("image/", "font/", "application/font", "text/")):
-            found["an embedded file that is neither a picture nor a font"] = None
+            problems["an embedded file that is neither a picture nor a font"] = None
     for block in _BASE64.findall(plain):
         content = _decoded(block)
         if content.startswith(CONTAINERS):
-            found["an embedded file that is neither a picture nor a font"] = None
+            problems["an embedded file that is neither a picture nor a font"] = None
         elif depth and content and _is_text(content):
-            yield from _readings(content.decode(), found, depth - 1)
+            yield from _readings(content.decode(), problems, depth - 1)
 
 
 def _decoded(block: str) -> bytes:
@@ -227,6 +219,6 @@ def _hashes(codes: np.ndarray, length: int, stride: int) -> np.ndarray:
     mixed = (codes + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(31)
     total = np.zeros(count, dtype=np.uint64)
-    for place in range(length):
-        total = total * np.uint64(0x100000001B3) + mixed[place * stride : place * stride + count]
+    for number in range(length):
+        total = total * np.uint64(0x100000001B3) + mixed[number * stride : number * stride + count]
     return total

@@ -55,16 +55,10 @@ class _Rung(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What fresh datasets of one posterior have in common with the confidential values. Confidential; made by `chance_of`.
+    """What fresh datasets (F, n) of one posterior have in common with the confidential values (n,), NaN where missing. Confidential; made
+    by `chance_of`.
 
-    Attributes
-    ----------
-    values : array (n,)
-        The confidential ones, NaN where missing.
-    unit : float
-        What released values are multiples of, or nearly.
-    fresh : array (F, n)
-        Datasets that are not released.
+    ``unit``: what released values are multiples of, or nearly.
     """
 
     values: np.ndarray = field(repr=False)
@@ -75,8 +69,7 @@ class Chance:
     def rare(self) -> np.ndarray:
         """Records whose value occurs once and is not round, (n,)."""
         once = ~pd.Series(self.values).duplicated(keep=False).to_numpy()
-        rare: np.ndarray = once & ~self.is_round(self.values) & ~np.isnan(self.values)
-        return rare
+        return np.asarray(once & ~self.is_round(self.values) & ~np.isnan(self.values))
 
     @cached_property
     def groups(self) -> tuple[np.ndarray, np.ndarray]:
@@ -88,18 +81,15 @@ class Chance:
     def is_round(self, values: np.ndarray) -> np.ndarray:
         """Which values are multiples of 100 units."""
         coarse = values / (_ROUND * self.unit)
-        round_values: np.ndarray = np.abs(coarse - np.rint(coarse)) < 1e-9
-        return round_values
+        return np.asarray(np.abs(coarse - np.rint(coarse)) < 1e-9)
 
     def half_width(self, factor: float, tolerance: float) -> np.ndarray:
         """Of the interval around a value times a factor, at least that of rounding, (n,)."""
-        width: np.ndarray = np.maximum(tolerance * np.abs(factor * self.values), _HALF * self.unit)
-        return width
+        return np.asarray(np.maximum(tolerance * np.abs(factor * self.values), _HALF * self.unit))
 
     def near(self, drawn: np.ndarray, factor: float, tolerance: float) -> np.ndarray:
         """Where drawn values, (n,) or (F, n), lie within a tolerance of the confidential ones times a factor."""
-        near: np.ndarray = np.abs(drawn - factor * self.values) <= self.half_width(factor, tolerance)
-        return near
+        return np.asarray(np.abs(drawn - factor * self.values) <= self.half_width(factor, tolerance))
 
     @cached_property
     def rungs(self) -> list[list[_Rung]]:
@@ -130,7 +120,7 @@ class Chance:
     @cached_property
     def in_common(self) -> np.ndarray:
         """How many values of each fresh dataset occur in the confidential column times a factor, (F, factors)."""
-        return np.array([[_in_common(own, theirs) for _, theirs in self.keys] for own in map(_keys, self.fresh)])
+        return np.array([[_in_common(drawn, theirs) for _, theirs in self.keys] for drawn in map(_keys, self.fresh)])
 
     @cached_property
     def ranked(self) -> Ranked:
@@ -153,13 +143,13 @@ class Chance:
 
     def digits(self, drawn: np.ndarray) -> list[tuple[float, int]]:
         """By power of ten: how the digits below it order the records, and in how many they are those of the confidential values."""
-        found = []
+        alike = []
         for modulus, theirs in self.low_digits:
             low = np.mod(drawn, modulus)
             apart = np.abs(low - theirs)
             same = int((np.minimum(apart, modulus - apart) <= _HALF * self.unit).sum())
-            found.append((order_alike(low, self.ranked), same))
-        return found
+            alike.append((order_alike(low, self.ranked), same))
+        return alike
 
     @cached_property
     def fresh_digits(self) -> np.ndarray:
@@ -168,16 +158,10 @@ class Chance:
 
 
 def chance_of(fresh: Iterable[np.ndarray], values: np.ndarray, unit: float | None = None) -> Chance:
-    """The chance of one scheme, from fresh datasets.
+    """The chance of one scheme, from fresh datasets (n,), at least 10, of the posterior that are not released.
 
-    Parameters
-    ----------
-    fresh : iterable of arrays (n,)
-        At least 10 datasets of the posterior that are not released.
-    values : array (n,)
-        The confidential values, NaN where missing.
-    unit : float, optional
-        The precision of the released values; else the seventh digit of the spread of the confidential ones.
+    ``values`` (n,): the confidential ones, NaN where missing; ``unit``: the precision of the released values, else the seventh digit
+    of the spread of the confidential ones.
     """
     spread = float(np.subtract(*np.nanquantile(values, [0.9, 0.1]))) or float(np.nanmax(np.abs(values))) or 1.0
     unit = unit or 10.0 ** (np.floor(np.log10(spread)) - _DIGITS)
@@ -186,8 +170,7 @@ def chance_of(fresh: Iterable[np.ndarray], values: np.ndarray, unit: float | Non
 
 def equal_rows(drawn: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Which rows hold the same value but for rounding to 6 digits, (n,)."""
-    equal: np.ndarray = np.abs(drawn - values) <= 1e-6 * np.abs(values)
-    return equal
+    return np.asarray(np.abs(drawn - values) <= 1e-6 * np.abs(values))
 
 
 def most_by_chance(counts: np.ndarray, records: float = np.inf) -> float:
@@ -197,14 +180,7 @@ def most_by_chance(counts: np.ndarray, records: float = np.inf) -> float:
 
 
 def find_nearness(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
-    """What is nearer in a column than chance allows, one line each, in words and counts.
-
-    Parameters
-    ----------
-    drawn : array (n,)
-        The released column.
-    chance : Chance
-    """
+    """What is nearer in a released column (n,) than chance allows, one line each, in words and counts."""
     gaps = np.isnan(chance.values)
     both = int((np.isnan(drawn) & gaps).sum())
     if both > most_by_chance(chance.gaps, int(gaps.sum())):
@@ -225,8 +201,8 @@ def _same_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
             too_many = (near if rung.expected is None else near & ~chance.rare).sum() > rung.most
             if not too_many and rung.expected is not None and (near & chance.rare).sum() > 1:
                 unlikely = _EQUAL_UNLIKELY if (factor, rung.tolerance) == (1, _FINE[0]) else _UNLIKELY
-                found = [int((near & group).sum()) for group in chance.groups]
-                too_many = any(stats.poisson.sf(found[k] - 1, rung.expected[k]) < unlikely for k in range(len(found)))
+                near_in = [int((near & group).sum()) for group in chance.groups]
+                too_many = any(stats.poisson.sf(near_in[k] - 1, rung.expected[k]) < unlikely for k in range(len(near_in)))
             if too_many:
                 how = "the confidential value" if factor == 1 else f"{factor:.4g} times the confidential value"
                 yield f"{how} in {int(near.sum())} rows of {len(drawn)} (to {rung.tolerance:g} of it); chance gives {rung.mean:.1f}"
@@ -237,11 +213,11 @@ def _one_relation(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """One ratio, or one difference, in more records than lie so near to each other by chance."""
     values, unit, alone = chance.values, chance.unit, ~pd.Series(drawn).duplicated(keep=False).to_numpy()
     usable = chance.rare & (drawn != 0) & ~chance.is_round(drawn) & alone
-    own, new = values[usable], drawn[usable]
-    if len(own) < 4:
+    old, new = values[usable], drawn[usable]
+    if len(old) < 4:
         return
-    ratios, smallest = np.log(np.abs(new / own)) + 100 * (new * own < 0), np.minimum(np.abs(own), np.abs(new))
-    order, differences, scale = np.argsort(ratios), np.sort(new - own), float(np.median(np.abs(own)))
+    ratios, smallest = np.log(np.abs(new / old)) + 100 * (new * old < 0), np.minimum(np.abs(old), np.abs(new))
+    order, differences, scale = np.argsort(ratios), np.sort(new - old), float(np.median(np.abs(old)))
     ratios, smallest = ratios[order], smallest[order]
     for width in (1e-6, 1e-5, 1e-4):
         if _clusters(ratios[unit <= width / 2 * smallest], width):
@@ -272,10 +248,10 @@ def _other_rows(drawn: np.ndarray, chance: Chance) -> Iterator[str]:
     """Confidential values in other rows."""
     keys = _keys(drawn)
     for (factor, theirs), fresh in zip(chance.keys, chance.in_common.T, strict=True):
-        found = _in_common(keys, theirs)
-        if found > most_by_chance(fresh):
+        common = _in_common(keys, theirs)
+        if common > most_by_chance(fresh):
             times = "" if factor == 1 else f" times {factor:g}"
-            yield f"{found} confidential values{times}, in other rows; chance gives {fresh.mean():.1f}"
+            yield f"{common} confidential values{times}, in other rows; chance gives {fresh.mean():.1f}"
             return
 
 
@@ -293,15 +269,14 @@ def _keys(values: np.ndarray) -> np.ndarray:
     codes = np.sort(digits.astype(np.int64) * _SIZES + size.astype(np.int64))
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.empty(0, dtype=np.int64)
     occurrence = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    keys: np.ndarray = codes * _TIMES + occurrence
-    return keys
+    return np.asarray(codes * _TIMES + occurrence)
 
 
-def _too_alike(found: float, fresh: np.ndarray, n: int) -> bool:
+def _too_alike(correlation: float, fresh: np.ndarray, n: int) -> bool:
     """Whether a correlation of n records exceeds those of fresh draws, in Fisher's scale, where 1 is beyond every chance."""
     theirs = np.arctanh(np.minimum(fresh, _NEXT_TO_ONE))
     spread = max(float(theirs.std(ddof=1)), 1 / np.sqrt(max(n - 3, 1)))
-    return bool(np.arctanh(min(found, _NEXT_TO_ONE)) > theirs.mean() + _SPREADS * spread)
+    return bool(np.arctanh(min(correlation, _NEXT_TO_ONE)) > theirs.mean() + _SPREADS * spread)
 
 
 def _low_digits(drawn: np.ndarray, chance: Chance) -> Iterator[str]:

@@ -32,15 +32,9 @@ def record_schema() -> dict[str, Any]:
 
 
 def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> dict[str, Any]:
-    """The record of a release of some schemes of a run.
+    """The record of a release of some schemes of a run; nothing of the others, of baselines, or of the confidential data alone is in it.
 
-    Parameters
-    ----------
-    run : FinishedRun
-    schemes : sequence of str
-        Those that are released; nothing of the others, of baselines, or of the confidential data alone is in it.
-    source : str
-        SHA-256 of the run's own manifest, which the agency keeps.
+    `source`: SHA-256 of the run's own manifest, which the agency keeps.
     """
     records, released = int(run.manifest["input"]["records"]), run.synthetic[schemes[0]][0]
     view = outside(records, MINIMUM_COUNT)
@@ -74,7 +68,7 @@ def _of_few_amounts(run: FinishedRun, schemes: Sequence[str]) -> list[str]:
     scenario, few = run.study.evaluating_scenario(), []
     for name in run.study.variables:
         columns = [frame[name] for scheme in schemes for frame in run.synthetic[scheme]]
-        if scenario.is_numeric(columns[0]) and min(scenario.statuses(own).is_amount.sum() for own in columns) < 2 * MINIMUM_COUNT:
+        if scenario.is_numeric(columns[0]) and min(scenario.statuses(column).is_amount.sum() for column in columns) < 2 * MINIMUM_COUNT:
             few.append(name)
     return few
 

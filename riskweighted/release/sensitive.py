@@ -35,18 +35,9 @@ _FRESH = 20  # datasets drawn to see what chance gives
 class Sensitive:
     """One synthesized variable. Confidential; made by `find_sensitive`.
 
-    Attributes
-    ----------
-    name : str
-    confidential : Series (n,)
-    levels : tuple or None
-        Of a categorical variable, whose values are compared by their codes; a missing one has the code after the last.
-    codes : tuple of float
-        Special codes of a numeric one.
-    gaps : bool
-        Whether a value may be missing.
-    precision : float or None
-        Of the released amounts; None: 7 significant digits.
+    ``levels``: of a categorical variable, whose values are compared by their codes, a missing one having the code after the last; else
+    None. ``codes``: special codes of a numeric one. ``gaps``: whether a value may be missing. ``precision``: of the released amounts;
+    None: 7 significant digits.
     """
 
     name: str
@@ -64,16 +55,13 @@ class Sensitive:
     def numbers(self, column: pd.Series) -> np.ndarray:
         """A column (n,) as the data, or a file that was read, hold it: amounts, NaN where there is none; or codes of levels.
 
-        Raises
-        ------
-        InputError
-            If a value is no number, or no level; or is missing, where none may be.
+        Refuses a value that is no number, or no level; or is missing, where none may be.
         """
         if self.levels is None:
             if not pd.api.types.is_numeric_dtype(column.dtype) or (column.isna().any() and not self.gaps):
                 raise InputError(f"values of {self.name!r} that are missing or no numbers")
-            found = find_statuses(column, self.codes)
-            return np.where(found.is_amount, found.values, np.nan)
+            statuses = find_statuses(column, self.codes)
+            return np.where(statuses.is_amount, statuses.values, np.nan)
         codes = self._level_codes(column)
         if (codes < 0).any() or (not self.gaps and (codes == len(self.levels)).any()):
             raise InputError(f"values of {self.name!r} that are missing or no levels of it")
@@ -85,52 +73,51 @@ class Sensitive:
         missing = column.isna().to_numpy()
         if "" not in self.levels:  # as a file keeps a text that is missing
             missing = missing | (column.astype(object) == "").to_numpy()
-        found, there = np.full(len(column), float(len(self.levels))), column[~missing]
+        codes, there = np.full(len(column), float(len(self.levels))), column[~missing]
         code = codes_in(there, self.levels)
-        found[~missing] = codes_in(there.astype(str), [str(level) for level in self.levels]) if (code < 0).any() else code
-        return found
+        codes[~missing] = codes_in(there.astype(str), [str(level) for level in self.levels]) if (code < 0).any() else code
+        return codes
 
     def status(self, column: pd.Series) -> np.ndarray:
         """Whether each value of a number is an amount, missing or which special code, (n,) from 0."""
         return find_statuses(column, self.codes).status.astype(float)
 
     @cached_property
-    def own(self) -> tuple[np.ndarray, np.ndarray | None]:
+    def truth(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The confidential numbers (n,), and of a number the statuses (n,)."""
         return self.numbers(self.confidential), None if self.levels is not None else self.status(self.confidential)
 
     def same(self, column: pd.Series) -> np.ndarray:
         """Which rows hold the confidential value, or miss it or hold a special code alike, (n,)."""
-        drawn, (own, status) = self.numbers(column), self.own
+        drawn, (confidential, status) = self.numbers(column), self.truth
         if self.levels is not None:
-            return np.asarray(drawn == own)
-        return np.asarray((equal_rows(drawn, own) | np.isnan(own)) & (self.status(column) == status))
+            return np.asarray(drawn == confidential)
+        return np.asarray((equal_rows(drawn, confidential) | np.isnan(confidential)) & (self.status(column) == status))
 
     def equal(self, frame: pd.DataFrame) -> int:
         """How many rows of a dataset have the confidential amount or level."""
-        return int(equal_rows(self.numbers(frame[self.name]), self.own[0]).sum())
+        return int(equal_rows(self.numbers(frame[self.name]), self.truth[0]).sum())
 
     def chances(self, frames: Sequence[pd.DataFrame]) -> tuple[Chance, Chance | None]:
         """What chance gives in fresh datasets of one scheme: of amounts or levels, and of statuses where there are any."""
-        values, status = self.own
-        found = chance_of((self.numbers(frame[self.name]) for frame in frames), values, self.unit)
-        if status is None or not any(one.any() for one in (status, *(self.status(frame[self.name]) for frame in frames))):
-            return found, None
-        return found, chance_of((self.status(frame[self.name]) for frame in frames), status, 1.0)
+        values, status = self.truth
+        chance = chance_of((self.numbers(frame[self.name]) for frame in frames), values, self.unit)
+        if status is None or not any(drawn_status.any() for drawn_status in (status, *(self.status(frame[self.name]) for frame in frames))):
+            return chance, None
+        return chance, chance_of((self.status(frame[self.name]) for frame in frames), status, 1.0)
 
     def texts(self) -> dict[str, np.ndarray]:
         """What no text may list, in the order of the records: amounts or codes of levels, and amounts between special codes."""
-        own = self.own[0]
-        found = {self.name: own[np.isfinite(own)]}
+        listed = {self.name: self.truth[0][np.isfinite(self.truth[0])]}
         if self.codes:
             numbers = self.confidential.to_numpy(dtype=float, na_value=np.nan)
-            found[f"{self.name} with its codes"] = numbers[np.isfinite(numbers)]
-        return found
+            listed[f"{self.name} with its codes"] = numbers[np.isfinite(numbers)]
+        return listed
 
 
 def same_records(variables: Sequence[Sensitive], frame: pd.DataFrame) -> int:
     """How many rows hold the confidential values of all variables."""
-    return int(np.logical_and.reduce([one.same(frame[one.name]) for one in variables]).sum())
+    return int(np.logical_and.reduce([variable.same(frame[variable.name]) for variable in variables]).sum())
 
 
 class Fresh(NamedTuple):
@@ -147,26 +134,22 @@ class Fresh(NamedTuple):
 
 
 def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str]) -> tuple[tuple[Sensitive, ...], dict[str, Fresh]]:
-    """Every synthesized variable of a run, and what fresh datasets of each scheme say of chance.
-
-    Raises
-    ------
-    InputError
-        If the data is not the one that the run was made from.
+    """Every synthesized variable of a run, and what fresh datasets of each scheme say of chance; refuses data that is not that of the
+    run.
     """
     prepared = prepare_sequence(run.study.make_synthesizer(), confidential, run.study.weights.survey)
     variables = tuple(_of_link(run, prepared, link) for link in prepared.links)
     strange = any(map(is_strange, [prepared.declared, *(block.model.synthesizer for block in prepared.blocks)]))
-    precisions = {one.name: one.precision for one in variables if one.levels is None and one.precision is not None}
+    precisions = {variable.name: variable.precision for variable in variables if variable.levels is None and variable.precision is not None}
     fresh = {}
     for scheme in schemes:
         fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
         drawn = fit.synthetic(_FRESH, random_seed=seed, precision=precisions or None)
         frames = Datasets.of(confidential, drawn, run.study.variables)
-        fresh[scheme] = Fresh(tuple(np.array([one.equal(frame) for frame in frames]) for one in variables))
+        fresh[scheme] = Fresh(tuple(np.array([variable.equal(frame) for frame in frames]) for variable in variables))
         if strange or not _draws_again(fit, run, scheme):
             most = most_by_chance(np.array([same_records(variables, frame) for frame in frames]), len(confidential))
-            fresh[scheme] = fresh[scheme]._replace(chances=tuple(one.chances(frames) for one in variables), most_records=most)
+            fresh[scheme] = fresh[scheme]._replace(chances=tuple(variable.chances(frames) for variable in variables), most_records=most)
     return variables, fresh
 
 
@@ -175,7 +158,7 @@ def _draws_again(fit: Fit, run: FinishedRun, scheme: str) -> bool:
     seed, precision = run.streams.seed_for("synthesize", scheme), run.study.release.precision
     drawn = fit.synthetic(run.study.release.L, random_seed=seed, precision=precision)
     writer = DatasetWriter(Datasets.of(run.synthetic[scheme][0], drawn, run.study.variables))
-    return all(writer.is_in(path, place) for place, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())))
+    return all(writer.is_in(path, number) for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())))
 
 
 def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
@@ -191,7 +174,7 @@ def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensit
     gaps = bool(column.isna().any()) or any(pd.isna(value) for value in otherwise)
     if link.levels:
         named = [*(categories or ()), link.constant, *otherwise, *column.dropna().unique()]
-        return Sensitive(link.variable, column, tuple(dict.fromkeys(one for one in named if not pd.isna(one))), (), gaps, None)
+        return Sensitive(link.variable, column, tuple(dict.fromkeys(level for level in named if not pd.isna(level))), (), gaps, None)
     codes = run.study.evaluating_scenario().codes_of(link.variable)
     precision = run.study.release.precision_of(link.variable)
     if categories is not None:  # whole numbers that are drawn as they are

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.digits import shared_digits
 from riskweighted.common.errors import InputError
-from riskweighted.common.numbers import SHARE, by_digits, in_column
+from riskweighted.common.numbers import SHARE, by_digits, in_column, shared_digits
 from riskweighted.evaluation.summary import FIT_COLUMNS, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct, statistics_of
 from riskweighted.intruder.statuses import find_statuses

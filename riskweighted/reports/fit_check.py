@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.digits import shared_digits
-from riskweighted.common.numbers import SHARE, exactly, in_column
+from riskweighted.common.numbers import SHARE, exactly, in_column, shared_digits
 from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_check import FITS, MISFITS, MODEL, fit_verdict
 from riskweighted.evaluation.judgement import COST, JUDGED

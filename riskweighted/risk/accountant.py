@@ -104,28 +104,28 @@ def accountant(releases: Sequence[Release] | Mapping[str, "Statement | Fit"], de
     """
     check_share(delta, "delta")
     listed = [Release.of(name, made) for name, made in releases.items()] if isinstance(releases, Mapping) else list(releases)
-    if not listed or not all(isinstance(one, Release) for one in listed):
+    if not listed or not all(isinstance(release, Release) for release in listed):
         raise InputError("releases must be at least one Release, or statements by name")
-    names = [one.name for one in listed]
+    names = [release.name for release in listed]
     if len(set(names)) < len(names):
         raise InputError(
             f"releases must have different names, and {next(name for name in names if names.count(name) > 1)!r} is there twice"
         )
-    proved = [(one.name, stated) for one in listed if (stated := one.statement()) is not None]
+    proved = [(release.name, stated) for release in listed if (stated := release.statement()) is not None]
     rows = [row for neighbours in NEIGHBOURS for row in _proved(proved, neighbours, delta)] + _empirical(listed)
     columns = ("kind", "release", "neighbours", "datasets", "epsilon", "rho", "delta", "epsilon_delta")
     return pd.DataFrame(rows, columns=list(columns))
 
 
 def _proved(stated: Sequence[tuple[str, Statement]], neighbours: str, delta: float) -> list[tuple[object, ...]]:
-    parts = [(name, one.L, one.epsilon(neighbours), one.rho(neighbours)) for name, one in stated]
+    parts = [(name, statement.L, statement.epsilon(neighbours), statement.rho(neighbours)) for name, statement in stated]
     if parts:
         parts.append((TOTAL, sum(part[1] for part in parts), sum(part[2] for part in parts), sum(part[3] for part in parts)))
     return [(PROVED, name, neighbours, L, eps, rho, delta, min(eps, epsilon_at(rho, delta))) for name, L, eps, rho in parts]
 
 
 def _empirical(releases: Sequence[Release]) -> list[tuple[object, ...]]:
-    parts = [(one.name, one.L, 2 * one.L * one.lipschitz) for one in releases if one.lipschitz is not None]
+    parts = [(release.name, release.L, 2 * release.L * release.lipschitz) for release in releases if release.lipschitz is not None]
     if parts:
         parts.append((TOTAL, sum(part[1] for part in parts), sum(part[2] for part in parts)))
     return [(EMPIRICAL, name, "fixed alpha", L, epsilon, np.nan, np.nan, np.nan) for name, L, epsilon in parts]

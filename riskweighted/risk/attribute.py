@@ -20,39 +20,19 @@ from riskweighted.intruder.patterns import cells, known_patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.sorted_balls import find_runs
 
-__all__ = [
-    "CorrectAttribution",
-    "ReplicatedUniques",
-    "Uniques",
-    "correct_attribution",
-    "replicated_uniques",
-]
+__all__ = ["CorrectAttribution", "ReplicatedUniques", "Uniques", "correct_attribution", "replicated_uniques"]
 
 
 @dataclass(frozen=True)
 class CorrectAttribution:
     """Correct attribution probabilities (CAP) of L synthetic datasets, all in [0, 1]; higher is riskier.
 
-    Attributes
-    ----------
-    cap : Series (n,)
-        CAP of each record, the mean over datasets; where its key is absent from a dataset that counts 0
-        (``absent="zero"``) or is left out, NaN if left out of all (``"drop"``). Confidential.
-    absent : {"zero", "drop"}
-        The reading that `cap` and `dcap` follow.
-    dcap_zero, dcap_drop : float
-        Mean of CAP over records under either reading; the latter is NaN where no key is in the synthetic data.
-    absent_share : float
-        Share of the confidential records whose key is absent from the synthetic data.
-    tcap : float
-        Mean of CAP over the targeted records; NaN where there are none.
-    targeted : float
-        Number of targeted confidential records.
-    baseline : float
-        Mean over records of the share of confidential records that match its target, itself included: a guess from
-        the confidential distribution of the target, without a key.
-    by_dataset : DataFrame (L, 5)
-        The figures of each dataset; those above are their means over the datasets where they are defined.
+    ``cap`` (n,): of each record, the mean over datasets; where its key is absent from one that counts 0 (`absent` is "zero") or is
+    left out, NaN if left out of all ("drop"). ``dcap_zero``, ``dcap_drop``: its mean over records under either reading; the latter is
+    NaN where no key is in the synthetic data. ``absent_share``: of the confidential records whose key is absent. ``tcap``: mean of CAP
+    over the targeted records, NaN where there are none; ``targeted``: their number. ``baseline``: mean over records of the share of
+    confidential records that match its target, itself included, which a guess without a key reaches. ``by_dataset`` (L, 5): the
+    figures of each dataset, whose means over those where they are defined the others are. Confidential.
     """
 
     cap: pd.Series = field(repr=False)
@@ -151,10 +131,10 @@ def _keyed_frames(confidential: pd.DataFrame, synthetic: Frames, scenario: Scena
     return as_comparable(confidential, synthetic, scenario)
 
 
-def _shared_codes(one: pd.DataFrame, other: pd.DataFrame, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _shared_codes(confidential: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the intersections of some columns, the same for the same values in both frames."""
-    codes = known_patterns(pd.concat([one[list(names)], other[list(names)]], ignore_index=True), names).codes
-    return codes[: len(one)], codes[len(one) :]
+    codes = known_patterns(pd.concat([confidential[list(names)], released[list(names)]], ignore_index=True), names).codes
+    return codes[: len(confidential)], codes[len(confidential) :]
 
 
 def _matching_share(
@@ -173,13 +153,12 @@ def _matching_share(
     centre_cell, cell = pad(cell[:n], nowhere), pad(cell[n:], nowhere)
     everywhere = np.zeros(length)
     runs = [] if compared.amounts else [find_runs(centre_cell, cell, everywhere, everywhere, everywhere)]
-    for name, (own, theirs) in compared.amounts.items():
-        lower, upper = scenario.balls(name, own.values)
+    for name, (mine, theirs) in compared.amounts.items():
+        lower, upper = scenario.balls(name, mine.values)
         runs.append(find_runs(centre_cell, cell, pad(theirs.values), pad(lower), pad(upper)))
     matches = (runs[0] if len(runs) == 1 else Boxes(tuple(runs))).within[:n]
     size = np.bincount(key, minlength=centre_key.max() + 1)[centre_key]
-    share: np.ndarray = np.divide(matches, size, out=np.full(n, np.nan), where=size > 0)
-    return share
+    return np.asarray(np.divide(matches, size, out=np.full(n, np.nan), where=size > 0))
 
 
 class Uniques(NamedTuple):
@@ -228,5 +207,5 @@ def _uniques(confidential: pd.DataFrame, frames: Sequence[pd.DataFrame], names: 
     for frame in frames:
         codes, released = _shared_codes(confidential, frame, names)
         counts.append((unique & (np.bincount(released, minlength=codes.max() + 1)[codes] == 1)).sum())
-    n, found, replicated = len(confidential), int(unique.sum()), float(np.mean(counts))
-    return Uniques(found, replicated, replicated / n, replicated / found if found else np.nan)
+    n, uniques, replicated = len(confidential), int(unique.sum()), float(np.mean(counts))
+    return Uniques(uniques, replicated, replicated / n, replicated / uniques if uniques else np.nan)

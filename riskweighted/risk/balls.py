@@ -51,9 +51,9 @@ def drawn_balls(scenario: Scenario, target: str, values: np.ndarray, in_balls: b
         first, last = np.ceil(lower / precision - slack), np.floor(upper / precision + slack)
         lower, upper = (first - 0.5) * precision, (last + 0.5) * precision
     drawn_as = {code: ends_of_code(code, precision) for code in codes}
-    for place, ends in enumerate(drawn_as.values(), start=MISSING + 1):
+    for status_of_code, ends in enumerate(drawn_as.values(), start=MISSING + 1):
         for side, end in zip((lower, upper), ends, strict=True):
-            side[status == place] = end
+            side[status == status_of_code] = end
     return DrawnBalls(lower, upper, precision, drawn_as, status)
 
 
@@ -78,20 +78,20 @@ def masses_inside(fit: "BlockFit", prepared: Any, balls: DrawnBalls) -> Callable
             codes.append((among, interval_masses(synthesizer, prepared, np.full(n, low), np.full(n, high))))
 
     def masses(theta: Draw) -> np.ndarray:
-        found = _checked(whole(theta), synthesizer, n)
+        mass = _checked(whole(theta), synthesizer, n)
         for among, at_code in codes:
-            found = np.where(among, np.maximum(found - _checked(at_code(theta), synthesizer, n), 0.0), found)
-        return found
+            mass = np.where(among, np.maximum(mass - _checked(at_code(theta), synthesizer, n), 0.0), mass)
+        return mass
 
     return masses
 
 
 def _checked(mass: object, synthesizer: Synthesizer, n: int) -> np.ndarray:
     """What a synthesizer's ``mass`` gives, once it is seen to be n probabilities, (n,)."""
-    found, name = np.asarray(mass, dtype=float), type(synthesizer).__name__
-    if found.shape != (n,):
-        raise ContractError(f"{name}: mass must give {n} probabilities, one a record; got shape {found.shape}")
-    wrong = int((~((found >= -_ROUND_OFF) & (found <= 1 + _ROUND_OFF))).sum())
+    checked, name = np.asarray(mass, dtype=float), type(synthesizer).__name__
+    if checked.shape != (n,):
+        raise ContractError(f"{name}: mass must give {n} probabilities, one a record; got shape {checked.shape}")
+    wrong = int((~((checked >= -_ROUND_OFF) & (checked <= 1 + _ROUND_OFF))).sum())
     if wrong:
         raise ContractError(f"{name}: mass must give probabilities; {wrong} of {n} are none")
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    return np.asarray(np.clip(checked, 0.0, 1.0))

@@ -176,13 +176,13 @@ def _links(variates: CanonicalVariates) -> tuple[Array, Array, Array, Array]:
         if recovered.any():  # the true record stays a candidate: that is how `recovered` was decided
             apart = cdist(variates.scores[rows][:, recovered], variates.predicted[:, recovered], "chebyshev")
             distance[apart > _EXACT] = np.inf
-        own, least = distance[np.arange(len(rows)), rows], distance.min(axis=1)
+        to_true, least = distance[np.arange(len(rows)), rows], distance.min(axis=1)
         within = (np.sqrt(least) + rounding) ** 2
         near = distance <= within[:, None]
-        nearest[rows], tied[rows], true[rows] = near.argmax(axis=1), near.sum(axis=1), own <= within
+        nearest[rows], tied[rows], true[rows] = near.argmax(axis=1), near.sum(axis=1), to_true <= within
         distance -= least[:, None]  # log k_j = -0.5 distance, relative to the largest
         distance *= -0.5
-        probability[rows] = np.exp(-0.5 * (own - least)) / np.exp(distance, out=distance).sum(axis=1)
+        probability[rows] = np.exp(-0.5 * (to_true - least)) / np.exp(distance, out=distance).sum(axis=1)
     return probability, nearest, tied, true
 
 
@@ -255,8 +255,8 @@ def canonical_disclosure_by(confidential: pd.DataFrame, masked: pd.DataFrame, by
     for code in range(codes.max() + 1):
         inside = codes == code
         try:
-            found = canonical_disclosure(confidential[inside], masked[inside], names)
-            measures = (found.largest, found.mean_probability, found.reidentified, found.midp_bound, "")
+            disclosure = canonical_disclosure(confidential[inside], masked[inside], names)
+            measures = (disclosure.largest, disclosure.mean_probability, disclosure.reidentified, disclosure.midp_bound, "")
         except InputError as error:  # all values were checked above: what is left concerns this subset alone
             measures = (np.nan, np.nan, np.nan, np.nan, str(error))
         rows.append((int(inside.sum()), *measures))

@@ -116,16 +116,16 @@ def closest_records(
     points = _points([confidential, *others, *frames], scenario)
     most = max(_MOST_NUMBERS // points[0].shape[1], 1)
     seeds = iter(np.random.SeedSequence(random_seed).spawn(len(points) + 2))
-    drawn = [_some(own, _MOST_QUERIES, next(seeds)) for own in points[1 + len(others) :]]
-    numbers, queries = np.repeat(np.arange(1, len(drawn) + 1), [len(own) for own in drawn]), np.concatenate(drawn)
-    own = _some(points[0], most, next(seeds))
-    distance, ratio = _nearest(own, queries)
-    found = pd.DataFrame({"dataset": numbers, "distance": distance / _count(scenario), "ratio": ratio})
+    drawn = [_some(file, _MOST_QUERIES, next(seeds)) for file in points[1 + len(others) :]]
+    numbers, queries = np.repeat(np.arange(1, len(drawn) + 1), [len(file) for file in drawn]), np.concatenate(drawn)
+    searched = _some(points[0], most, next(seeds))
+    distance, ratio = _nearest(searched, queries)
+    records = pd.DataFrame({"dataset": numbers, "distance": distance / _count(scenario), "ratio": ratio})
     if holdout is None:
-        return ClosestRecords(found, len(own), 0)
+        return ClosestRecords(records, len(searched), 0)
     compared = min(*(len(file) for file in points[:2]), most)
     here, there = (_nearest(_some(file, compared, next(seeds)), queries)[0] for file in points[:2])
-    return ClosestRecords(found.assign(closer=(here < there) + 0.5 * (here == there)), len(own), compared)
+    return ClosestRecords(records.assign(closer=(here < there) + 0.5 * (here == there)), len(searched), compared)
 
 
 def _count(scenario: Scenario) -> int:
@@ -163,21 +163,21 @@ def _levels(codes: np.ndarray) -> Iterator[np.ndarray]:
 
 def _amounts(column: Sequence[pd.Series], scenario: Scenario) -> Iterator[np.ndarray]:
     """The amounts in their unit, those of other statuses at the median, and the statuses as levels."""
-    statuses = [scenario.statuses(own) for own in column]
-    status = np.concatenate([own.status for own in statuses])
+    statuses = [scenario.statuses(of_file) for of_file in column]
+    status = np.concatenate([of_file.status for of_file in statuses])
     amounts = statuses[0].amounts
     low, high = np.quantile(amounts, _INNER)
     unit = high - low or float(np.ptp(amounts)) or 1.0
-    values = np.concatenate([own.values for own in statuses])
+    values = np.concatenate([of_file.values for of_file in statuses])
     yield np.where(status == 0, values, np.median(amounts)) / unit
     yield from _levels(status)
 
 
-def _nearest(own: np.ndarray, synthetic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(originals: np.ndarray, synthetic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """City-block distance (m,) of points (m, k) to the closest of (n, k), and its ratio to the second closest one's (m,)."""
-    cell = cells((pd.Series(column) for column in own.T), np.zeros(len(own), dtype=np.int64))
+    cell = cells((pd.Series(column) for column in originals.T), np.zeros(len(originals), dtype=np.int64))
     _, first, counts = np.unique(cell, return_index=True, return_counts=True)
-    distance, place = KDTree(own[first], balanced_tree=False).query(synthetic, k=[1, 2], p=1)
-    second = np.where(counts[place[:, 0]] > 1, distance[:, 0], distance[:, 1])  # equal records stand in the tree once
+    distance, neighbour = KDTree(originals[first], balanced_tree=False).query(synthetic, k=[1, 2], p=1)
+    second = np.where(counts[neighbour[:, 0]] > 1, distance[:, 0], distance[:, 1])  # equal records stand in the tree once
     ratio = np.divide(distance[:, 0], second, out=np.ones(len(synthetic)), where=second > 0)
     return distance[:, 0], ratio

@@ -19,22 +19,17 @@ def apply_singleton_policy(risk: np.ndarray, patterns: Patterns, scenario: Scena
     count = patterns.singletons
     if count == 0:
         return risk
-    found = f"{count} of {len(patterns.sizes)} known patterns hold a single record, which the pattern alone identifies"
+    alone = f"{count} of {len(patterns.sizes)} known patterns hold a single record, which the pattern alone identifies"
     if scenario.singletons == "error":
-        raise InputError(f"{found}; coarsen the known variables, or set singletons to 'protect' or 'paper'")
+        raise InputError(f"{alone}; coarsen the known variables, or set singletons to 'protect' or 'paper'")
     if scenario.singletons == "paper":
-        warnings.warn(f"{found}; singletons='paper': risk 0, weight 1 as eq. 2 is printed", SingletonWarning, stacklevel=4)
+        warnings.warn(f"{alone}; singletons='paper': risk 0, weight 1 as eq. 2 is printed", SingletonWarning, stacklevel=4)
         return np.where(patterns.in_pattern == 1, 0.0, risk)
-    warnings.warn(f"{found}; singletons='protect': risk 1, weight 0", SingletonWarning, stacklevel=4)
+    warnings.warn(f"{alone}; singletons='protect': risk 1, weight 0", SingletonWarning, stacklevel=4)
     return np.where(patterns.in_pattern == 1, 1.0, risk)
 
 
 def confidential_risk(world: World) -> pd.Series:
-    """Identification risk of each confidential record, IR^c (Hu et al. 2022, eq. 2), with the scenario's rule for singletons.
-
-    Returns
-    -------
-    Series, on the index of the confidential data, in [0, 1]; higher is riskier.
-    """
+    """Identification risk of each confidential record, IR^c, in [0, 1] (Hu et al. 2022, eq. 2), with the scenario's rule for singletons."""
     risk = Neighbourhood(world.patterns.in_pattern, world.neighbours.within).risk
     return pd.Series(apply_singleton_policy(risk, world.patterns, world.scenario), world.confidential.index, name="identification_risk")

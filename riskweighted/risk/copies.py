@@ -28,19 +28,17 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
         return np.full(len(column), np.nan)
     if pd.api.types.is_numeric_dtype(column.dtype):
-        numbers: np.ndarray = column.to_numpy(dtype=float, na_value=np.nan)
-        return numbers
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
     codes, different = pd.factorize(column)  # missing: -1, the last place
-    found: np.ndarray = np.array([*(_number_in(str(value)) for value in different), np.nan])[codes]
-    return found
+    return np.asarray(np.array([*(_number_in(str(value)) for value in different), np.nan])[codes])
 
 
 def _number_in(text: str) -> float:
     """The one number in a text, NaN if there is none or more than one."""
-    found = re.findall(r"[-+\u2212]?\d[\d.,'\u2019_ \u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?", text)
-    if len(found) != 1:
+    parts = re.findall(r"[-+\u2212]?\d[\d.,'\u2019_ \u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?", text)
+    if len(parts) != 1:
         return np.nan
-    digits = re.sub("['\u2019_ \u00a0\u2009\u202f]", "", found[0]).replace("\u2212", "-").rstrip(".,")
+    digits = re.sub("['\u2019_ \u00a0\u2009\u202f]", "", parts[0]).replace("\u2212", "-").rstrip(".,")
     marks = [mark for mark in digits if mark in ".,"]
     if marks and (len(set(marks)) > 1 or marks.count(marks[-1]) == 1):
         decimal = marks[-1]
@@ -70,8 +68,7 @@ class Ranked:
         sizes = np.diff(np.append(starts, len(arranged)))
         ranks = np.empty(len(arranged))
         ranks[order] = np.repeat(starts + (sizes - 1) / 2 - (len(arranged) - 1) / 2, sizes)
-        scores: np.ndarray = ranks / (np.sqrt(ranks @ ranks) if len(starts) > 1 else 1.0)
-        return scores
+        return np.asarray(ranks / (np.sqrt(ranks @ ranks) if len(starts) > 1 else 1.0))
 
 
 def order_alike(left: np.ndarray | Ranked, right: np.ndarray | Ranked) -> float:
@@ -136,13 +133,7 @@ def determines(column: pd.Series, levels: pd.Series) -> bool:
 
 
 def refuse_copies(confidential: pd.DataFrame, target: str, released: Iterable[str]) -> None:
-    """Refuse to release unaltered columns that give the synthesized variable away.
-
-    Raises
-    ------
-    InputError
-        With the column's name and how.
-    """
+    """Refuse to release unaltered columns that give the synthesized variable away; the message names the column and how."""
     if not pd.api.types.is_numeric_dtype(confidential[target].dtype) or pd.api.types.is_bool_dtype(confidential[target].dtype):
         for name in released:
             if determines(confidential[name], confidential[target]):

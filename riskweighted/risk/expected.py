@@ -45,18 +45,11 @@ _ISOLATED, _TOP = 0.05, 0.01  # shares of the records
 
 @dataclass(frozen=True, eq=False)
 class ExpectedRisk:
-    """Expected identification risk of n records in blocks of posterior draws. Confidential.
+    """Expected identification risk of n records in B blocks of posterior draws. Confidential.
 
-    Attributes
-    ----------
-    blocks : array (B, n)
-        Its mean over each block of draws.
-    sizes : array (B,)
-        Draws in each.
-    own_mass : array (n,)
-        Probability that a record's synthetic value lies in its ball.
-    outside : array (n,)
-        Expected share of its pattern whose synthetic values lie outside its ball, given that its own lies inside.
+    ``blocks`` (B, n): its mean over each block; ``sizes`` (B,): draws in each; ``own_mass`` (n,): probability that a record's
+    synthetic value lies in its ball; ``outside`` (n,): expected share of its pattern whose synthetic values lie outside its ball,
+    given that its own lies inside.
     """
 
     blocks: np.ndarray = field(repr=False)
@@ -127,8 +120,8 @@ def expected_identification_risk(fit: "Fit", scenario: Scenario, draws: int = 10
     >>> risk.columns.tolist(), bool(risk["risk"].mean() < 0.25)
     (['risk', 'se', 'own_mass'], True)
     """
-    found = expected_risk(fit, make_world(fit.confidential, scenario), draws, random_seed)
-    return pd.DataFrame({"risk": found.risk, "se": found.error, "own_mass": found.own_mass}, fit.confidential.index)
+    expected = expected_risk(fit, make_world(fit.confidential, scenario), draws, random_seed)
+    return pd.DataFrame({"risk": expected.risk, "se": expected.error, "own_mass": expected.own_mass}, fit.confidential.index)
 
 
 def expected_risk(
@@ -155,24 +148,24 @@ def expected_risk(
     one_record = 1 / in_pattern  # as a share of its pattern
     if world.scenario.singletons == "protect":
         one_record[in_pattern == 1] = 0.0  # whose IR is 1 wherever its value is drawn
-    found, share, own = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
+    blockwise, share, own_mass = np.zeros((len(blocks), n)), np.zeros(n), np.zeros(n)
     rng = np.random.default_rng(random_seed)
-    for place, block in enumerate(blocks):
+    for number, block in enumerate(blocks):
         for chain, draw in block:
             theta: Any = fit.thetas(chain, draw)
             frame = fit.released(theta, rng, precision)
             neighbours = world.find(frame)
             outside = 1 - (1 + neighbours.within - neighbours.own_inside) * one_record
             mass = masses(theta, rng, frame)
-            found[place] += mass * outside
+            blockwise[number] += mass * outside
             share += outside
-            own += mass
+            own_mass += mass
             if each is not None and fit.estimates:
                 each(variable_terms(fit, theta), mass)
-        found[place] /= len(block)
+        blockwise[number] /= len(block)
     sizes = np.array([len(block) for block in blocks])
-    own = np.minimum(own / count, 1.0)  # an estimate along a path that rules cut may exceed 1
-    return ExpectedRisk(found, sizes, own, share / count)
+    own_mass = np.minimum(own_mass / count, 1.0)  # an estimate along a path that rules cut may exceed 1
+    return ExpectedRisk(blockwise, sizes, own_mass, share / count)
 
 
 def variable_terms(fit: "Fit", theta: Any) -> np.ndarray:
@@ -209,8 +202,8 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_s
     rng, masses = np.random.default_rng(random_seed), ball_masses(fit, world)
 
     def walk() -> Iterator[np.ndarray]:
-        for place in places:
-            theta: Any = fit.thetas(*place)
+        for draw in places:
+            theta: Any = fit.thetas(*draw)
             frame = fit.confidential if len(fit.variables) == 1 else fit.released(theta, rng)
             yield masses(theta, rng, frame)
 
@@ -223,12 +216,7 @@ def gives_masses(fit: "Fit") -> bool:
 
 
 def require_equality(world: World, target: str, levels: tuple[object, ...] | None) -> None:
-    """Refuse a scenario that matches a target in a ball of numbers, where the synthesizer draws its levels.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a scenario that matches a target in a ball of numbers, where the synthesizer draws its levels."""
     if levels is not None and target in world.numeric:
         raise InputError(
             f"{target!r} holds numbers that are drawn as levels, so it is matched by equality: name it in scenario.categorical"
@@ -268,7 +256,7 @@ def _blocks(fit: "Fit", draws: int | None) -> list[list[tuple[int, int]]]:
     places = spread_draws(chains, length, count)
     blocks: list[list[tuple[int, int]]] = []
     for chain in range(min(chains, count)):
-        own = [place for place in places if place[0] == chain]
-        pieces = np.array_split(np.arange(len(own)), min(max(_BLOCKS // chains, 1), len(own)))
-        blocks += [[own[at] for at in piece] for piece in pieces]
+        of_chain = [draw for draw in places if draw[0] == chain]
+        pieces = np.array_split(np.arange(len(of_chain)), min(max(_BLOCKS // chains, 1), len(of_chain)))
+        blocks += [[of_chain[at] for at in piece] for piece in pieces]
     return blocks

@@ -17,18 +17,11 @@ __all__ = ["identification_risk", "identification_risks", "mean_identification_r
 
 
 def identification_risks(paired: Paired) -> np.ndarray:
-    """IR_i^(l) of every record in every synthetic dataset (Hu et al. 2022, eq. 1).
+    """IR_i^(l) of every record in every synthetic dataset, (L, n), in [0, 1] (Hu et al. 2022, eq. 1).
 
-    Parameters
-    ----------
-    paired : Paired
-        L synthetic datasets.
-
-    Returns
-    -------
-    ndarray (L, n), in [0, 1]: the share of the pattern's synthetic values outside the ball around the confidential
-    value, where the record's own synthetic value lies inside it, else 0. Under `singletons="protect"` a record that is alone in its
-    pattern is found by the pattern, so its risk is whether its own synthetic value is near (METHODS section 2).
+    That is the share of the pattern's synthetic values outside the ball around the confidential value, where the record's own
+    synthetic value lies inside it, else 0. Under `singletons="protect"` a record that is alone in its pattern is found by the pattern,
+    so its risk is whether its own synthetic value is near (METHODS section 2).
     """
     return np.stack([record_risks(paired.world, neighbours) for neighbours in paired.neighbours()])
 

@@ -18,8 +18,7 @@ from riskweighted.contract.drawing import spread_draws
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.expected import own_masses, variable_terms
-from riskweighted.risk.kernels.left_out import add_to_left_out, averages_without, nothing_left_out
-from riskweighted.risk.kernels.moments import add_to_moments, no_moments
+from riskweighted.risk.kernels.draws import add_to_left_out, add_to_moments, averages_without, no_moments, nothing_left_out
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["Clusters", "InfluenceSums", "clusters_of", "influence"]
@@ -92,11 +91,11 @@ def influence(
     index = fit.confidential.index if clusters is None else clusters.index
     world = None if scenario is None else make_world(fit.confidential, scenario)
     masses = itertools.repeat(None) if world is None else own_masses(fit, world, places, random_seed)
-    found = InfluenceSums(index, count, attributes=world is not None)
-    for place, mass in zip(places, masses, strict=False):
-        terms = variable_terms(fit, fit.thetas(*place))
-        found.add(terms if clusters is None else clusters.sums(terms), mass)
-    return found.table()
+    sums = InfluenceSums(index, count, attributes=world is not None)
+    for draw, mass in zip(places, masses, strict=False):
+        terms = variable_terms(fit, fit.thetas(*draw))
+        sums.add(terms if clusters is None else clusters.sums(terms), mass)
+    return sums.table()
 
 
 class Clusters(NamedTuple):
@@ -107,7 +106,7 @@ class Clusters(NamedTuple):
 
     def sums(self, terms: np.ndarray) -> np.ndarray:
         """Contributions (V, n) of records, summed over the members of each cluster (V, m)."""
-        return np.array([np.bincount(self.codes, own, minlength=len(self.index)) for own in terms])
+        return np.array([np.bincount(self.codes, of_variable, minlength=len(self.index)) for of_variable in terms])
 
 
 def clusters_of(confidential: pd.DataFrame, cluster: str) -> Clusters:
@@ -117,18 +116,10 @@ def clusters_of(confidential: pd.DataFrame, cluster: str) -> Clusters:
 
 
 class InfluenceSums:
-    """What `influence` is measured from, in the room of a few numbers a record: it takes in one draw after the other.
+    """What `influence` is measured from, in the room of a few numbers a record: it takes in one draw of S after the other.
 
-    The parameters of several variables are independent: each could be at its worst together, so what they can do adds up.
-
-    Parameters
-    ----------
-    index : Index (m,)
-        Records, or clusters.
-    draws : int
-        S.
-    attributes : bool
-        Whether probabilities of the own ball come with them.
+    Of records or clusters, m of them, by `index`; with `attributes` probabilities of the own ball come with them. The parameters of
+    several variables are independent: each could be at its worst together, so what they can do adds up.
     """
 
     def __init__(self, index: pd.Index, draws: int, *, attributes: bool) -> None:
@@ -158,6 +149,6 @@ class InfluenceSums:
             columns["attributable"] = self._left.values / self._count - without
         elif self._attributes:
             columns["pareto_k"] = columns["attributable"] = np.full(len(self._index), np.nan)
-        found = pd.DataFrame(columns, self._index)
-        found.attrs = {"draws": self._count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
-        return found
+        table = pd.DataFrame(columns, self._index)
+        table.attrs = {"draws": self._count, "units": "log density on the scale of the model", "p_eff": float(variance.sum())}
+        return table

@@ -53,8 +53,8 @@ class Inside:
             if inverse is None:
                 low, high = self._halved(low, high, wide, share * self._below(high))
             else:
-                found = inverse(low, high, share)
-                low = high = np.where(wide & np.isfinite(found), found, (low + high) / 2)
+                inverted = inverse(low, high, share)
+                low = high = np.where(wide & np.isfinite(inverted), inverted, (low + high) / 2)
         middle = (low + high) / 2
         return np.rint(middle) if self.fit.categories is not None else self.fit.rounded(middle, precision)
 

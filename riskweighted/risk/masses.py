@@ -45,13 +45,13 @@ def ball_masses(fit: Fit, world: World, precision: Precision = None) -> Masses:
     if fit.keeps_true_values:
         return lambda thetas, rng, frame: world.find(frame).own_inside.astype(float)
     balls = {link.variable: _balls(fit, link, world, precision) for link in fit.prepared.links if link.variable in world.scenario.synthetic}
-    last = max(place for place, link in enumerate(fit.prepared.links) if link.variable in balls)
-    links, with_mass = fit.prepared.links[: last + 1], {name: gives_mass(own) for name, own in fit.blocks.items()}
+    last = max(number for number, link in enumerate(fit.prepared.links) if link.variable in balls)
+    links, with_mass = fit.prepared.links[: last + 1], {name: gives_mass(block) for name, block in fit.blocks.items()}
 
     def masses(thetas: Thetas, rng: np.random.Generator, frame: pd.DataFrame) -> np.ndarray:
         walk = _Walk(fit, balls, with_mass, precision, thetas, rng, frame.copy(deep=False), dict(fit.prepared.encoded), np.ones(len(frame)))
-        for place, link in enumerate(links):
-            walk.step(link, links[place + 1 :])
+        for number, link in enumerate(links):
+            walk.step(link, links[number + 1 :])
         return walk.mass
 
     return masses
@@ -77,13 +77,13 @@ def _balls(fit: Fit, link: Link, world: World, precision: Precision) -> _Balls:
     plain = fit.drawing.outcomes[name].numbers(column)
     if link.values is None:
         return _Balls(statuses, _holds(world, link, link.constant), structural, None, np.zeros(len(column), dtype=bool), plain)
-    own = fit.blocks[link.values.name]
-    numbers = as_floats(column) if own.categories is None else target_numbers(own.synthesizer, own.prepared, world.confidential)
-    balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or own.precision)
-    possible = ~np.isnan(numbers) if own.categories is None else numbers >= 0
+    block = fit.blocks[link.values.name]
+    numbers = as_floats(column) if block.categories is None else target_numbers(block.synthesizer, block.prepared, world.confidential)
+    balls = drawn_balls(world.scenario, name, numbers, name in world.numeric, precision_of(precision, name) or block.precision)
+    possible = ~np.isnan(numbers) if block.categories is None else numbers >= 0
     fixed = None
-    if fit.drawing.is_fixed(link.values) and gives_mass(own):
-        fixed = masses_inside(own, own.prepared, balls)
+    if fit.drawing.is_fixed(link.values) and gives_mass(block):
+        fixed = masses_inside(block, block.prepared, balls)
     return _Balls(statuses, None, structural, balls, possible, plain, fixed)
 
 
@@ -98,10 +98,10 @@ def _holds(world: World, link: Link, value: object) -> np.ndarray:
         same[same] = (column[same].astype(object) == value).to_numpy(dtype=bool)
         return np.asarray(same)
     given = np.nan if is_missing(value) else float(value)  # type: ignore[arg-type]
-    own, codes = world.scenario.statuses(column), world.scenario.codes_of(link.variable)
+    statuses, codes = world.scenario.statuses(column), world.scenario.codes_of(link.variable)
     status = find_statuses(pd.Series([given], dtype=float), codes).status[0]
-    lower, upper = world.scenario.balls(link.variable, own.values)
-    near = np.asarray(own.status == status)
+    lower, upper = world.scenario.balls(link.variable, statuses.values)
+    near = np.asarray(statuses.status == status)
     return near & (lower <= given) & (upper >= given) if status == AMOUNT else near
 
 
@@ -175,9 +175,9 @@ class _Walk:
         """For every kept record a value of a piece, chosen by its mass, (k,)."""
         values, below = self.fit.drawing.outcomes[link.variable].empty(len(kept)), list(accumulate(masses))
         aim = self.rng.random(len(kept)) * below[-1]
-        place = sum((aim >= share).astype(np.int64) for share in below[:-1])  # the last one takes what is left
+        piece_of = sum((aim >= share).astype(np.int64) for share in below[:-1])  # the last one takes what is left
         for number, piece in enumerate(pieces):
-            here = kept & (place == number)
+            here = kept & (piece_of == number)
             if here.any():
                 values[here] = np.broadcast_to(np.asarray(piece.values(), dtype=values.dtype), len(kept))[here]
         return np.asarray(values[kept])
@@ -190,8 +190,8 @@ class _Walk:
             if not len(again):
                 break
             at = rows[again]
-            own = precision_of(self.precision, link.variable)
-            values = self.fit.drawing.values_at(link, frame, self.encoded, self.thetas, self.rng, at, own)
+            precision = precision_of(self.precision, link.variable)
+            values = self.fit.drawing.values_at(link, frame, self.encoded, self.thetas, self.rng, at, precision)
             tries[again] += 1
             drawn = frame.iloc[at].assign(**{link.variable: outcomes.column(values, at)})
             again = again[rules.broken_by(drawn, link.variable)]
@@ -223,12 +223,12 @@ class _Walk:
 
     def _status_mass(self, block: Block, rows: np.ndarray) -> np.ndarray:
         """P(the status | those before it), (m,)."""
-        own, ends = self.fit.blocks[block.name], np.ones(len(rows))
+        fit, ends = self.fit.blocks[block.name], np.ones(len(rows))
         if not self.with_mass[block.name]:
             draw = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) == 1 for _ in range(REPEATS))
             return np.asarray(np.mean(list(draw), axis=0))
         prepared = self.fit.drawing.at(block, self.frame, self.encoded, rows)
-        return mass_inside(own, self.thetas[block.name], prepared, DrawnBalls(ends - 0.5, ends + 0.5, 1.0, {}, np.zeros(len(rows))))
+        return mass_inside(fit, self.thetas[block.name], prepared, DrawnBalls(ends - 0.5, ends + 0.5, 1.0, {}, np.zeros(len(rows))))
 
     def _value_piece(self, link: Link, block: Block, balls: _Balls, rows: np.ndarray, left: np.ndarray) -> _Piece:
         """The amounts or levels: their mass, and values drawn inside the balls."""
@@ -249,9 +249,9 @@ class _Walk:
 
     def _inside(self, block: Block, balls: DrawnBalls, rows: np.ndarray) -> Inside | Counted:
         """The model of the amounts or levels, cut to the balls of some records."""
-        own, theta = self.fit.blocks[block.name], self.thetas[block.name]
+        fit, theta = self.fit.blocks[block.name], self.thetas[block.name]
         if self.with_mass[block.name]:
-            return Inside(own, theta, self.fit.drawing.at(block, self.frame, self.encoded, rows), balls, self.rng)
-        times = REPEATS if own.estimates else 1
+            return Inside(fit, theta, self.fit.drawing.at(block, self.frame, self.encoded, rows), balls, self.rng)
+        times = REPEATS if fit.estimates else 1
         drawn = (self.fit.drawing.numbers_at(block, self.frame, self.encoded, self.thetas, self.rng, rows) for _ in range(times))
-        return Counted(own, drawn, balls)
+        return Counted(fit, drawn, balls)

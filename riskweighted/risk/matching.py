@@ -64,8 +64,7 @@ class MatchingRisk:
     def expected_by_target(self) -> np.ndarray:
         """T/c of each target, 0 where c is 0, averaged over the datasets, (N,); confidential."""
         c, true = (self.records[name].to_numpy(dtype=float).reshape(-1, self.targets) for name in ("c", "T"))
-        mean: np.ndarray = np.divide(true, c, out=np.zeros_like(true), where=c > 0).mean(axis=0)
-        return mean
+        return np.asarray(np.divide(true, c, out=np.zeros_like(true), where=c > 0).mean(axis=0))
 
 
 def matching_risk(
@@ -171,9 +170,9 @@ def _targets(targets: Sequence[object] | np.ndarray | None, index: pd.Index) -> 
 def _figures(table: pd.DataFrame) -> dict[str, float]:
     """The four figures of one dataset from its per-target table."""
     unique = int((table["c"] == 1).sum())
-    found = table[table["c"] > 0]
+    matched = table[table["c"] > 0]
     return {
-        "expected_match_risk": float((found["T"] / found["c"]).sum()),
+        "expected_match_risk": float((matched["T"] / matched["c"]).sum()),
         "true_match_rate": float(table["K"].mean()),
         "false_match_rate": float(table["F"].sum() / unique) if unique else np.nan,
         "unique_matches": float(unique),

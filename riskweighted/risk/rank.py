@@ -48,16 +48,16 @@ def rank_shares(paired: Paired) -> pd.Series:
         raise InputError(f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}")
     (name,) = numeric
     patterns = world.patterns
-    own, n = world.scenario.statuses(world.confidential[name]), len(world.confidential)
+    confidential, n = world.scenario.statuses(world.confidential[name]), len(world.confidential)
     total = np.zeros(n)
     for frame in paired.frames:
         released = world.scenario.statuses(frame[name])
-        kinds = pd.Series(np.concatenate([own.status, released.status]))
+        kinds = pd.Series(np.concatenate([confidential.status, released.status]))
         cell = cells([kinds], np.concatenate([patterns.codes, patterns.codes]))
-        lower, upper = np.minimum(own.values, released.values), np.maximum(own.values, released.values)
+        lower, upper = np.minimum(confidential.values, released.values), np.maximum(confidential.values, released.values)
         # Strictly between: closed between the next floating-point numbers.
         lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
-        other = own.status != released.status
+        other = confidential.status != released.status
         lower[other], upper[other] = -np.inf, np.inf
         between = find_runs(cell[:n], cell[n:], released.values, lower, upper).within
         total += np.maximum(between, 0) / patterns.in_pattern  # nothing lies between equal numbers, where lower is above upper

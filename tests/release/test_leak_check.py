@@ -26,7 +26,7 @@ from riskweighted.release.leak_check import check_datasets, check_pack, check_sy
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
 from riskweighted.release.nearness import chance_of, equal_rows
 from riskweighted.release.pack import FORMATS, release_run
-from riskweighted.release.remade import check_made
+from riskweighted.release.leak_check import check_made
 from riskweighted.runs.finished import load_run
 
 TEXTS = [

@@ -15,7 +15,7 @@ from riskweighted.release.contents import Contents
 from riskweighted.release.leak_check import check_datasets, check_pack, gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.release.pack import FORMATS, check_release, release_run
-from riskweighted.release.remade import check_made
+from riskweighted.release.leak_check import check_made
 from riskweighted.runs.finished import load_run
 
 pytestmark = pytest.mark.slow

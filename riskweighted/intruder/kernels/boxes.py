@@ -24,29 +24,29 @@ class Swept(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The other variable: ``place`` of each candidate, ``first`` and ``last`` place of each box; (n,) each."""
+    """The other variable: ``rank`` of each candidate, ``first`` and ``last`` place of each box; (n,) each."""
 
-    place: np.ndarray
+    rank: np.ndarray
     first: np.ndarray
     last: np.ndarray
 
 
 @kernel
-def _add(tree: np.ndarray, place: int, value: float) -> None:
+def _add(tree: np.ndarray, at: int, value: float) -> None:
     """Fenwick tree: add value at a place."""
-    place += 1
-    while place < len(tree):
-        tree[place] += value
-        place += place & -place
+    at += 1
+    while at < len(tree):
+        tree[at] += value
+        at += at & -at
 
 
 @kernel
-def _prefix(tree: np.ndarray, place: int) -> float:
+def _prefix(tree: np.ndarray, at: int) -> float:
     """Fenwick tree: sum over the places before this one."""
     total: float = tree[0]
-    while place > 0:
-        total += tree[place]
-        place -= place & -place
+    while at > 0:
+        total += tree[at]
+        at -= at & -at
     return total
 
 
@@ -57,21 +57,21 @@ def sweep_sums(swept: Swept, asked: Asked, weights: np.ndarray) -> np.ndarray:
     The tree holds, by its place in variable 2, what was passed in variable 1; a box is what the tree holds in its run of
     variable 2 at its end less at its start.
     """
-    order, place2, first2, last2 = swept.order, asked.place, asked.first, asked.last
+    order, rank2, first2, last2 = swept.order, asked.rank, asked.first, asked.last
     n = len(order)
     tree, total = np.zeros(n + 1, weights.dtype), np.zeros(n, weights.dtype)
     opened = closed = 0
-    for place in range(n + 1):
-        while opened < n and swept.first[swept.opening[opened]] == place:
+    for at in range(n + 1):
+        while opened < n and swept.first[swept.opening[opened]] == at:
             box = swept.opening[opened]
             total[box] -= _prefix(tree, last2[box]) - _prefix(tree, first2[box])
             opened += 1
-        while closed < n and swept.last[swept.closing[closed]] == place:
+        while closed < n and swept.last[swept.closing[closed]] == at:
             box = swept.closing[closed]
             total[box] += _prefix(tree, last2[box]) - _prefix(tree, first2[box])
             closed += 1
-        if place < n:
-            _add(tree, place2[order[place]], weights[order[place]])
+        if at < n:
+            _add(tree, rank2[order[at]], weights[order[at]])
     return total
 
 
@@ -81,20 +81,20 @@ def sweep_covering(swept: Swept, asked: Asked) -> np.ndarray:
 
     Open boxes stand in the tree as a step up and a step down over variable 2.
     """
-    order, place2, first2, last2 = swept.order, asked.place, asked.first, asked.last
+    order, rank2, first2, last2 = swept.order, asked.rank, asked.first, asked.last
     n = len(order)
     tree, covering = np.zeros(n + 2, np.int64), np.zeros(n, np.int64)
     opened = closed = 0
-    for place in range(n):
-        while opened < n and swept.first[swept.opening[opened]] == place:
+    for at in range(n):
+        while opened < n and swept.first[swept.opening[opened]] == at:
             box = swept.opening[opened]
             _add(tree, first2[box], 1)
             _add(tree, last2[box], -1)
             opened += 1
-        while closed < n and swept.last[swept.closing[closed]] == place:
+        while closed < n and swept.last[swept.closing[closed]] == at:
             box = swept.closing[closed]
             _add(tree, first2[box], -1)
             _add(tree, last2[box], 1)
             closed += 1
-        covering[order[place]] = _prefix(tree, place2[order[place]] + 1)
+        covering[order[at]] = _prefix(tree, rank2[order[at]] + 1)
     return covering

@@ -26,13 +26,13 @@ class Line(NamedTuple):
 @kernel
 def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
     """Values (n,) dealt into their cells; those of cells of up to `SHORT` are sorted, the others in the order of the records."""
-    place, dealt, order = begin.copy(), np.empty(len(values), np.float64), np.empty(len(values), np.int64)
+    following, dealt, order = begin.copy(), np.empty(len(values), np.float64), np.empty(len(values), np.int64)
     for record in range(len(values)):
-        at = place[cell[record]]
+        at = following[cell[record]]
         dealt[at], order[at] = values[record], record
-        place[cell[record]] += 1
-    for own in range(len(begin) - 1):
-        low, high = begin[own], begin[own + 1]
+        following[cell[record]] += 1
+    for number in range(len(begin) - 1):
+        low, high = begin[number], begin[number + 1]
         if high - low > SHORT:
             continue
         for at in range(low + 1, high):
@@ -52,10 +52,10 @@ def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
     """
     places = np.empty(len(ends.values), np.int64)
     for cell in range(len(ends.begin) - 1):
-        place, last = candidates.begin[cell], candidates.begin[cell + 1]
+        candidate, last = candidates.begin[cell], candidates.begin[cell + 1]
         for at in range(ends.begin[cell], ends.begin[cell + 1]):
             end = ends.values[at]
-            while place < last and (candidates.values[place] < end or (past and candidates.values[place] == end)):
-                place += 1
-            places[at] = place
+            while candidate < last and (candidates.values[candidate] < end or (past and candidates.values[candidate] == end)):
+                candidate += 1
+            places[at] = candidate
     return places

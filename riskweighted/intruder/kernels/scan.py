@@ -11,15 +11,15 @@ __all__ = ["scan_boxes"]
 def _shortest(first: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
     """The variable that holds the shortest run of each box, (n,); the number of variables where that holds more than `most`."""
     n, variables = first.shape
-    found = np.zeros(n, np.int64)
+    shortest = np.zeros(n, np.int64)
     for box in range(n):
         length = last[box, 0] - first[box, 0]
         for variable in range(1, variables):
             if last[box, variable] - first[box, variable] < length:
-                found[box], length = variable, last[box, variable] - first[box, variable]
+                shortest[box], length = variable, last[box, variable] - first[box, variable]
         if length > most:
-            found[box] = variables
-    return found
+            shortest[box] = variables
+    return shortest
 
 
 @kernel
@@ -32,11 +32,11 @@ def _mark(places: np.ndarray, first: int, last: int, hit: np.ndarray) -> None:
 
 @kernel
 def scan_boxes(
-    orders: np.ndarray, place: np.ndarray, first: np.ndarray, last: np.ndarray, most: int, weights: np.ndarray
+    orders: np.ndarray, rank: np.ndarray, first: np.ndarray, last: np.ndarray, most: int, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sum of the weights (n,) of the candidates in each box, number of boxes that hold each candidate, and which boxes were left out.
 
-    Those whose shortest run holds more than `most`. A box holds places first .. last - 1, (n, d) each; ``orders``, ``place`` (d, n): of
+    Those whose shortest run holds more than `most`. A box holds places first .. last - 1, (n, d) each; ``orders``, ``rank`` (d, n): of
     the candidates in each variable, and where each stands there.
     """
     variables, n = orders.shape
@@ -45,18 +45,18 @@ def scan_boxes(
     for variable in range(variables):
         for other in range(variables):
             for at in range(n):
-                beside[other, at] = place[other, orders[variable, at]]
+                beside[other, at] = rank[other, orders[variable, at]]
         for box in range(n):
             if shortest[box] != variable:
                 continue
             low, high = first[box, variable], last[box, variable]
-            own = hit[: high - low]
-            own[:] = 1
+            run = hit[: high - low]
+            run[:] = 1
             for other in range(variables):
                 if other != variable:
-                    _mark(beside[other, low:high], first[box, other], last[box, other], own)
-            for at in range(len(own)):
-                if own[at]:
+                    _mark(beside[other, low:high], first[box, other], last[box, other], run)
+            for at in range(len(run)):
+                if run[at]:
                     candidate = orders[variable, low + at]
                     total[box] += weights[candidate]
                     held[candidate] += 1

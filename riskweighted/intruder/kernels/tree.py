@@ -11,7 +11,7 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["Tree", "cover_boxes", "grow_tree", "sum_boxes"]
+__all__ = ["Tree", "grow_tree", "walk_boxes"]
 
 _LEAF = 8  # candidates at the most in a leaf
 
@@ -31,7 +31,7 @@ class Tree(NamedTuple):
 
 
 @kernel
-def grow_tree(orders: np.ndarray, place: np.ndarray) -> Tree:
+def grow_tree(orders: np.ndarray, rank: np.ndarray) -> Tree:
     """The tree of candidates whose orders in d variables and places there are given, (d, n) each; O(d n log n) time and O(d n) memory."""
     variables, n = orders.shape
     depth = 0
@@ -45,8 +45,8 @@ def grow_tree(orders: np.ndarray, place: np.ndarray) -> Tree:
     for node in range(nodes):
         low, high = begin[node], end[node]
         for variable in range(variables):
-            lowest[node, variable] = place[variable, orders[variable, low]]
-            highest[node, variable] = place[variable, orders[variable, high - 1]]
+            lowest[node, variable] = rank[variable, orders[variable, low]]
+            highest[node, variable] = rank[variable, orders[variable, high - 1]]
         if 2 * node + 2 >= nodes:
             continue
         middle, level = (low + high) // 2, 0
@@ -71,21 +71,21 @@ def grow_tree(orders: np.ndarray, place: np.ndarray) -> Tree:
     places = np.empty((n, variables), np.int64)
     for at in range(n):
         for variable in range(variables):
-            places[at, variable] = place[variable, orders[0, at]]
+            places[at, variable] = rank[variable, orders[0, at]]
     return Tree(orders[0].copy(), places, begin, end, lowest, highest)
 
 
 @kernel
 def _relation(tree: Tree, node: int, first: np.ndarray, last: np.ndarray) -> int:
     """Of a node and a box: 0 apart, 1 crossing, 2 the node lies in it."""
-    found = 2
+    relation = 2
     for variable in range(len(first)):
         low, high = tree.lowest[node, variable], tree.highest[node, variable]
         if high < first[variable] or low >= last[variable]:
             return 0
         if low < first[variable] or high >= last[variable]:
-            found = 1
-    return found
+            relation = 1
+    return relation
 
 
 @kernel
@@ -98,13 +98,15 @@ def _holds(tree: Tree, at: int, first: np.ndarray, last: np.ndarray) -> bool:
 
 
 @kernel
-def sum_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum of the weights (n,) of the candidates in each box that is asked for (n,), (n,); 0 for the others.
+def walk_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the boxes asked for (n,): sum of the weights (n,) of the candidates in each, (n,), 0 for the others; and how many hold each
+    candidate, (n,), noted at the nodes that lie in a box, from where it goes down at the end.
 
     A box holds places first .. last - 1, (n, d) each.
     """
-    nodes, weighed = len(tree.begin), weights[tree.items]
-    of_node, total = np.zeros(nodes, weights.dtype), np.zeros(len(first), weights.dtype)
+    nodes, n, weighed = len(tree.begin), len(tree.items), weights[tree.items]
+    of_node, total = np.zeros(nodes, weights.dtype), np.zeros(n, weights.dtype)
+    noted, held, covering = np.zeros(nodes, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
     for node in range(nodes - 1, -1, -1):
         if 2 * node + 2 < nodes:
             of_node[node] = of_node[2 * node + 1] + of_node[2 * node + 2]
@@ -121,32 +123,6 @@ def sum_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray
             relation = _relation(tree, node, first[box], last[box])
             if relation == 2:
                 total[box] += of_node[node]
-            elif relation == 1 and 2 * node + 2 < nodes:
-                waiting[left], waiting[left + 1] = 2 * node + 2, 2 * node + 1
-                left += 2
-            elif relation == 1:
-                for at in range(tree.begin[node], tree.end[node]):
-                    if _holds(tree, at, first[box], last[box]):
-                        total[box] += weighed[at]
-    return total
-
-
-@kernel
-def cover_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Number of boxes asked for (n,) that hold each candidate, (n,): a box is noted at the nodes that lie in it, from where it goes down
-    at the end."""
-    nodes, n = len(tree.begin), len(tree.items)
-    noted, held = np.zeros(nodes, np.int64), np.zeros(n, np.int64)
-    waiting = np.empty(128, np.int64)
-    for box in tree.items:
-        if not asked[box]:
-            continue
-        waiting[0], left = 0, 1
-        while left:
-            left -= 1
-            node = waiting[left]
-            relation = _relation(tree, node, first[box], last[box])
-            if relation == 2:
                 noted[node] += 1
             elif relation == 1 and 2 * node + 2 < nodes:
                 waiting[left], waiting[left + 1] = 2 * node + 2, 2 * node + 1
@@ -154,8 +130,8 @@ def cover_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarr
             elif relation == 1:
                 for at in range(tree.begin[node], tree.end[node]):
                     if _holds(tree, at, first[box], last[box]):
+                        total[box] += weighed[at]
                         held[at] += 1
-    covering = np.empty(n, np.int64)
     for node in range(nodes):
         if 2 * node + 2 < nodes:
             noted[2 * node + 1] += noted[node]
@@ -163,4 +139,4 @@ def cover_boxes(tree: Tree, asked: np.ndarray, first: np.ndarray, last: np.ndarr
         else:
             for at in range(tree.begin[node], tree.end[node]):
                 covering[tree.items[at]] = held[at] + noted[node]
-    return covering
+    return total, covering

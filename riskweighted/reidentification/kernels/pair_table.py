@@ -26,17 +26,17 @@ def empty_table(size: int) -> PairTable:
 
 
 @kernel
-def remember(table: PairTable, pair: int, found: int) -> None:
+def remember(table: PairTable, pair: int, smallest: int) -> None:
     """Keep the smaller of `found` and what is known of a pair. The table must not be full: more than half full, it is to be `grown`."""
     pairs, best = table.pairs, table.best
     mask = len(pairs) - 1
-    place = ((pair * _MULTIPLIER) >> 20) & mask
-    while pairs[place] != -1:
-        if pairs[place] == pair:
-            best[place] = min(best[place], found)
+    slot = ((pair * _MULTIPLIER) >> 20) & mask
+    while pairs[slot] != -1:
+        if pairs[slot] == pair:
+            best[slot] = min(best[slot], smallest)
             return
-        place = (place + 1) & mask
-    pairs[place], best[place] = pair, found
+        slot = (slot + 1) & mask
+    pairs[slot], best[slot] = pair, smallest
     table.held[0] += 1
 
 
@@ -44,9 +44,9 @@ def remember(table: PairTable, pair: int, found: int) -> None:
 def grown(table: PairTable) -> PairTable:
     """The same pairs in a table of twice the size."""
     larger = empty_table(2 * len(table.pairs))
-    for place in range(len(table.pairs)):
-        if table.pairs[place] != -1:
-            remember(larger, table.pairs[place], table.best[place])
+    for slot in range(len(table.pairs)):
+        if table.pairs[slot] != -1:
+            remember(larger, table.pairs[slot], table.best[slot])
     return larger
 
 

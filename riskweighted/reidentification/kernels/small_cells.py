@@ -5,11 +5,23 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted.reidentification.kernels.files import CodedFiles
 
-__all__ = ["SMALL_CELL", "SmallCell", "solve_cell"]
+__all__ = ["SMALL_CELL", "CodedFiles", "SmallCell", "solve_cell"]
 
 SMALL_CELL = 4  # records of a cell, both files together, up to which its pairs are solved directly
+
+
+class CodedFiles(NamedTuple):
+    """The linking variables of both files.
+
+    ``puf`` (n, v), ``eif`` (m, v): code of each record in each variable, 0 .. levels - 1, -1 where it is missing; ``levels`` (v,):
+    codes of each variable; ``bits`` (v,): its bit in a set of variables.
+    """
+
+    puf: np.ndarray
+    eif: np.ndarray
+    levels: np.ndarray
+    bits: np.ndarray
 
 
 class SmallCell(NamedTuple):
@@ -28,8 +40,8 @@ def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size
     """A subset of `allowed` with `size` bits that meets each of sets[size, :number]; the largest as a number, 0 for none."""
     if size == 1:
         common = np.int64(allowed)
-        for place in range(number):
-            common &= sets[1, place]
+        for at in range(number):
+            common &= sets[1, at]
         while common & (common - 1):
             common &= common - 1
         return common
@@ -40,9 +52,9 @@ def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size
             bit &= bit - 1
         left ^= bit
         open_sets = 0
-        for place in range(number):
-            if not sets[size, place] & bit:
-                sets[size - 1, open_sets] = sets[size, place]
+        for at in range(number):
+            if not sets[size, at] & bit:
+                sets[size - 1, open_sets] = sets[size, at]
                 open_sets += 1
         rest = _smallest_hitting_set(sets, open_sets, left, size - 1)
         if rest:
@@ -51,28 +63,21 @@ def _smallest_hitting_set(sets: np.ndarray, number: int, allowed: np.int64, size
 
 
 @kernel
-def _agreement(one: np.ndarray, two: np.ndarray, bits: np.ndarray, after: int) -> np.int64:
+def _agreement(first: np.ndarray, second: np.ndarray, bits: np.ndarray, after: int) -> np.int64:
     """The variables behind `after` in which two records agree."""
     same = np.int64(0)
     for variable in range(after + 1, len(bits)):
-        if one[variable] == two[variable] and one[variable] >= 0:
+        if first[variable] == second[variable] and first[variable] >= 0:
             same |= bits[variable]
     return same
 
 
 @kernel
 def solve_cell(files: CodedFiles, puf: np.ndarray, eif: np.ndarray, after: int, cell: SmallCell) -> int:
-    """All pairs that the finer cells of a small cell suspect, without visiting those; writes them to `cell.pairs`, returns how many.
+    """All pairs that the finer cells of a small cell suspect by variables behind `after`; writes them to `cell.pairs`, returns how many.
 
     A pair is alone in some finer cell exactly where it is alone in the finest one it shares, that of all variables in which it
     agrees; and the smallest set that leaves it alone meets, for every other record, the variables that tell it apart.
-
-    Parameters
-    ----------
-    puf, eif : ndarray (p,), (e,)
-        Rows of the cell, SMALL_CELL together at most.
-    after : int
-        Variables behind this one may be added.
     """
     puf_codes, eif_codes, bits, sets, pairs = files.puf, files.eif, files.bits, cell.sets, cell.pairs
     number = 0

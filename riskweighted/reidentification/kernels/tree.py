@@ -37,73 +37,57 @@ class Tree(NamedTuple):
 @kernel
 def _describe(column: np.ndarray, rows: np.ndarray, few: int) -> tuple[np.uint64, float, float]:
     """What some rows hold of a variable: set, least and greatest value."""
-    one = np.uint64(1)
     least, most, held = np.inf, -np.inf, np.uint64(0)
     for row in rows:
         value = column[row]
         if np.isnan(value):
-            held |= one << np.uint64(few) if few >= 0 else MISSING
+            held |= np.uint64(1) << np.uint64(few) if few >= 0 else MISSING
         else:
-            held |= one << np.uint64(value) if few >= 0 else PRESENT
+            held |= np.uint64(1) << np.uint64(value) if few >= 0 else PRESENT
             least, most = min(least, value), max(most, value)
     return held, least, most
 
 
 @kernel
-def _away(
-    costs: CostTables, variable: int, likeliest: np.ndarray, sample: np.ndarray, start: int, end: int, nearest: int, value: float
-) -> float:
-    """About what a query like `value` pays with sample[start:end], whose value at `nearest` is the nearest."""
+def _away(costs: CostTables, variable: int, value: float, nearest: float) -> float:
+    """About what a query like `value` pays with a half whose nearest value is `nearest`; with another category most of what there is."""
     kind = costs.kinds[variable]
     if kind == EQUAL:
         return 1.0
-    if kind != TABLE:
-        return pair_cost(costs, variable, value, sample[nearest])
-    like, least = float(likeliest[int(value)]), np.inf
-    for place in range(start, end):
-        least = min(least, pair_cost(costs, variable, like, sample[place]))
-    return least
+    return costs.missing if kind == TABLE else pair_cost(costs, variable, value, nearest)
 
 
 @kernel
-def _gain(costs: CostTables, variable: int, likeliest: np.ndarray, sample: np.ndarray, missing: int, cut: int) -> float:
+def _gain(costs: CostTables, variable: int, sample: np.ndarray, missing: int, cut: int) -> float:
     """What a split at sample[cut] saves: mean cost of the other half times its share; the first `missing` of the sample are so."""
     n, total = len(sample), 0.0
-    for place in range(missing, n):
-        if place < cut:
-            total += _away(costs, variable, likeliest, sample, cut, n, cut, sample[place]) * (n - cut)
+    for at in range(missing, n):
+        if at < cut:
+            total += _away(costs, variable, sample[at], sample[cut]) * (n - cut)
         else:
-            part = costs.missing if missing == cut else _away(costs, variable, likeliest, sample, missing, cut, cut - 1, sample[place])
+            part = costs.missing if missing == cut else _away(costs, variable, sample[at], sample[cut - 1])
             total += (min(part, costs.missing) if missing else part) * cut
     return total / (n * n)
 
 
 @kernel
-def _best_split(values: np.ndarray, rows: np.ndarray, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray) -> tuple[int, float]:
+def _best_split(values: np.ndarray, rows: np.ndarray, costs: CostTables) -> tuple[int, float]:
     """The variable and the value at which the upper half begins; -1 where a sample shows nothing to split by."""
     best, best_cut, most = -1, 0.0, -1.0
-    chosen = np.empty(min(_SAMPLE, len(rows)), dtype=np.int64)
-    for number in range(len(chosen)):
-        chosen[number] = rows[number * len(rows) // len(chosen)]
-    sample = np.empty(len(chosen))
+    chosen = rows[np.arange(min(_SAMPLE, len(rows))) * len(rows) // min(_SAMPLE, len(rows))]
+    n = len(chosen)
+    sample = np.empty(n)
     for variable in range(values.shape[1]):
         missing = 0
-        for number in range(len(chosen)):
+        for number in range(n):
             value = values[chosen[number], variable]
             sample[number] = -np.inf if np.isnan(value) else value
             missing += np.isnan(value)
         sample.sort()
-        n = len(sample)
-        like = likeliest[starts[variable] : starts[variable + 1]]
-        cut = n // 2
-        while cut > 0 and sample[cut - 1] == sample[cut]:
-            cut -= 1
-        above = n // 2
-        while above < n and sample[above] == sample[n // 2]:
-            above += 1
-        for candidate in (cut, above, missing):
+        middle = sample[n // 2]
+        for candidate in (np.searchsorted(sample, middle), np.searchsorted(sample, middle, side="right"), missing):
             if max(missing, 1) <= candidate < n:
-                gain = _gain(costs, variable, like, sample, missing, candidate)
+                gain = _gain(costs, variable, sample, missing, candidate)
                 if gain > most:
                     best, best_cut, most = variable, sample[candidate], gain
     return best, best_cut
@@ -140,12 +124,10 @@ def _partition(values: np.ndarray, rows: np.ndarray, variable: int, cut: float) 
 
 
 @kernel
-def _split(
-    values: np.ndarray, order: np.ndarray, parts: np.ndarray, number: int, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray
-) -> bool:
+def _split(values: np.ndarray, order: np.ndarray, parts: np.ndarray, number: int, costs: CostTables) -> bool:
     """Split part `number` of a node in two, the second one at parts[-1]; False where its profiles are all alike."""
     rows = order[parts[number, 0] : parts[number, 1]]
-    best, cut = _best_split(values, rows, costs, likeliest, starts)
+    best, cut = _best_split(values, rows, costs)
     if best < 0:
         best, cut = _any_split(values, rows)
     if best < 0:
@@ -156,9 +138,7 @@ def _split(
 
 
 @kernel
-def _shape(
-    values: np.ndarray, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray, leaf: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _shape(values: np.ndarray, costs: CostTables, leaf: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`order`, `ends` and `child` of the tree: a node's largest part is split until there are enough parts or all are small."""
     m = len(values)
     order = np.arange(m)
@@ -169,9 +149,7 @@ def _shape(
         parts[0], count = ends[node], 1
         while count < _MOST_CHILDREN:
             largest = int(np.argmax(parts[:count, 1] - parts[:count, 0]))
-            if parts[largest, 1] - parts[largest, 0] <= leaf or not _split(
-                values, order, parts[: count + 1], largest, costs, likeliest, starts
-            ):
+            if parts[largest, 1] - parts[largest, 0] <= leaf or not _split(values, order, parts[: count + 1], largest, costs):
                 break
             count += 1
         child[node] = nodes
@@ -184,13 +162,9 @@ def _shape(
 
 
 @kernel
-def build_tree(values: np.ndarray, levels: np.ndarray, costs: CostTables, likeliest: np.ndarray, starts: np.ndarray, leaf: int) -> Tree:
-    """A tree over distinct profiles (m, v) whose leaves hold at most `leaf` of them.
-
-    ``levels`` (v,): codes of a variable that has few, -1 of others; ``likeliest``, from ``starts`` (v + 1,) on: of each code of a TABLE
-    the query's code that costs least with it.
-    """
-    order, ends, child = _shape(values, costs, likeliest, starts, leaf)
+def build_tree(values: np.ndarray, levels: np.ndarray, costs: CostTables, leaf: int) -> Tree:
+    """A tree over distinct profiles (m, v) whose leaves hold at most `leaf` of them; ``levels`` (v,): few codes of a variable, else -1."""
+    order, ends, child = _shape(values, costs, leaf)
     shape = (values.shape[1], len(ends))
     sets, low, high = np.empty(shape, dtype=np.uint64), np.empty(shape), np.empty(shape)
     for variable in range(values.shape[1]):

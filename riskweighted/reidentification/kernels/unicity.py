@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.jit import kernel
-from riskweighted.reidentification.kernels.files import CodedFiles
 from riskweighted.reidentification.kernels.pair_table import PairTable, empty_table, grown, kept_pairs, remember
-from riskweighted.reidentification.kernels.small_cells import SMALL_CELL, SmallCell, solve_cell
+from riskweighted.reidentification.kernels.small_cells import SMALL_CELL, CodedFiles, SmallCell, solve_cell
 
 __all__ = ["MOST_VARIABLES", "search_branch"]
 
@@ -80,8 +79,8 @@ def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, varia
             code = eif_column[row]
             if code >= 0 and p_count[code] > 0:
                 e_count[code] += 1
-        for place in range(met):
-            code = used[place]
+        for number in range(met):
+            code = used[number]
             if e_count[code] > 0:
                 tally.puf_next[code], tally.eif_next[code] = p_end, e_end
                 p_end += p_count[code]
@@ -90,9 +89,9 @@ def _refine(files: CodedFiles, descent: Descent, tally: Tally, depth: int, varia
                 new_starts[kept, 0], new_starts[kept, 1] = p_end, e_end
         _scatter(puf_column, puf_rows, e_count, tally.puf_next, new_puf)
         _scatter(eif_column, eif_rows, p_count, tally.eif_next, new_eif)
-        for place in range(met):
-            p_count[used[place]] = 0
-            e_count[used[place]] = 0
+        for number in range(met):
+            p_count[used[number]] = 0
+            e_count[used[number]] = 0
     descent.n_cells[depth + 1], descent.chosen[depth + 1] = kept, variable
     descent.members[depth + 1] = descent.members[depth] | files.bits[variable]
 
@@ -120,9 +119,9 @@ def _take_pairs(files: CodedFiles, descent: Descent, depth: int, room: SmallCell
             eif[e_end : e_end + e1 - e0] = eif[e0:e1]
             large, p_end, e_end = large + 1, p_end + p1 - p0, e_end + e1 - e0
             starts[large, 0], starts[large, 1] = p_end, e_end
-        for place in range(number):
-            key = ((np.int64(depth) + solved[place, 3]) << MOST_VARIABLES) | (everything - (members | solved[place, 2]))
-            remember(table, solved[place, 0] * m + solved[place, 1], key)
+        for pair in range(number):
+            key = ((np.int64(depth) + solved[pair, 3]) << MOST_VARIABLES) | (everything - (members | solved[pair, 2]))
+            remember(table, solved[pair, 0] * m + solved[pair, 1], key)
             if 2 * table.held[0] > len(table.pairs):
                 table = grown(table)
     descent.n_cells[depth] = large
@@ -185,9 +184,9 @@ def search_branch(files: CodedFiles, first: int, second: int, stop: np.ndarray) 
         return kept_pairs(singles)
     _refine(files, descent, room.tally, 1, second)  # the pairs so far belong to the branch of `first` alone
     table = _take_pairs(files, descent, 2, room.small, empty_table(1024))
-    found = descent.n_cells[2]
-    puf, eif, starts = descent.puf[2].copy(), descent.eif[2].copy(), descent.starts[2, : found + 1].copy()
-    for cell in range(found):  # one after the other: the records of one cell fit into the processor's cache
+    cells = descent.n_cells[2]
+    puf, eif, starts = descent.puf[2].copy(), descent.eif[2].copy(), descent.starts[2, : cells + 1].copy()
+    for cell in range(cells):  # one after the other: the records of one cell fit into the processor's cache
         p0, p1, e0, e1 = starts[cell, 0], starts[cell + 1, 0], starts[cell, 1], starts[cell + 1, 1]
         descent.puf[2, : p1 - p0], descent.eif[2, : e1 - e0] = puf[p0:p1], eif[e0:e1]
         descent.starts[2, 1, 0], descent.starts[2, 1, 1], descent.n_cells[2] = p1 - p0, e1 - e0, 1

@@ -1,4 +1,5 @@
-"""Averages over the posterior without a record, from weighted draws that come one after the other (Vehtari et al. 2024).
+"""What is kept of draws that come one after the other, for many records at once: moments, and averages over the posterior without a
+record, from weighted draws (Vehtari et al. 2024).
 
 Pareto smoothing asks for the largest weights of a record alone. These are kept, in a heap whose first is the least; the others are
 summed as they leave it. So the room for S draws of n records is that of n (3 sqrt(S) + 1) pairs of numbers rather than n S.
@@ -11,12 +12,40 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["LeftOut", "add_to_left_out", "averages_without", "nothing_left_out"]
+__all__ = ["LeftOut", "Moments", "add_to_left_out", "add_to_moments", "averages_without", "no_moments", "nothing_left_out"]
 
 _PRIOR, _PRIOR_SHAPE = 10.0, 0.5  # of the Pareto shape: so many observations of it
 _FEWEST = 5  # weights of a tail that has a shape
 _LARGE = 1e100  # products beyond it are taken the logarithm of
 _LEAST = math.log(np.finfo(np.float64).tiny)
+
+
+class Moments(NamedTuple):
+    """Of V variables and n records, each (V, n): the least and the largest number so far, their mean, their squared distances from it."""
+
+    low: np.ndarray
+    high: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+
+
+def no_moments(variables: int, records: int) -> Moments:
+    """Those of no draw."""
+    shape = (variables, records)
+    return Moments(np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape))
+
+
+@kernel
+def add_to_moments(moments: Moments, terms: np.ndarray, count: int) -> None:
+    """Take in draw number `count`, from 1, in place; `terms` (V, n)."""
+    for v in range(terms.shape[0]):
+        for i in range(terms.shape[1]):
+            term = terms[v, i]
+            moments.low[v, i] = min(moments.low[v, i], term)
+            moments.high[v, i] = max(moments.high[v, i], term)
+            off = term - moments.mean[v, i]
+            moments.mean[v, i] += off / count
+            moments.squares[v, i] += off * (term - moments.mean[v, i])
 
 
 class LeftOut(NamedTuple):
@@ -39,29 +68,29 @@ def nothing_left_out(records: int, draws: int) -> LeftOut:
 
 
 @kernel
-def _rise(log_weight: np.ndarray, value: np.ndarray, place: int) -> None:
+def _rise(log_weight: np.ndarray, value: np.ndarray, at: int) -> None:
     """Move what stands at a place of a heap towards its first."""
-    weight, own = log_weight[place], value[place]
-    while place > 0 and log_weight[(place - 1) // 2] > weight:
-        above = (place - 1) // 2
-        log_weight[place], value[place] = log_weight[above], value[above]
-        place = above
-    log_weight[place], value[place] = weight, own
+    weight, moved = log_weight[at], value[at]
+    while at > 0 and log_weight[(at - 1) // 2] > weight:
+        above = (at - 1) // 2
+        log_weight[at], value[at] = log_weight[above], value[above]
+        at = above
+    log_weight[at], value[at] = weight, moved
 
 
 @kernel
-def _replace_first(log_weight: np.ndarray, value: np.ndarray, weight: float, own: float) -> None:
+def _replace_first(log_weight: np.ndarray, value: np.ndarray, weight: float, moved: float) -> None:
     """Put another pair in the place of a heap's first."""
-    kept, place = len(log_weight), 0
-    while 2 * place + 1 < kept:
-        below = 2 * place + 1
+    kept, at = len(log_weight), 0
+    while 2 * at + 1 < kept:
+        below = 2 * at + 1
         if below + 1 < kept and log_weight[below + 1] < log_weight[below]:
             below += 1
         if log_weight[below] >= weight:
             break
-        log_weight[place], value[place] = log_weight[below], value[below]
-        place = below
-    log_weight[place], value[place] = weight, own
+        log_weight[at], value[at] = log_weight[below], value[below]
+        at = below
+    log_weight[at], value[at] = weight, moved
 
 
 @kernel
@@ -73,18 +102,18 @@ def add_to_left_out(left: LeftOut, terms: np.ndarray, values: np.ndarray, count:
     """
     kept = left.log_weight.shape[1]
     for i in range(len(values)):
-        weight, own = 0.0, values[i]
+        weight, value = 0.0, values[i]
         for v in range(terms.shape[0]):
             weight -= terms[v, i]
-        left.values[i] += own
+        left.values[i] += value
         if count <= kept:
-            left.log_weight[i, count - 1], left.value[i, count - 1] = weight, own
+            left.log_weight[i, count - 1], left.value[i, count - 1] = weight, value
             _rise(left.log_weight[i], left.value[i], count - 1)
             continue
         if weight > left.log_weight[i, 0]:
             gone, value_gone = left.log_weight[i, 0], left.value[i, 0]
-            _replace_first(left.log_weight[i], left.value[i], weight, own)
-            weight, own = gone, value_gone
+            _replace_first(left.log_weight[i], left.value[i], weight, value)
+            weight, value = gone, value_gone
         if weight > left.largest[i]:
             scale = math.exp(left.largest[i] - weight)
             left.weights[i] *= scale
@@ -92,7 +121,7 @@ def add_to_left_out(left: LeftOut, terms: np.ndarray, values: np.ndarray, count:
             left.largest[i] = weight
         share = math.exp(weight - left.largest[i])
         left.weights[i] += share
-        left.weighted[i] += share * own
+        left.weighted[i] += share * value
 
 
 @kernel
@@ -147,10 +176,10 @@ def _smooth(weights: np.ndarray, cutoff: float) -> float:
     shape, scale = _pareto(weights - cutoff)
     if not math.isfinite(shape):
         return shape
-    for place in range(n):
-        rest = -math.log1p(-(place + 0.5) / n)
+    for rank in range(n):
+        rest = -math.log1p(-(rank + 0.5) / n)
         above = rest if abs(shape) < np.finfo(np.float64).eps else math.expm1(shape * rest) / shape
-        weights[place] = min(cutoff + scale * above, 1.0)
+        weights[rank] = min(cutoff + scale * above, 1.0)
     return shape
 
 
@@ -158,7 +187,7 @@ def _smooth(weights: np.ndarray, cutoff: float) -> float:
 def averages_without(left: LeftOut, draws: int) -> tuple[np.ndarray, np.ndarray]:
     """Of every record the average of the values over the posterior without it, (n,), and the Pareto shape of its weights, (n,)."""
     n = len(left.values)
-    found, shapes = np.empty(n), np.empty(n)
+    averages, shapes = np.empty(n), np.empty(n)
     kept = min(draws, left.log_weight.shape[1])
     for i in range(n):
         order = np.argsort(left.log_weight[i, :kept])
@@ -172,5 +201,5 @@ def averages_without(left: LeftOut, draws: int) -> tuple[np.ndarray, np.ndarray]
         shapes[i] = _smooth(weights[first:], math.exp(cutoff))
         others = math.exp(left.largest[i] - top)
         total = others * left.weights[i] + weights.sum()
-        found[i] = (others * left.weighted[i] + (weights * value).sum()) / total
-    return found, shapes
+        averages[i] = (others * left.weighted[i] + (weights * value).sum()) / total
+    return averages, shapes
