@@ -20,8 +20,8 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.registry import measures
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
+from riskweighted.risk.chance import risk_rise, whacked
 from riskweighted.risk.identification import identification_risks
-from riskweighted.risk.whack_a_mole import risk_rise, whacked
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import CompiledSequence
 from riskweighted.weights.schemes import scheme_weights

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.tables import NAMES, as_markdown
 from riskweighted.common.seeds import seed_for
 from riskweighted.intruder.world import make_world
+from riskweighted.risk.chance import whacked
 from riskweighted.risk.identification import identification_risks
-from riskweighted.risk.whack_a_mole import whacked
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 from riskweighted.sequence.saved import load_fit
 from riskweighted.weights.names import UNWEIGHTED

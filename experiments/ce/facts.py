@@ -14,7 +14,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.identification import confidential_risk
 
 __all__ = ["CE_KNOWN", "CE_PUBLISHED", "CE_REGRESSION", "CE_TOP_CODE", "ce_facts"]
 

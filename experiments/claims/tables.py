@@ -10,8 +10,8 @@ from experiments.claims.chance import largest_of_sets
 from experiments.claims.measured import STATISTICS, Measured
 from riskweighted.intruder.world import World
 from riskweighted.risk.chance import expected_over, expected_whacked
-from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import isolated_records, top_values
+from riskweighted.risk.identification import confidential_risk
 
 __all__ = ["RISES", "Groups", "Number", "at_equal_risk", "expected_of", "groups_of", "mean_of", "measures_of", "tidy"]
 

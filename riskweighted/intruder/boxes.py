@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from riskweighted.intruder.kernels.boxes import Asked, Swept, sweep_covering, sweep_sums
-from riskweighted.intruder.kernels.scan import scan_boxes
+from riskweighted.intruder.kernels.boxes import Asked, Swept, scan_boxes, sweep_covering, sweep_sums
 from riskweighted.intruder.kernels.tree import Tree, grow_tree, walk_boxes
 from riskweighted.intruder.sorted_balls import Runs
 

@@ -56,7 +56,7 @@ class Subject:
     @cached_property
     def confidential_risk(self) -> np.ndarray:
         """IR^c of every record, (n,)."""
-        from riskweighted.risk.confidential import confidential_risk
+        from riskweighted.risk.identification import confidential_risk
 
         return np.asarray(confidential_risk(self.world))
 

@@ -16,9 +16,8 @@ def alone(context: Context) -> Iterator[Value]:
     """Mean risk, and that of the isolated records, of one variable of several."""
     if context.paired is None or context.variable is None or len(context.scenario.synthetic) == 1:
         return
-    from riskweighted.risk.confidential import confidential_risk
     from riskweighted.risk.expected import isolated_records
-    from riskweighted.risk.identification import mean_identification_risk
+    from riskweighted.risk.identification import confidential_risk, mean_identification_risk
 
     paired = context.paired.only(context.variable)
     with warnings.catch_warnings():

@@ -5,7 +5,7 @@ from functools import partial
 
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Measure, Value
-from riskweighted.risk.whack_a_mole import risk_rise, whacked
+from riskweighted.risk.chance import risk_rise, whacked
 
 __all__ = ["MEASURES"]
 

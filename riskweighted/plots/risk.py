@@ -24,7 +24,7 @@ from riskweighted.plots.style import (
     numbers,
     panel,
 )
-from riskweighted.risk.whack_a_mole import whacked
+from riskweighted.risk.chance import whacked
 
 __all__ = ["plot_risk_violins", "plot_whack_a_mole"]
 

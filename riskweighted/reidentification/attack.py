@@ -13,9 +13,8 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table
 from riskweighted.reidentification.distances import adhoc, euclidean, ranked_pairs, taxicab
-from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files, with_rates
+from riskweighted.reidentification.files import Kind, LinkedFiles, Stratum, link_files, quintile_codes, with_rates
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links
-from riskweighted.reidentification.recoding import quintile_codes
 from riskweighted.reidentification.scores import Score
 from riskweighted.reidentification.unicity import unique_pairs
 

@@ -10,9 +10,8 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.reidentification.files import LinkedFiles
+from riskweighted.reidentification.files import LinkedFiles, quintile_codes, standardized
 from riskweighted.reidentification.nearest import EQUAL, LOGISTIC, Costs, nearest
-from riskweighted.reidentification.recoding import quintile_codes, standardized
 from riskweighted.reidentification.scores import HIGHEST, Score, adhoc_costs
 
 __all__ = ["DistanceMetric", "RankedPairs", "adhoc", "euclidean", "ranked_pairs", "taxicab"]

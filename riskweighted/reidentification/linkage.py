@@ -15,8 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.patterns import cells
-from riskweighted.reidentification.files import Kind, checked_kinds, numbers_of_both, with_rates
-from riskweighted.reidentification.recoding import cut_points
+from riskweighted.reidentification.files import Kind, checked_kinds, cut_points, numbers_of_both, with_rates
 from riskweighted.reidentification.splink_model import TRAINING_PAIRS, Variable, engine, fill, register, score, settings, train
 
 __all__ = ["LinkageResult", "linkage_pairs", "suspected_links", "threshold_sweep"]

@@ -16,8 +16,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import FAIL, overall
 from riskweighted.measures.released import UNIQUES
 from riskweighted.release.analysis_code import combining_code, find_analysis, render, special_codes
-from riskweighted.release.codebook import codebook, codebook_markdown, own_value_for_each
-from riskweighted.release.ddi import ddi_codebook
+from riskweighted.release.codebook import codebook, codebook_markdown, ddi_codebook, own_value_for_each
 from riskweighted.release.record import disclosure_record, record_schema
 from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import in_brief, verdict_records

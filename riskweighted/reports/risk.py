@@ -17,7 +17,7 @@ from riskweighted.reports.blocks import Column, DataTable, Figure, Section, Term
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.source import Source
 from riskweighted.reports.wording import capital, in_words, main_columns, main_table, symbol_of
-from riskweighted.risk.whack_a_mole import risk_rise, whacked
+from riskweighted.risk.chance import risk_rise, whacked
 
 __all__ = ["map_section", "risk_section"]
 

@@ -1,11 +1,30 @@
-"""What a count over L datasets would be by chance, from each record's probability of landing in its ball (METHODS section 2.5)."""
+"""Whack-a-mole: protecting some records moves them away, and exposes those that they hid (Hu et al. 2022; METHODS section 2). And what a
+count over L datasets would be by chance, from each record's probability of landing in its ball (METHODS section 2.5).
+"""
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+import pandas as pd
 from scipy.stats import binom
 
-__all__ = ["Landing", "expected_over", "expected_whacked"]
+__all__ = ["Landing", "expected_over", "expected_whacked", "risk_rise", "whacked"]
+
+
+_Risk = TypeVar("_Risk", np.ndarray, pd.Series)
+
+
+def risk_rise(risk: _Risk, baseline: _Risk) -> _Risk:
+    """D, (n,): the risk of every record minus its risk under the unweighted synthesizer."""
+    rise: _Risk = risk - baseline
+    return rise
+
+
+def whacked(risk: _Risk, baseline: _Risk, increase: float = 0.25) -> _Risk:
+    """Which records are flagged, boolean (n,): D >= `increase`, a rise of exactly that included."""
+    flagged: _Risk = risk_rise(risk, baseline) >= increase
+    return flagged
+
 
 _CHUNK = 65_536  # records at a time
 _SLACK = 1e-9  # the same risk, reached by another sum

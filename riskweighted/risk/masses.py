@@ -21,8 +21,7 @@ from riskweighted.design.distinct import Distinct
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.intruder.statuses import AMOUNT, find_statuses
 from riskweighted.intruder.world import World
-from riskweighted.risk.balls import REPEATS, DrawnBalls, drawn_balls, gives_mass, mass_inside, masses_inside
-from riskweighted.risk.inside import Counted, Inside
+from riskweighted.risk.balls import REPEATS, Counted, DrawnBalls, Inside, drawn_balls, gives_mass, mass_inside, masses_inside
 from riskweighted.sequence.blocks import Block, Link
 from riskweighted.sequence.drawing import ROUNDS, Thetas
 from riskweighted.sequence.fit import Fit

@@ -18,9 +18,9 @@ from riskweighted.design.levels import SPARSE, level_members, sparse_levels
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.survey import checked_design
-from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
+from riskweighted.risk.identification import confidential_risk
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import PreparedSequence

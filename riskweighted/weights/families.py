@@ -9,7 +9,7 @@ import pandas as pd
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.intruder.world import World
-from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.identification import confidential_risk
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit

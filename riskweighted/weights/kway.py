@@ -9,7 +9,7 @@ from riskweighted.intruder.neighbours import Neighbours
 from riskweighted.intruder.patterns import Patterns
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.confidential import apply_singleton_policy, confidential_risk
+from riskweighted.risk.identification import apply_singleton_policy, confidential_risk
 from riskweighted.weights.adjust import risk_weights, warn_if_flat
 
 __all__ = ["kway_alpha", "kway_weights", "marginal_weights", "pairwise_weights"]

@@ -10,7 +10,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.native import as_pandas
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.confidential import confidential_risk
+from riskweighted.risk.identification import confidential_risk
 from riskweighted.weights.adjust import risk_weights, warn_if_flat
 from riskweighted.weights.families import FAMILIES, family_alpha, family_settings
 from riskweighted.weights.kway import kway_alpha

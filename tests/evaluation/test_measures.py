@@ -14,7 +14,7 @@ from riskweighted.evaluation.tables import COLUMNS, Statistic, as_row, as_table,
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
-from riskweighted.risk.whack_a_mole import risk_rise, whacked
+from riskweighted.risk.chance import risk_rise, whacked
 
 pytestmark = pytest.mark.quick
 

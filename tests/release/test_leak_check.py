@@ -22,11 +22,10 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.text import significant_digits
 from riskweighted.data.io import read_table, write_table
 from riskweighted.release.contents import Contents
-from riskweighted.release.leak_check import check_datasets, check_pack, check_synthesized, gather_secrets
+from riskweighted.release.leak_check import check_datasets, check_made, check_pack, check_synthesized, gather_secrets
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
 from riskweighted.release.nearness import chance_of, equal_rows
 from riskweighted.release.pack import FORMATS, release_run
-from riskweighted.release.leak_check import check_made
 from riskweighted.runs.finished import load_run
 
 TEXTS = [

@@ -12,10 +12,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table, write_table
 from riskweighted.release.codebook import codebook
 from riskweighted.release.contents import Contents
-from riskweighted.release.leak_check import check_datasets, check_pack, gather_secrets
+from riskweighted.release.leak_check import check_datasets, check_made, check_pack, gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.release.pack import FORMATS, check_release, release_run
-from riskweighted.release.leak_check import check_made
 from riskweighted.runs.finished import load_run
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,7 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.contract.layout import layout_of
-from riskweighted.risk.balls import drawn_balls
-from riskweighted.risk.inside import Inside
+from riskweighted.risk.balls import Inside, drawn_balls
 from riskweighted.sampling.block_fit import BlockFit
 
 N = 300

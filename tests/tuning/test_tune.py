@@ -11,8 +11,8 @@ from scipy import integrate, stats
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.confidential import confidential_risk
 from riskweighted.risk.expected import isolated_records, top_values
+from riskweighted.risk.identification import confidential_risk
 from riskweighted.tuning.settings import find_target
 
 DATA = Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
