@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from riskweighted.common import atomic, folders, locks
+from riskweighted.common import atomic, folders
 from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import opened
@@ -330,7 +330,7 @@ def test_of_racing_commands_one_wins_each_folder_and_none_is_mixed(tmp_path):
 
 
 def test_where_the_system_has_no_locks_a_claim_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(locks, "_flock", lambda descriptor: False)
+    monkeypatch.setattr(folders, "_flock", lambda descriptor: False)
     claim = tmp_path / "out.partial" / ".claim"
     with opened(tmp_path / "out", "a run") as working:
         (working.result / "new").write_text("x")
