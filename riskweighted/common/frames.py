@@ -72,23 +72,18 @@ def require_plain_values(data: pd.DataFrame, names: Iterable[Hashable], what: st
         raise InputError(f"{what}: {listing(nested)} holds lists or tables; a column must hold numbers, text or dates, one in each cell")
 
 
-def require_finite(column: pd.Series, what: str) -> None:
+def require_finite(column: pd.Series, what: str, otherwise: str = "") -> None:
     """Refuse missing values, and infinite ones in a numeric column; the message counts them and shows none."""
     missing = int(column.isna().sum())
     if missing:
-        raise InputError(f"{what}: {column.name!r} is missing in {missing} of {len(column)} records; fill or drop them first")
+        raise InputError(f"{what}: {column.name!r} is missing in {missing} of {len(column)} records; fill or drop them first{otherwise}")
     refuse_infinite(column, what)
 
 
 def require_target(column: pd.Series, what: str) -> None:
     """The same of a variable that is to be synthesized by itself; says what synthesizes missing values."""
-    missing = int(column.isna().sum())
-    if missing:
-        raise InputError(
-            f"{what}: {column.name!r} is missing in {missing} of {len(column)} records; fill or drop them first, or make it one of a "
-            "chain of variables (synthetic = [...]), which synthesizes missing values as missing"
-        )
-    refuse_infinite(column, what)
+    chain = ", or make it one of a chain of variables (synthetic = [...]), which synthesizes missing values as missing"
+    require_finite(column, what, chain)
 
 
 def refuse_infinite(column: pd.Series, what: str) -> None:

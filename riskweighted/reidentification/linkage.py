@@ -14,7 +14,6 @@ from riskweighted.common.checks import check_seed, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
-from riskweighted.intruder.patterns import cells
 from riskweighted.reidentification.files import Kind, checked_kinds, cut_points, numbers_of_both, with_rates
 from riskweighted.reidentification.splink_model import TRAINING_PAIRS, Variable, engine, fill, register, score, settings, train
 
@@ -234,13 +233,9 @@ def _count(variables: Mapping[str, Variable], rule: Rule, total: int) -> int:
     """Pairs that agree on every variable of a rule; ``total`` for the empty rule."""
     if not rule:
         return total
-    sides = [np.column_stack([variables[name].classes[side] for name in rule]) for side in (0, 1)]
-    sides = [codes[(codes > 0).all(axis=1)] for codes in sides]
-    both = pd.DataFrame(np.concatenate(sides))
-    codes = cells((both[column] for column in both), np.zeros(len(both), dtype=np.int64))
-    size = int(codes.max()) + 1 if len(codes) else 0
-    counts = [np.bincount(part, minlength=size) for part in (codes[: len(sides[0])], codes[len(sides[0]) :])]
-    return int(counts[0] @ counts[1])
+    sides = [pd.DataFrame({name: variables[name].classes[side] for name in rule}) for side in (0, 1)]
+    puf, eif = (codes[(codes > 0).all(axis=1)].value_counts() for codes in sides)
+    return int((puf * eif).sum())  # of what one side lacks the product is missing
 
 
 def _by_selectivity(variables: Mapping[str, Variable], total: int) -> list[str]:
