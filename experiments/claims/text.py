@@ -14,7 +14,6 @@ __all__ = ["Results", "write_results"]
 
 USED = ("unweighted", "marginal", "pairwise", "delete 5 %", "uniform 0.1")
 _DIGITS = {"U_m": 4, "mean weight": 3, "maximum risk": 3, "Delta": 2, "range": 2, "p_eff": 2, "r_hat": 3, "largest k-hat": 2}
-_GROUPS = {"mean risk": "mean risk", "that of isolated records": "isolated risk", "of the top 1 %": "top 1 % risk"}
 _NAMES = {"simulation": "the paper's simulation", "ce-like": "the CE-like population"}
 _CLEAR = 2  # standard errors
 _FAR = 1.1  # R-hat

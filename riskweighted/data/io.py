@@ -152,10 +152,9 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False, label: 
     """Write a table in the format that the ending of the name says (one of `WRITABLE`), all or nothing; the same table gives the same
     bytes.
 
-    `index`: whether the index is written too, as first column(s). `label` stands in the metadata of the file (a csv has none): at most
-    80 characters for Stata, 64 for SPSS, 40 for SAS. `private`: whether the file, and every folder made for it, is its owner's only
-    from the first byte (0600, 0700). Raises InputError if the format cannot hold the table: a column name that is none in that
-    package, text that is too long, a whole number beyond 2^53, or values that are neither numbers, text nor dates.
+    `index`: whether it is written too, first. `label`: in the metadata of the file, at most 80 characters for Stata, 64 for SPSS, 40
+    for SAS. `private`: whether the file and every folder made for it are its owner's only from the first byte. A format that cannot
+    hold the table is refused.
     """
     if path.suffix not in WRITABLE:
         raise InputError(f"cannot write {path.name!r}: valid formats are {listing(WRITABLE)}")

@@ -1,9 +1,7 @@
 """Balls of several numeric variables: boxes, each an intersection of one run per variable.
 
-Two variables: a sweep over the first one's sorted places with a Fenwick tree over the second one's, O(n log n).
-Three and more, d of them: where one variable's run is short its candidates are looked at one by one; else a k-d tree over the places, at
-most O(n^(1 - 1/d)) nodes a box, so O(n^(2 - 1/d)) in all whatever the values, and O(d n) memory. That is n^1.67 for three and n^1.75 for
-four; small boxes of uncorrelated values cost far less.
+Two variables: a sweep over the first one's sorted places with a Fenwick tree over the second one's, O(n log n). Of d >= 3 short runs
+are looked at one by one; else a k-d tree over the places visits O(n^(1 - 1/d)) nodes a box at most, with O(d n) memory.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """Which records lie in whose ball: sort both sides, walk through them once, and let prefix sums do the rest.
 
-Records are sorted by cell (known pattern, then what is matched by equality: categories, and whether a number is an amount, missing or a
-special code) and value, so that the records inside one ball are a run of neighbours ``[first, last)`` in that order. Everything else is
-arithmetic on runs: O(n log n) for n records, whatever the number of patterns. With several numeric synthetic variables a ball is a
-box, an intersection of runs: `riskweighted.intruder.boxes`. The confidential side is sorted once for all files: `Centres`.
+Records are sorted by cell (known pattern, then what is matched by equality: categories, and whether a number is an amount, missing or
+a special code) and value, so that those inside one ball are a run of neighbours ``[first, last)``: O(n log n), whatever the number of
+patterns. The confidential side is sorted once for all files: `Centres`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -139,13 +139,7 @@ class Scenario:
         return list(given.values())
 
     def only(self, variables: str | Sequence[str]) -> "Scenario":
-        """The same scenario for some of the synthetic variables; what any setting says of the others is left out.
-
-        Raises
-        ------
-        InputError
-            If `variables` names none, or one that is not synthetic.
-        """
+        """The same scenario for some of the synthetic variables; what any setting says of the others is left out."""
         kept = check_names(variables, "variables")
         self._require_synthetic(kept, "variables")
         if not kept:

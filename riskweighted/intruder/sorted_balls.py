@@ -1,8 +1,7 @@
 """Balls of one numeric variable: runs of neighbours ``[first, last)`` in the order of the values.
 
-Both sides are sorted within cells: the ends of the balls once for all candidates, the candidates once a file. One walk through both
-lists then finds every ball's run, and prefix sums do the rest. What is said of balls is found in their own order and brought into that
-of the records at the end, so that large files are read from front to back.
+Both sides are sorted within cells, the balls' ends once for all candidates; one walk through both lists finds every run. What is said
+of balls is found in their own order and brought into that of the records at the end, so that large files are read from front to back.
 """
 
 from dataclasses import dataclass, field

@@ -1,10 +1,9 @@
-"""The six best partners of every record, exactly, without looking at every pair.
+"""The six best partners of every record, exactly, without looking at every pair: all that the whole-rank rule needs (the primer, section
+2.2).
 
-All the whole-rank rule (the primer, section 2.2) needs: pairs that score strictly better than a record's sixth best are what remains
-of whole ranks that hold at most five pairs. Distinct profiles stand for their records; the second file's are split into a
-tree whose nodes know which codes occur in them and the range of each number. A query's codes fall into classes of one cost, so
-that the least it can cost with any profile of a node is found from sets of codes and ranges alone; what cannot beat the sixth
-best so far is not entered.
+Distinct profiles stand for their records; the second file's are split into a tree whose nodes know which codes occur in them and the
+range of each number. From these follows the least that a query can cost with any profile of a node; what cannot beat the sixth best so
+far is not entered.
 """
 
 from collections.abc import Callable

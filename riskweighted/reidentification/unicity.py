@@ -1,8 +1,7 @@
 """Unicity: records that are unique in their own file and share a cell of some interaction (Census Bureau primer, section 2.1).
 
-All 2^v - 1 interactions are visited by depth-first search, refining the cells of both files together by one more variable
-at a time. A cell with no record of one file, or with exactly one of each, has nothing new below it; the pairs of a small cell
-are found from how its records agree, without visiting its finer cells. So no interaction is ever tabulated as a whole.
+All 2^v - 1 interactions are visited by depth-first search, refining the cells of both files together. A cell with no record of one
+file, or with one of each, has nothing new below it; the pairs of a small cell follow from how its records agree.
 """
 
 from collections.abc import Callable, Iterable

@@ -121,11 +121,10 @@ def same_records(variables: Sequence[Sensitive], frame: pd.DataFrame) -> int:
 
 
 class Fresh(NamedTuple):
-    """What datasets of a scheme that do not leave say of chance. Confidential.
-
-    ``equal``: of each variable, in how many records each fresh dataset has the confidential value, (F,). ``chances``: of each variable, of
-    amounts or levels, and of the statuses of a number where there are any beside amounts; none where nothing is judged, because models
-    of this package drew what leaves and draw it again, byte for byte. ``most_records``: how many rows may repeat whole records.
+    """What datasets of a scheme that do not leave say of chance. Confidential. ``equal``: of each variable, in how many records each
+    fresh dataset has the confidential value, (F,). ``chances``: of each variable, of amounts or levels, and of statuses where there
+    are any; none where models of this package drew what leaves and draw it again, byte for byte. ``most_records``: how many rows may
+    repeat whole records.
     """
 
     equal: tuple[np.ndarray, ...]

@@ -162,11 +162,10 @@ def _matching_share(
 
 
 class Uniques(NamedTuple):
-    """Records alone with their values, and how many stay so.
+    """Records alone with their values, and how many stay so; higher is riskier.
 
-    ``uniques``: confidential records that share their values with no other one; ``replicated``: those of them whose
-    values exactly one synthetic record has, mean over datasets; ``share``: replicated / n (repU as a proportion);
-    ``share_of_uniques``: replicated / uniques, NaN where there are none. Higher is riskier.
+    ``uniques``: confidential records that share their values with no other; ``replicated``: those whose values exactly one synthetic
+    record has, mean over datasets; ``share``: replicated / n; ``share_of_uniques``: replicated / uniques, NaN where there are none.
     """
 
     uniques: int

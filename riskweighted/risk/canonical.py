@@ -3,18 +3,15 @@
 X (n, k) are the confidential variables and Y (n, k) the masked ones, row by row, centred; covariances divide by n - 1. *Value
 disclosure* is how well linear regression on Y predicts X: R^2 of each variable, and lambda_1, the largest R^2 over linear
 combinations. *Identity disclosure* is how well an intruder who holds a row of X finds its masked row: Fuller's identification
-probability, and the share of nearest links that are right. Rescaling columns changes nothing. The probabilities and bounds assume
-normality and grant the intruder the true covariances.
+probability, and the share of nearest links that are right. Both assume normality and grant the intruder the true covariances.
 
-Muralidhar & Sarathy's formulas for the bounds on MIDP and IDP are images that did not survive; those below are our own, with proof.
-The numbers printed on their slides (MIDP = 0.2375 for 25 records, ...) are not reproduced by any formula we could find.
+The bounds on MIDP and IDP are our own, with proof below: Muralidhar & Sarathy's formulas are images that did not survive, and no
+formula we could find gives the numbers printed on their slides (MIDP = 0.2375 for 25 records, ...).
 
-Missing values are refused, and special codes are numbers here like any other: who leaves records out decides among how many an intruder
-searches, so it is done by the caller and said (`riskweighted.evaluation.assess` keeps the records whose values are amounts in both files).
-
-A direction of X that Y recovers exactly (lambda = 1: A is singular) takes the limit of k_j as 1 - lambda -> 0: only masked records that
-agree in it to 1e-9 standard deviations remain candidates, and the other directions decide among those. So distinct records released
-as they are, or as an invertible linear map, have probability 1 and all are re-identified; c equal records have 1/c each.
+Missing values are refused, and special codes are numbers: who leaves records out decides among how many an intruder searches, so the
+caller does it. A direction of X that Y recovers exactly (lambda = 1) takes the limit of k_j as 1 - lambda -> 0: only masked records
+that agree in it to 1e-9 standard deviations remain candidates, so distinct records released as they are have probability 1, and c
+equal ones 1/c each.
 """
 
 from collections.abc import Sequence

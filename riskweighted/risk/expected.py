@@ -1,8 +1,8 @@
 """Expected identification risk: that of the mechanism, where eq. 1 is that of the L datasets at hand (METHODS section 2).
 
-Given theta the synthetic values are independent. So the risk of record i, averaged over all datasets that theta could give, is the
-probability p_i that its own value lands in its ball, times the share of the pattern that is expected outside it. Averaging that over
-posterior draws leaves out the chance that dominates a maximum, or a count of risen records, over L = 20 datasets.
+Given theta synthetic values are independent. So the risk of record i over all datasets that theta could give is the probability p_i
+that its own value lands in its ball, times the share of the pattern expected outside it; averaged over draws, without the chance that
+dominates a maximum.
 """
 
 import math

@@ -1,8 +1,7 @@
 """How much one record, or one household, can move the pseudo posterior: measures from the draws of a fit (METHODS section 9.1).
 
-All of it is empirical. A largest value over S draws is a lower bound of a supremum, alpha is held fixed, and `lipschitz` depends on the
-units of density. Nothing here is a guarantee of privacy. Draws are taken in one after the other: what is kept grows with the number of
-records, and hardly with that of draws.
+Empirical all of it: a largest value over S draws is a lower bound of a supremum, alpha is held fixed, and nothing here is a guarantee.
+Draws are taken in one after the other, so that what is kept grows with the number of records, and hardly with that of draws.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """Probability that all synthetic values of a record land in their balls: one path a record (METHODS section 12, GHK).
 
-Variable after variable, the probability of the ball given the variables before it is multiplied in, and a value inside the ball is drawn,
-on which the next variables depend. The product is an unbiased estimate of the probability that they all land in theirs, and has far
-less noise than counting. Variables outside the scenario are drawn freely. Of one variable nothing is drawn: its mass is the probability.
+Variable after variable, the probability of the ball given those before it is multiplied in, and a value inside it is drawn, on which
+the next ones depend: unbiased, with far less noise than counting. Variables outside the scenario are drawn freely; of one variable
+nothing is drawn.
 """
 
 from collections.abc import Callable, Mapping, Sequence
