@@ -67,7 +67,6 @@ class _Length(Transform):  # type: ignore[misc]
         self.count = count
 
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        """From w to b."""
         return value * pt.exp(self._log_ratio(_log_length(value)))
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:

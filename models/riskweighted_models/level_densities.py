@@ -42,19 +42,16 @@ class LevelDensity:
     sd: np.ndarray
 
     def __call__(self, coefficient: np.ndarray) -> tuple[float, np.ndarray]:
-        """The log density and its gradient (d,)."""
         height, slope = self.likelihood(coefficient)
         off = coefficient - self.mean
         pull = off / self.sd**2
         return height - 0.5 * float(pull @ off), slope - pull
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
-        """The log density (S,) of many vectors (S, d)."""
         off = (coefficients - self.mean) / self.sd
         return np.asarray(self.likelihood.heights(coefficients) - 0.5 * (off**2).sum(axis=1))
 
     def curvature(self, coefficient: np.ndarray) -> np.ndarray:
-        """Minus the second derivatives, (d, d)."""
         return self.likelihood.curvature(coefficient) + np.diag(self.sd**-2.0)
 
 
@@ -108,7 +105,6 @@ class Continuation:
         return coefficients[..., : ends[0]], coefficients[..., ends[0] : ends[1]], coefficients[..., ends[1] :]
 
     def __call__(self, coefficient: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient (d,)."""
         at = self._at(coefficient[None])
         value = float(self._linear @ coefficient - self._logarithms(at)[0])
         if at.bound[0] < LARGEST:
@@ -122,7 +118,6 @@ class Continuation:
         return value, self._linear - np.concatenate([by_level, pulled.ravel()])
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
-        """Values (S,) at many coefficients (S, d)."""
         heights = coefficients @ self._linear
         step = max(1, _CHUNK // max(len(self._rows), 1))
         for begin in range(0, len(coefficients), step):
@@ -152,7 +147,6 @@ class Continuation:
         return sums
 
     def curvature(self, coefficient: np.ndarray) -> np.ndarray:
-        """Minus the second derivatives, (d, d)."""
         share = expit(self._logits(coefficient))
         variance = self._reached[:, : len(self._rows)] * share * (1 - share)
         places = np.ones((1, len(variance))) if self._places is None else np.stack([np.ones(len(variance)), self._places])
@@ -181,14 +175,12 @@ class Softmax:
         self._linear = (contrasts.T @ weight[:, used] @ self._rows).ravel()
 
     def __call__(self, coefficient: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient (d,)."""
         scores = self._scores(coefficient)
         share = np.exp(log_softmax(scores, axis=0))
         height = self._linear @ coefficient - logsumexp(scores, axis=0) @ self._weight
         return float(height), self._linear - (self._contrasts.T @ (share * self._weight) @ self._rows).ravel()
 
     def heights(self, coefficients: np.ndarray) -> np.ndarray:
-        """Values (S,) at many coefficients (S, d)."""
         heights = coefficients @ self._linear
         step = max(1, _CHUNK // max(len(self._rows) * self._contrasts.shape[1], 1))
         for begin in range(0, len(coefficients), step):
@@ -208,7 +200,6 @@ class Softmax:
         return np.asarray(first + above @ self._weight)
 
     def curvature(self, coefficient: np.ndarray) -> np.ndarray:
-        """Minus the second derivatives, (d, d)."""
         share = np.exp(log_softmax(self._scores(coefficient), axis=0))
         count, width = self._contrasts.shape[1], self._rows.shape[1]
         mean = self._contrasts.T @ share
@@ -221,5 +212,4 @@ class Softmax:
         return blocks.reshape(count * width, count * width)
 
     def _scores(self, coefficient: np.ndarray) -> np.ndarray:
-        """(K, m)."""
         return np.asarray(self._contrasts @ coefficient.reshape(self._contrasts.shape[1], -1) @ self._rows.T)

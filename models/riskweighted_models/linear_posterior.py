@@ -19,7 +19,6 @@ class LinearLayout:
 
     @property
     def size(self) -> int:
-        """d."""
         return self.coefficients + 1
 
     def parameters(self, vectors: np.ndarray) -> dict[str, np.ndarray]:

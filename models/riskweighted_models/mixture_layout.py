@@ -108,7 +108,6 @@ class ComponentVector:
 
     @property
     def size(self) -> int:
-        """d."""
         return int(max(place.stop for place in self.places.values()))
 
     def log_weight(self, vectors: np.ndarray) -> np.ndarray:

@@ -18,5 +18,4 @@ class OfFormula:
 
     @property
     def target(self) -> str:
-        """The synthesized column."""
         return response_name(self.formula)

@@ -54,7 +54,6 @@ class TwoParts:
 
     @property
     def n(self) -> int:
-        """Number of records."""
         return len(self.status)
 
     def at(self, frame: pd.DataFrame) -> "TwoParts":
@@ -144,7 +143,7 @@ class TwoPartRecords:
         inside = self._inside(low, high)
         masses = np.array([self._shares[:, place][prepared.cells.which] * inside[place] for place in order])
         below = np.cumsum(masses, axis=0)
-        aim, found = share * below[-1], np.full(prepared.n, np.nan)
+        aim, reached = share * below[-1], np.full(prepared.n, np.nan)
         chosen = np.minimum((below < aim).sum(axis=0), len(order) - 1)
         for number, place in enumerate(order):
             status, here = prepared.statuses[place], (chosen == number) & (masses[number] > 0)
@@ -152,12 +151,12 @@ class TwoPartRecords:
                 within = 1 - np.divide(below[number] - aim, masses[number], out=np.zeros(prepared.n), where=here)
                 values = self._values(str(status), here)
                 if status == NEGATIVE:
-                    found = np.where(here, -values.inverse(-high, -low, 1 - within), found)
+                    reached = np.where(here, -values.inverse(-high, -low, 1 - within), reached)
                 else:
-                    found = np.where(here, values.inverse(low, high, within), found)
+                    reached = np.where(here, values.inverse(low, high, within), reached)
             else:
-                found[here] = _point_of(status)
-        return found
+                reached[here] = _point_of(status)
+        return reached
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         prepared, cells = self.prepared, self.prepared.cells

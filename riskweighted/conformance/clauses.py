@@ -62,12 +62,10 @@ class Trial:
 
     @property
     def n(self) -> int:
-        """Number of records."""
         return len(self.data)
 
     @property
     def target(self) -> str:
-        """The synthesized column."""
         return self.synthesizer.target
 
     def terms(self, theta: Draw, prepared: Any = None, frame: pd.DataFrame | None = None) -> np.ndarray:
@@ -81,7 +79,6 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """Of the class."""
         return type(self.synthesizer).__name__
 
     def draws(self, seed: int, prepared: Any = None, n: int | None = None, theta: Draw | None = None) -> np.ndarray:

@@ -58,8 +58,8 @@ def _require_discreet(trial: Trial, error: InputError) -> None:
     """No number of the message, and nothing quoted in it, is a value of the data (counts, settings and names aside)."""
     text, data = str(error), trial.data
     allowed = f"{trial.synthesizer!r} {list(data.columns)}"
-    numbers = [float(found) for found in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", text) if found not in allowed]
-    quoted = {found for pair in re.findall(r"'([^']*)'|\"([^\"]*)\"", text) for found in pair if found and found not in allowed}
+    numbers = [float(part) for part in re.findall(r"-?\d+\.?\d*(?:e[+-]?\d+)?", text) if part not in allowed]
+    quoted = {part for pair in re.findall(r"'([^']*)'|\"([^\"]*)\"", text) for part in pair if part and part not in allowed}
     for _, column in data.items():
         if pd.api.types.is_numeric_dtype(column.dtype):
             shown = [value for value in numbers if not (value.is_integer() and abs(value) <= len(data))]

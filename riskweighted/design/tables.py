@@ -33,7 +33,6 @@ class Tables:
         return self.n
 
     def __getitem__(self, records: np.ndarray | slice) -> "Tables":
-        """Some of the records."""
         parts = tuple(part._replace(which=part.which[records]) for part in self.parts)
         return Tables(parts, len(parts[0].which) if parts else len(np.empty(self.n)[records]))
 

@@ -182,14 +182,14 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
     if values.shape != (n,):
         raise ContractError(f"{type(synthesizer).__name__}: response must give {n} numbers, one a record; got shape {values.shape}")
     try:
-        values_of_r = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
+        reference = np.asarray(guarantee.reference(values.copy(), public), dtype=float)
     except (InputError, KeyboardInterrupt):
         raise
     except Exception as error:  # a user's function: its text may quote values
         raise InputError(f"reference raised {type(error).__name__}; it must give one number a record, {n}") from None
-    if values_of_r.shape != (n,):
-        raise InputError(f"reference must give one number a record, {n}; got shape {values_of_r.shape}")
-    unfit = int((~np.isfinite(values_of_r)).sum())
+    if reference.shape != (n,):
+        raise InputError(f"reference must give one number a record, {n}; got shape {reference.shape}")
+    unfit = int((~np.isfinite(reference)).sum())
     if unfit:
         raise InputError(
             f"reference is not finite in {unfit} of {n} records; give a log density that is finite for every possible value on the model's "
@@ -197,6 +197,6 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
         )
     half = np.arange(0, n, 2)
     again = np.asarray(guarantee.reference(values[half], public.iloc[half]), dtype=float)
-    if not np.allclose(again, values_of_r[half], rtol=1e-9, atol=1e-9):
+    if not np.allclose(again, reference[half], rtol=1e-9, atol=1e-9):
         raise InputError("reference must look at each record alone: for half of the records it gives other numbers than for all of them")
-    return values_of_r
+    return reference

@@ -221,7 +221,6 @@ class PreparedModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the data."""
         return fingerprint(self.confidential)
 
     def weights(self, alpha: pd.Series) -> pd.Series:
@@ -229,7 +228,6 @@ class PreparedModel:
         return alpha if self.survey is None else (alpha * self.survey).rename("weight")
 
     def build(self) -> Blueprint | None:
-        """Priors and weighted likelihood, not yet compiled."""
         return self.synthesizer.build(self.prepared)
 
     def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int) -> Censoring | None:  # noqa: N803

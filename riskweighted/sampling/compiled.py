@@ -67,7 +67,7 @@ class CompiledModel:
     ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any guarantee and equal weights.
     """
 
-    model: PreparedModel = field(repr=False)
+    model: PreparedModel
     blueprint: Blueprint | None = field(repr=False)
     sampler: Sampler | None = field(repr=False)
     weighted_sum: WeightedSum | None = field(default=None, repr=False)

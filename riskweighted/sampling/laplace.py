@@ -64,7 +64,6 @@ class Offering:
     rough: Callable[[], Density] | None = None
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """The log density and its gradient (d,)."""
         return self.density(vector)
 
 

@@ -36,7 +36,6 @@ class Status(NamedTuple):
 
     @property
     def text(self) -> str:
-        """For names."""
         number = isinstance(self.outcome, float)
         return _MISSING if self.outcome is None else f"{self.outcome:.15g}" if number else str(self.outcome)
 
@@ -82,7 +81,6 @@ class Link:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """In the order in which they are drawn."""
         return self.statuses if self.values is None else (*self.statuses, self.values)
 
 
@@ -148,12 +146,10 @@ class PreparedSequence:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Every block, in order."""
         return tuple(block for link in self.links for block in link.blocks)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the data."""
         return fingerprint(self.confidential)
 
     @cached_property

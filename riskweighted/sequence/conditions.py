@@ -85,7 +85,6 @@ class Condition:
         return by_distinct(frame, self.names, self._holds)
 
     def _holds(self, frame: pd.DataFrame) -> np.ndarray:
-        """The same, record by record."""
         columns = {name: self._cells(frame, name) for name in self.names}
         return self._meets(self.tree, columns, len(frame))
 

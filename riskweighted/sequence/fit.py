@@ -241,7 +241,6 @@ class Fit:
 
     @cached_property
     def drawing(self) -> Drawing:
-        """What draws its variables."""
         return Drawing(self.prepared, self.blocks)
 
     def released(self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:

@@ -30,13 +30,13 @@ class Modes:
         weights = self._weights(alphas)
         return {name: modes.find(weights[name], None if near is None else near[name]) for name, modes in self.blocks.items()}
 
-    def plug_in(self, alphas: Alpha, modes_found: Vectors, count: int) -> Fit:
+    def plug_in(self, alphas: Alpha, vectors: Vectors, count: int) -> Fit:
         """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
-        return self._fit(alphas, lambda name, modes, alpha: modes.plug_in(alpha, modes_found[name], count))
+        return self._fit(alphas, lambda name, modes, alpha: modes.plug_in(alpha, vectors[name], count))
 
-    def laplace(self, alphas: Alpha, modes_found: Vectors, count: int, rng: np.random.Generator) -> Fit:
+    def laplace(self, alphas: Alpha, vectors: Vectors, count: int, rng: np.random.Generator) -> Fit:
         """A fit of `count` draws from the normal approximations at the modes."""
-        return self._fit(alphas, lambda name, modes, alpha: modes.laplace(alpha, modes_found[name], count, rng))
+        return self._fit(alphas, lambda name, modes, alpha: modes.laplace(alpha, vectors[name], count, rng))
 
     def _weights(self, alphas: Alpha) -> dict[str, np.ndarray]:
         """Alpha of the records of every block."""

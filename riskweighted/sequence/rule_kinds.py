@@ -48,7 +48,6 @@ class Structure:
 
     @property
     def text(self) -> str:
-        """The rule in words."""
         return (
             f"{self.variable}: {shown(str(self.otherwise)) if isinstance(self.otherwise, str) else self.otherwise} unless {self.when.text}"
         )
@@ -86,7 +85,6 @@ class Structure:
         return by_distinct(frame, self.names, self._broken)
 
     def _broken(self, frame: pd.DataFrame) -> np.ndarray:
-        """The same, record by record."""
         column = frame[self.variable]
         value, cells = self.value(column), cells_of(column)
         obeyed = np.asarray(cells.values.astype(object) == value, dtype=bool) & ~cells.missing
@@ -109,12 +107,10 @@ class Order:
 
     @property
     def text(self) -> str:
-        """The rule in words."""
         return f"{self.low} <= {self.high}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Both columns."""
         return self.low, self.high
 
     def broken(self, frame: pd.DataFrame) -> np.ndarray:
@@ -138,17 +134,14 @@ class Forbidden:
 
     @property
     def text(self) -> str:
-        """The rule in words."""
         return f"never {self.condition.text}"
 
     @property
     def place(self) -> str:
-        """Dotted name of the setting, for errors."""
         return self.condition.place
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the condition."""
         return self.condition.names
 
     def broken(self, frame: pd.DataFrame) -> np.ndarray:

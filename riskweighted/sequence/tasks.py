@@ -64,7 +64,6 @@ class BlockTask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The block's."""
         return self.block.name
 
     def is_done_by(self, fit: BlockFit, sampling: Sampling) -> bool:

@@ -176,7 +176,7 @@ def test_the_cache_tells_other_data_apart(no_compiler, change):
     first = compiled_of(synthesizer, frame)
     second = compiled_of(dataclasses.replace(synthesizer, formula=f"{target} ~ {predictor}"), other)
     assert len(no_compiler) == 2
-    assert first.prepared is not second.prepared
+    assert first.model.prepared is not second.model.prepared
     assert compiled_of(synthesizer, confidential()).compiled is first.compiled
     assert len(no_compiler) == 2
 
@@ -188,7 +188,7 @@ def test_the_cache_tells_columns_of_swapped_names_apart(no_compiler):
     first = compiled_of(synthesizer, frame)
     second = compiled_of(synthesizer, frame.set_axis(["branches", "employees", "turnover"], axis=1))
     assert len(no_compiler) == 2
-    assert not np.array_equal(first.prepared.counts, second.prepared.counts)
+    assert not np.array_equal(first.model.prepared.counts, second.model.prepared.counts)
 
 
 def test_the_cache_tells_orders_of_categories_apart(no_compiler):
@@ -197,9 +197,9 @@ def test_the_cache_tells_orders_of_categories_apart(no_compiler):
     frame = confidential().assign(grade=grades)
     other = frame.assign(grade=grades.reorder_categories(["middle", "high", "low"]))
     synthesizer = load_synthesizer("normal-mixture")("turnover ~ C(grade)")
-    before = compiled_of(synthesizer, frame).prepared.design.whitened
+    before = compiled_of(synthesizer, frame).model.prepared.design.whitened
     assert not np.array_equal(before, synthesizer.prepare(other).design.whitened)
-    np.testing.assert_array_equal(compiled_of(synthesizer, other).prepared.design.whitened, synthesizer.prepare(other).design.whitened)
+    np.testing.assert_array_equal(compiled_of(synthesizer, other).model.prepared.design.whitened, synthesizer.prepare(other).design.whitened)
 
 
 def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler, monkeypatch):
@@ -216,8 +216,8 @@ def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler, monk
 
 def test_a_model_from_the_cache_carries_the_frame_it_was_asked_for(no_compiler):
     frame, again = confidential(), confidential()
-    assert compiled_of(COUNTS, frame).confidential is frame
-    assert compiled_of(COUNTS, again).confidential is again
+    assert compiled_of(COUNTS, frame).model.confidential is frame
+    assert compiled_of(COUNTS, again).model.confidential is again
     assert len(no_compiler) == 1
 
 

@@ -117,8 +117,8 @@ def test_the_compiled_model_is_shared_and_the_weights_are_not():
     first, second = (compile_prepared(prepare_model(MODEL, data, survey)) for survey in ("w", None))
     assert first.blueprint is not None
     assert first.blueprint is second.blueprint
-    assert first.survey is not None
-    assert second.survey is None
+    assert first.model.survey is not None
+    assert second.model.survey is None
 
 
 def test_a_fit_is_judged_by_its_data_only_without_survey_weights(fitted):

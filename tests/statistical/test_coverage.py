@@ -65,9 +65,9 @@ def test_nuts_finds_the_posterior_that_the_coverage_draws_from():
     for _ in range(3):
         frame = population(200, rng)
         model = compile_model(SYNTHESIZER, frame)
-        columns = np.column_stack([np.ones(200), model.models[0].prepared.raw.columns])
+        columns = np.column_stack([np.ones(200), model.models[0].model.prepared.raw.columns])
         for alpha in (np.ones(200), marginal_weights(frame, SCENARIO).to_numpy()):
-            exact = exact_draws(columns, model.models[0].prepared.z, alpha, 40_000, rng)
+            exact = exact_draws(columns, model.models[0].model.prepared.z, alpha, 40_000, rng)
             fitted = model.sample(alpha, random_seed=int(rng.integers(1000)), sampling=Sampling(draws=1500, tune=500, chains=2))
             sampled = {"sigma": fitted.posterior["sigma"].values}
             sampled |= {place: fitted.posterior["coefficient"].values[..., place] for place in range(2)}
