@@ -199,7 +199,9 @@ def test_the_cache_tells_orders_of_categories_apart(no_compiler):
     synthesizer = load_synthesizer("normal-mixture")("turnover ~ C(grade)")
     before = compiled_of(synthesizer, frame).model.prepared.design.whitened
     assert not np.array_equal(before, synthesizer.prepare(other).design.whitened)
-    np.testing.assert_array_equal(compiled_of(synthesizer, other).model.prepared.design.whitened, synthesizer.prepare(other).design.whitened)
+    np.testing.assert_array_equal(
+        compiled_of(synthesizer, other).model.prepared.design.whitened, synthesizer.prepare(other).design.whitened
+    )
 
 
 def test_the_cache_tells_settings_apart_and_keeps_the_last_few(no_compiler, monkeypatch):
