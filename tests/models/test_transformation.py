@@ -74,6 +74,11 @@ def quick(model, frame, alpha=None, **settings):
 
 
 @pytest.fixture(scope="module")
+def short(positive):
+    return quick(transformation(), positive)
+
+
+@pytest.fixture(scope="module")
 def fitted(data):
     return rw.fit(two_part(), data, random_seed=1, draws=500, tune=300)
 
@@ -355,9 +360,9 @@ def test_settings_of_two_parts_that_make_no_sense_are_refused(settings, text):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "float32", "Int64", "Float64"])
-def test_draws_come_in_the_dtype_of_the_column(positive, dtype):
+def test_draws_come_in_the_dtype_of_the_column(short, positive, dtype):
     frame = positive.assign(income=positive["income"].astype(dtype))
-    (drawn,) = quick(transformation(), frame).synthesize(1, random_seed=4)
+    (drawn,) = short.changed(confidential=frame).synthesize(1, random_seed=4)
     assert drawn["income"].dtype == frame["income"].dtype
     pd.testing.assert_frame_equal(drawn.drop(columns="income"), frame.drop(columns="income"))
 
@@ -378,7 +383,14 @@ def test_plug_in_draws_share_one_theta(fitted):
     assert density(at)[0] > density(drawn)[0]
 
 
-def test_plug_in_draws_need_a_compiled_density(positive):
-    model = rw.load_synthesizer("hierarchical")("income ~ 1", groups=("region",), transform="log")
-    with pytest.raises(InputError, match="density of one vector"):
-        quick(model, positive).synthesize(2, random_seed=1, parameters="mode")
+class GraphAlone(type(transformation())):
+    """The model as a PyMC graph and nothing else."""
+
+    def build(self, prepared):
+        return super().build(prepared)._replace(density=None, direct=None)
+
+
+def test_plug_in_draws_need_a_compiled_density(short):
+    graph = GraphAlone("income ~ age + C(region)", support=(0, 1e6))
+    with pytest.raises(InputError, match="density of one vector, which GraphAlone has not"):
+        short.changed(synthesizer=graph).synthesize(2, random_seed=1, parameters="mode")

@@ -11,9 +11,9 @@ from riskweighted.reidentification import nearest as nearest_module
 from riskweighted.reidentification.attack import reidentify
 from riskweighted.reidentification.scores import BreakScores, PairScores
 
-# 40 small studies at once, and 160 more.
+# 40 small studies at once, and 80 more.
 studies = pytest.mark.parametrize(
-    "seeds", [range(40), pytest.param(range(40, 200), marks=[pytest.mark.long, pytest.mark.slow])], ids=["some", "more"]
+    "seeds", [range(40), pytest.param(range(40, 120), marks=[pytest.mark.long, pytest.mark.slow])], ids=["some", "more"]
 )
 
 

@@ -84,7 +84,7 @@ def test_tables_hold_weighted_estimates_and_coefficients(folder):
     assert load_run(folder / "results").tables["fit_check"]["verdict"].eq("cost").all()
 
 
-def test_report_and_pack(folder, tmp_path):
+def test_report(folder):
     run = load_run(folder / "results")
     inside, outside = rw.render_report(run, internal=True), rw.render_report(run)
     sentence = "The survey weights w, normalised to sum n, multiply the weights of every scheme in the likelihood"
@@ -95,6 +95,12 @@ def test_report_and_pack(folder, tmp_path):
     assert "Their products run" not in outside
     assert "regression coefficient age in" not in outside
     assert f"mean overlap in {FORMULA}" in outside
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_pack(folder, tmp_path):
+    run = load_run(folder / "results")
     report = partial(rw.render_report, internal=False)
     pack = rw.release_run(run, tmp_path / "pack", schemes=["marginal"], report=report, accept_uniques=True)
     assert rw.check_release(pack.folder, run) is not None

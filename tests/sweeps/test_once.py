@@ -93,7 +93,7 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
 def test_what_is_shared_changes_no_result(tmp_path, confidential, monkeypatch):
     """The slow twin keeps nothing, so that every cell computes all that it needs."""
     study = make_study(SETTINGS | {"weights": {"schemes": ["unweighted", "marginal", "reweighted"]}})
-    grid = {"scenario.radius": [0.3, 0.1], "evaluation.threshold": [0.5, 0.3], "release.L": [3, 2], "top_coding.quantile": [0.9]}
+    grid = {"scenario.radius": [0.3, 0.1], "evaluation.threshold": [0.5, 0.3], "release.L": [2], "top_coding.quantile": [0.9]}
     fast = sweep(Sweep(study, grid), tmp_path / "fast", confidential=confidential, workers=1)
     monkeypatch.setattr(work, "_memo", Memo(room=0, few=0))
     slow = sweep(Sweep(study, grid), tmp_path / "slow", confidential=confidential, workers=1)

@@ -21,7 +21,7 @@ from riskweighted.sweeps.sweep import sweep
 
 SECRET = "91827.6453"
 GRID = {"weights.radius": [0.3, 0.2, 0.1], "release.L": [3, 2]}
-REPETITIONS = 4
+REPETITIONS = 2
 SETTINGS = {
     "data": {"path": "households.csv"},
     "scenario": {"known": "group", "synthetic": "income"},

@@ -43,6 +43,9 @@ zz-stranger-secret = strangers_package:SECRET
 LISTING = (
     "tests/statistical/test_calibration.py::test_every_synthesizer_that_estimates_is_calibrated",
     "tests/runs/test_study.py",
+    "tests/models/test_contract.py::test_what_is_tried_here_is_registered",
+    "tests/models/test_contract.py::test_a_model_without_an_example_keeps_the_contract_as_it_comes",
+    "tests/models/test_symbolic.py::test_every_model_of_this_package_is_held_to_its_numbers",
 )
 
 

@@ -91,8 +91,7 @@ def test_it_is_the_chi_square_statistic_of_the_table_and_the_saturated_propensit
     assert row["pmse"] == pytest.approx(saturated.pmse, rel=1e-8)
 
 
-@pytest.mark.parametrize("ways", [1, 2])
-@pytest.mark.parametrize("ratio", [1, 3])
+@pytest.mark.parametrize(("ways", "ratio"), [(1, 3), (2, 1)])
 def test_draws_from_the_confidential_distribution_have_one_and_another_sample_has_more(ways, ratio):
     # Another sample has the sampling error of both files: 1 / (1 - c), that is 1 + ratio, instead of 1.
     rng = np.random.default_rng(2)
