@@ -221,7 +221,7 @@ def test_json_of_a_finished_run(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("width", [60, pytest.param(100, marks=pytest.mark.long)])
 def test_tables_of_a_finished_run_keep_to_the_width(tmp_path, width):
     run = finished_run()
     shown = riskweighted("summary", run, cwd=tmp_path, columns=width).stdout

@@ -129,6 +129,8 @@ def test_a_saved_fit_and_a_chain_do_too(library, data, tmp_path):
     assert len(frame) == len(data)
 
 
+@pytest.mark.long
+@pytest.mark.slow
 def test_tuning_finds_the_same_and_gives_its_fit_back_likewise(data):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     settings = {"target": "isolated-risk", "at_most": 0.03, "family": "mix", "random_seed": 1}

@@ -176,6 +176,7 @@ def test_a_run_says_what_it_chose_and_leaves_a_study_file_that_names_it(folder, 
     assert set(ours) - set(theirs) == {"tables/choice.csv", "confidential/study.toml"}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_command_prints_the_choice_and_a_dry_run_the_candidates(folder, capsys):
     study = load_study(folder / "study.toml")
@@ -191,6 +192,7 @@ def test_the_command_prints_the_choice_and_a_dry_run_the_candidates(folder, caps
     assert said.index("Model chosen") < said.index("Risk and utility")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_interrupted_run_keeps_its_choice(folder, confidential, tmp_path, monkeypatch, few):
     study = load_study(folder / "study.toml")

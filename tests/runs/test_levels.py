@@ -107,6 +107,8 @@ def test_the_tables_say_which_engine_drew(folder):
     assert_clear(caught, "sampling.engine", "'auto'", "'nuts'", "'direct'")
 
 
+@pytest.mark.long
+@pytest.mark.slow
 def test_the_report_and_the_pack_hold_levels(folder, tmp_path):
     run = load_run(folder / "results")
     assert "share of smith" in rw.render_report(run, internal=True)

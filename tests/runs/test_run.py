@@ -109,7 +109,7 @@ def test_what_never_leaves_is_its_owners_only_from_the_first_byte(whole):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", ["bit", "short", "foreign", "old"])
+@pytest.mark.parametrize("damage", ["bit", *(pytest.param(how, marks=pytest.mark.long) for how in ("short", "foreign", "old"))])
 def test_a_damaged_fit_is_named_and_made_again(tmp_path, confidential, whole, begun, samplings, damage):
     one, other = sorted(shutil.copytree(begun, tmp_path / "out.partial").glob("*.nc"))
     content = one.read_bytes()

@@ -90,6 +90,8 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert calls["utility", "confidential"] == calls["utility", "itself"] == REPETITIONS
 
 
+@pytest.mark.long
+@pytest.mark.slow
 def test_what_is_shared_changes_no_result(tmp_path, confidential, monkeypatch):
     """The slow twin keeps nothing, so that every cell computes all that it needs."""
     study = make_study(SETTINGS | {"weights": {"schemes": ["unweighted", "marginal", "reweighted"]}})

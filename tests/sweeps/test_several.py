@@ -55,6 +55,8 @@ def test_a_setting_of_one_variable_fits_its_blocks_alone_anew(fitted, tmp_path):
     assert set(found.results["label"]) == {"confidential", "unweighted", "pairwise"}
 
 
+@pytest.mark.long
+@pytest.mark.slow
 def test_cells_are_what_a_run_gives(tmp_path):
     changed = {**SETTINGS, "weights": {**SETTINGS["weights"], "match": "joint"}}
     run = run_study(make_study(changed, tmp_path), tmp_path / "run", confidential=chain_data())

@@ -38,6 +38,7 @@ SETTINGS = {
     "seed": 7,
 }
 STUDY = make_study(SETTINGS)
+LATER = [pytest.mark.long, pytest.mark.slow]
 SMALL = {"evaluation.radius": [0.3, 0.1], "release.L": [3, 2]}
 
 
@@ -316,7 +317,7 @@ def _done(outcome):
 
 
 @pytest.mark.filterwarnings("ignore:LinearRegression did not converge")  # too short to, and the same in both
-@pytest.mark.parametrize("radius", [0.3, 0.1])
+@pytest.mark.parametrize("radius", [0.3, pytest.param(0.1, marks=LATER)])
 def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius):
     study = make_study(SETTINGS | {"evaluation": SETTINGS["evaluation"] | {"radius": radius}, "reproducible": True})
     run = run_study(study, tmp_path / "run", confidential=confidential)
@@ -335,6 +336,8 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole, radius)
         assert (row["value"], row["lower"]) == (mean.loc[label, "value"], mean.loc[label, "lower"])
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:LinearRegression did not converge")
 def test_schemes_made_of_a_fit_are_what_run_gives(tmp_path, confidential):
     schemes = ["reweighted(of=marginal)", "unweighted", "marginal", "lipschitz-target(D=2)", "uniform(c=.5)"]
@@ -405,7 +408,7 @@ def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, mon
 # -- interruption, failure, other inputs
 
 
-@pytest.mark.parametrize("stop", [1, 6])
+@pytest.mark.parametrize("stop", [pytest.param(1, marks=LATER), 6])
 def test_an_interrupted_sweep_goes_on_with_the_same_bytes(tmp_path, confidential, whole, samplings, stop):
     samplings["stop"] = stop
     with pytest.raises(KeyboardInterrupt):
@@ -421,7 +424,7 @@ def test_an_interrupted_sweep_goes_on_with_the_same_bytes(tmp_path, confidential
     assert not (tmp_path / "out.partial").exists()
 
 
-@pytest.mark.parametrize("damage", ["bit", "short", "foreign", "begun"])
+@pytest.mark.parametrize("damage", ["bit", *(pytest.param(how, marks=LATER) for how in ("short", "foreign", "begun"))])
 def test_a_damaged_cell_is_named_and_made_again(tmp_path, confidential, whole, begun, damage):
     partial = shutil.copytree(begun, tmp_path / "out.partial")
     assert all(path.stat().st_mode & 0o077 == 0 for path in [partial, *partial.rglob("*")])
