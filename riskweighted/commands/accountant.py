@@ -20,7 +20,7 @@ def accountant(
     from riskweighted.runs.releases import releases_of
     from riskweighted.weights.names import parse_scheme
 
-    schemes = None if scheme is None else [parse_scheme(one).text for one in scheme]
+    schemes = None if scheme is None else [parse_scheme(text).text for text in scheme]
     table = add_up(releases_of(runs, schemes), delta)
     proved, measured = (table[table["kind"] == kind].drop(columns="kind").set_index("release") for kind in (PROVED, EMPIRICAL))
     show_json("accountant", delta=delta, proved=proved.reset_index(), measured=measured.reset_index())

@@ -1,14 +1,18 @@
 """``riskweighted assess``."""
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from riskweighted.commands.terminal import (
+    Absolute,
+    AllowWide,
+    Boundary,
     Codes,
-    codes_of,
+    MinRadius,
+    Radius,
     loading,
     manner,
     print_table,
@@ -30,29 +34,32 @@ if TYPE_CHECKING:
     from riskweighted.intruder.scenario import Scenario
 
 
+_Tools = Annotated[
+    list[str] | None, typer.Option("--synthetic", metavar="NAME=FILE,FILE", help="What a tool made; repeat it to compare tools.")
+]
+_Unpaired = Annotated[
+    list[str] | None, typer.Option("--unpaired", metavar="NAME", help="Rows of this tool pair with none, though as many.")
+]
+_Regressions = Annotated[list[str] | None, typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable.")]
+
+
 def assess(
     confidential: Annotated[Path, typer.Argument(metavar="CONFIDENTIAL", help="Confidential table.")],
     known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")],
     synthesized: Annotated[str, typer.Option("--synthesized", help="The synthesized variables: a,b.")],
     files: Annotated[list[Path] | None, typer.Argument(metavar="[SYNTHETIC]...", help="Synthetic versions of it, of one tool.")] = None,
-    synthetic: Annotated[
-        list[str] | None, typer.Option("--synthetic", metavar="NAME=FILE,FILE", help="What a tool made; repeat it to compare tools.")
-    ] = None,
+    synthetic: _Tools = None,
     holdout: Annotated[Path | None, typer.Option("--holdout", help="Records of the same population that no synthesizer saw.")] = None,
-    unpaired: Annotated[
-        list[str] | None, typer.Option("--unpaired", metavar="NAME", help="Rows of this tool pair with none, though as many.")
-    ] = None,
+    unpaired: _Unpaired = None,
     columns: Annotated[str, typer.Option("--columns", help="Further columns whose tables utility compares: a,b.")] = "",
-    regression: Annotated[
-        list[str] | None, typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable.")
-    ] = None,
-    radius: Annotated[float, typer.Option("--radius", help="Half-width of the ball of a number, as a share of its value.")] = 0.2,
-    absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
+    regression: _Regressions = None,
+    radius: Radius = 0.2,
+    absolute: Absolute = False,
     categorical: Annotated[str, typer.Option("--categorical", help="Synthesized variables stored as numbers that are codes.")] = "",
     codes: Codes = None,
-    min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
-    allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
-    boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
+    min_radius: MinRadius = 0.0,
+    allow_wide: AllowWide = False,
+    boundary: Boundary = "closed",
     identifier: Annotated[str | None, typer.Option("--id", help="Column that pairs rows; without it they pair by position.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")] = 10,
     internal: Annotated[bool, typer.Option("--internal", help="Also print the riskiest records and each known variable's part.")] = False,
@@ -64,41 +71,14 @@ def assess(
 
     Fully synthetic data, whose rows pair with none and may be of any number, have all measures but those that need pairs.
     """
-    with ExitStack() as stack:
-        given = _named(files or [], synthetic or [])
-        if out is not None:
-            optional("matplotlib", "the map (--out)")
-        working = stack.enter_context(opened(out, "an assessment")) if out is not None else None
-        with loading():
-            from riskweighted.data.io import read_table
-            from riskweighted.evaluation.assess import assess as run_assessment
-
-        table = read_table(confidential)
-        scenario = scenario_of(
-            table,
-            known,
-            synthesized,
-            radius,
-            absolute,
-            boundary,
-            min_radius,
-            allow_wide,
-            categorical=split(categorical),
-            codes=codes_of(codes),
-        )
-        with reporter().step("measuring") as advance:
-            result = run_assessment(
-                table,
-                {name: [read_table(path) for path in paths] for name, paths in given.items()},
-                scenario,
-                holdout=None if holdout is None else read_table(holdout),
-                unpaired=unpaired or (),
-                columns=split(columns),
-                regressions=regression or (),
-                identifier=identifier,
-                top=top,
-                progress=advance,
-            )
+    tools = _named(files or [], synthetic or [])
+    balls = {"radius": radius, "absolute": absolute, "min_radius": min_radius, "allow_wide": allow_wide, "boundary": boundary}
+    asked = {"columns": split(columns), "regressions": regression or (), "identifier": identifier, "top": top, "unpaired": unpaired or ()}
+    if out is not None:
+        optional("matplotlib", "the map (--out)")
+    with nullcontext() if out is None else opened(out, "an assessment") as working:
+        table, scenario = _scenario(confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls)
+        result = _measure(table, tools, scenario, holdout, asked)
         if working is not None:
             _write_assessment(result, working.result)
             _draw_map(result, working.result / "map", risk, utility)
@@ -109,17 +89,39 @@ def assess(
         show(f"Written to {out} (confidential/ there never leaves the agency)")
 
 
+def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) -> tuple["pd.DataFrame", "Scenario"]:
+    """The confidential table, and the scenario that the options describe."""
+    with loading():
+        import riskweighted.evaluation.assess  # noqa: F401
+        from riskweighted.data.io import read_table
+    table = read_table(confidential)
+    return table, scenario_of(table, known, synthesized, **options)
+
+
+def _measure(
+    table: "pd.DataFrame", tools: dict[str, list[Path]], scenario: "Scenario", holdout: Path | None, asked: dict[str, Any]
+) -> "Assessment":
+    """Risk and utility of every tool's files."""
+    from riskweighted.data.io import read_table
+    from riskweighted.evaluation.assess import assess
+
+    with reporter().step("measuring") as advance:
+        synthetic = {name: [read_table(path) for path in paths] for name, paths in tools.items()}
+        others = None if holdout is None else read_table(holdout)
+        return assess(table, synthetic, scenario, holdout=others, progress=advance, **asked)
+
+
 def _named(files: list[Path], named: list[str]) -> dict[str, list[Path]]:
     """The files of each tool: those without a name are of one called "synthetic"."""
-    found: dict[str, list[Path]] = {"synthetic": files} if files else {}
+    tools: dict[str, list[Path]] = {"synthetic": files} if files else {}
     for text in named:
         name, _, paths = text.partition("=")
         if not name.strip() or not split(paths):
             raise InputError("a tool's files are given as --synthetic NAME=FILE, or NAME=FILE,FILE")
-        found.setdefault(name.strip(), []).extend(map(Path, split(paths)))
-    if not found:
+        tools.setdefault(name.strip(), []).extend(map(Path, split(paths)))
+    if not tools:
         raise InputError("no synthetic file was given: name at least one, or --synthetic NAME=FILE,FILE for each of several tools")
-    return found
+    return tools
 
 
 def _both(result: "Assessment") -> "pd.DataFrame":
@@ -182,10 +184,10 @@ def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> 
 
     labels, rows = list(table["label"].unique()), {}
     for statistic in distinct(table):
-        own = rows_of(table, statistic).set_index("label")
-        ends = own[["lower", "upper"]].reindex(tools[:1]).to_numpy(dtype=float).ravel()
-        *values, low, high = INTERNAL.row(statistic, [*own["value"].reindex(labels), *ends], missing="-")
-        rows[statistic.name] = {"higher is": own["higher_is"].iloc[0], **dict(zip(labels, values, strict=True))}
+        of_measure = rows_of(table, statistic).set_index("label")
+        ends = of_measure[["lower", "upper"]].reindex(tools[:1]).to_numpy(dtype=float).ravel()
+        *values, low, high = INTERNAL.row(statistic, [*of_measure["value"].reindex(labels), *ends], missing="-")
+        rows[statistic.name] = {"higher is": of_measure["higher_is"].iloc[0], **dict(zip(labels, values, strict=True))}
         rows[statistic.name]["95 % interval"] = "-" if low == "-" else f"{low} to {high}"
     wide = pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure")
     interval = wide.pop("95 % interval")

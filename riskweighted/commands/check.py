@@ -41,15 +41,15 @@ def print_plan(study: "Study", out: Path | None) -> None:
     named, candidates = _named(study)
     with reporter().step("checking the study and trying its steps"):
         plan = plan_study(named, began=0)
-    place, needs = out or Path(), plan.estimate
-    short = shortages(needs.memory, needs.disk, place)
-    refused = any(one.certain for one in short)
+    folder, needs = out or Path(), plan.estimate
+    short = shortages(needs.memory, needs.disk, folder)
+    refused = any(shortage.certain for shortage in short)
     if not refused:  # else the error is the one object
         show_json(
             "check",
             **{name: value for name, value in vars(plan).items() if name != "estimate"},
             candidates=candidates or None,
-            estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(place)},
+            estimate={**vars(needs), "total": needs.total, "memory_free": memory_free(), "disk_free": disk_free(folder)},
             results=out,
         )
     say_pairs(_lines(study, named, candidates, plan, out))
@@ -99,14 +99,14 @@ def _margins(plan: "Plan") -> dict[str, str]:
 
 def _models(plan: "Plan") -> dict[str, str]:
     """Of several variables: the model of each part, and which values are drawn though hardly anybody has them."""
-    found = {"models": ", ".join(f"{block} ({model})" for block, model in plan.models.items())}
+    lines = {"models": ", ".join(f"{block} ({model})" for block, model in plan.models.items())}
     if plan.rare:
         counts = ", ".join(f"{name} {count}" for name, count in plan.rare.items())
-        found["values of 1 or 2"] = (
+        lines["values of 1 or 2"] = (
             f"{counts}: levels or counts that only one or two records hold are drawn as they are; merge them, or state the list of "
             "levels or values, which is then public"
         )
-    return found
+    return lines
 
 
 def _time_line(needs: "Estimate") -> str:
@@ -157,10 +157,13 @@ def _named(study: "Study") -> tuple["Study", str]:
     asked = study.synthesizer
     if asked.name != AUTO:
         return study, ""
-    found = list(find_candidates(str(asked.formula), study.read_data(), asked.settings))
-    accepted = [one for one in found if one.model is not None]
-    told = [f"{one.name}{f' ({one.described})' if one.described else ''}" for one in accepted]
-    told += [f"not {one.name}{f' ({one.described})' if one.described else ''}: {one.refusal}" for one in found if one.model is None]
+    candidates = list(find_candidates(str(asked.formula), study.read_data(), asked.settings))
+    accepted = [candidate for candidate in candidates if candidate.model is not None]
+    told = [f"{candidate.name}{f' ({candidate.described})' if candidate.described else ''}" for candidate in accepted]
+    refused = [candidate for candidate in candidates if candidate.model is None]
+    told += [
+        f"not {candidate.name}{f' ({candidate.described})' if candidate.described else ''}: {candidate.refusal}" for candidate in refused
+    ]
     if not accepted:
         raise InputError(f"no registered synthesizer takes the data: {'; '.join(told)}")
     first = SynthesizerSettings(accepted[0].name, asked.formula, dict(accepted[0].settings))

@@ -150,14 +150,14 @@ def _remarks(column: "Column") -> str:
     """What is particular about a column, in shares and counts."""
     from riskweighted.runs.columns import AMOUNT
 
-    found = [column.use]
-    found += [f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}, {_percent(column.of_codes)}"] if column.codes else []
-    found += [f"0: {_percent(column.zero)}"] if column.zero and column.use == AMOUNT else []
-    found += [f"negative: {_percent(column.negative)}"] if column.negative else []
+    told = [column.use]
+    told += [f"{len(column.codes)} likely code{'s' if len(column.codes) > 1 else ''}, {_percent(column.of_codes)}"] if column.codes else []
+    told += [f"0: {_percent(column.zero)}"] if column.zero and column.use == AMOUNT else []
+    told += [f"negative: {_percent(column.negative)}"] if column.negative else []
     if column.spikes:
-        found.append(f"{column.spikes} spike{'s' if column.spikes > 1 else ''}, largest {_percent(column.largest_spike)}")
-    found += [f"x{unit}: {_percent(share)}" for unit, share in column.multiples.items() if share > 2 / float(unit)]
-    return "; ".join(found)
+        told.append(f"{column.spikes} spike{'s' if column.spikes > 1 else ''}, largest {_percent(column.largest_spike)}")
+    told += [f"x{unit}: {_percent(share)}" for unit, share in column.multiples.items() if share > 2 / float(unit)]
+    return "; ".join(told)
 
 
 def _percent(share: float) -> str:

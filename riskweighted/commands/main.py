@@ -116,6 +116,6 @@ def _told(error: Exception) -> tuple[str, int]:
     absent = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
     if absent:
         return str(absent), 2
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(place.filename).name}:{place.lineno}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
     return f"{type(error).__name__} in {where}; its text is withheld since it may quote data (--debug shows it)", 1

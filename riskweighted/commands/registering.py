@@ -43,8 +43,8 @@ _SHARED = {"quiet": Quiet, "verbose": Verbose, "json": Json}
 def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None:
     """Add a command to the application, with the options and the help that all have."""
     name = command.__name__
-    own = inspect.signature(command)
-    shared = [inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind) for one, kind in _SHARED.items()]
+    signature = inspect.signature(command)
+    shared = [inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind) for option, kind in _SHARED.items()]
 
     @wraps(command)
     def called(*, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any) -> None:
@@ -53,13 +53,13 @@ def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None
         with terminal.in_manner(quiet=quiet, verbose=verbose, json=json):
             command(**options)
 
-    called.__signature__ = own.replace(parameters=[*own.parameters.values(), *shared])  # type: ignore[attr-defined]
+    called.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *shared])  # type: ignore[attr-defined]
     called.__annotations__ = {**command.__annotations__, **_SHARED}
     app.command(name, epilog=epilog(EXAMPLES[name]), rich_help_panel=panel)(called)
 
 
 def epilog(examples: tuple[str, ...]) -> str:
     """What stands below the options: examples, then the exit codes."""
-    lines = ["Example" if len(examples) == 1 else "Examples", *(f"  {line}" for one in examples for line in one.splitlines())]
+    lines = ["Example" if len(examples) == 1 else "Examples", *(f"  {line}" for example in examples for line in example.splitlines())]
     lines += ["", "Exit codes", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())]
     return "\n".join(lines)

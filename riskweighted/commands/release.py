@@ -41,7 +41,7 @@ def release(
         report = partial(render_report, confidential=confidential)
         failing: Mapping[str, str] = {}
         if out is None:
-            found = check_release(Path(str(check)), run, confidential=confidential, report=report)
+            compared = check_release(Path(str(check)), run, confidential=confidential, report=report)
         else:
             pack = release_run(
                 run,
@@ -54,8 +54,8 @@ def release(
                 accept_uniques=accept_uniques,
                 demonstration=demonstration,
             )
-            found, failing = pack.check, pack.failing
-    rows = found.assign(scheme=found["file"].str.split("/").str[1]).groupby("scheme", sort=False)
+            compared, failing = pack.check, pack.failing
+    rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby("scheme", sort=False)
     columns = {"files": rows.size(), "most equal rows": rows["equal to the confidential value"].max(), "at most": rows["at most"].max()}
     columns["expected by chance"] = rows["expected by chance"].max()
     table = pd.DataFrame(columns)

@@ -192,8 +192,8 @@ def _proved(study: "Study") -> list[str]:
     """What is proved of the datasets, and on what conditions."""
     from riskweighted.runs.guaranteed import proved
 
-    found = proved(study)
-    return [*found, "Guarantee: tables/guarantee.csv"] if found else []
+    sentences = proved(study)
+    return [*sentences, "Guarantee: tables/guarantee.csv"] if sentences else []
 
 
 def _verdict(finished: "Run") -> list[str]:
@@ -209,7 +209,7 @@ def _verdict(finished: "Run") -> list[str]:
     worst = missed.assign(ratio=missed["effect"] / missed["threshold"]).sort_values("ratio", ascending=False).head(3)
     told = [together(row.confidential, row.synthetic) for row in worst.itertuples()]
     named = "; ".join(
-        f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {own} in the data, {synthetic} synthetic"
-        for row, (own, synthetic) in zip(worst.itertuples(), told, strict=True)
+        f"{row.check.removeprefix('check-')}{f' {row.parameter}' if row.parameter else ''}: {true} in the data, {synthetic} synthetic"
+        for row, (true, synthetic) in zip(worst.itertuples(), told, strict=True)
     )
     return [f"Model: MISFITS in {len(missed)} of {len(rows)} checks of its unweighted fit (tables/fit_check.csv); worst are {named}."]

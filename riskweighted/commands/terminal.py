@@ -131,32 +131,25 @@ Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Chains sample
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the study's seed.")]
 
 
+Radius = Annotated[
+    float, typer.Option("--radius", help="Half-width of the ball of a number: a share of its value, or with --absolute in its units.")
+]
+Absolute = Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")]
+MinRadius = Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")]
+AllowWide = Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")]
+Boundary = Annotated[str, typer.Option("--boundary", help="closed or open ball.")]
+
+
 def scenario_of(
-    data: "pd.DataFrame",
-    known: str,
-    synthesized: str,
-    radius: float,
-    absolute: bool,
-    boundary: str,
-    min_radius: float,
-    allow_wide: bool,
-    **others: Any,
+    data: "pd.DataFrame", known: str, synthesized: str, *, absolute: bool, codes: list[str] | None, **others: Any
 ) -> "Scenario":
     """The scenario that the options of a command describe, of columns that the data has; `Scenario` checks the rest."""
     from riskweighted.common.frames import require_columns
     from riskweighted.intruder.scenario import Scenario
 
     require_columns(data, (*split(known), *split(synthesized)), "confidential data")
-    return Scenario(
-        known=split(known),
-        synthetic=split(synthesized),
-        radius=radius,
-        radius_kind="absolute" if absolute else "relative",
-        boundary=boundary,  # type: ignore[arg-type]
-        min_radius=min_radius,
-        allow_wide=allow_wide,
-        **others,
-    )
+    kind: Any = "absolute" if absolute else "relative"
+    return Scenario(known=split(known), synthetic=split(synthesized), radius_kind=kind, codes=codes_of(codes), **others)
 
 
 def split(names: str) -> tuple[str, ...]:
@@ -170,7 +163,7 @@ Codes = Annotated[
 
 def codes_of(pairs: list[str] | None) -> dict[str, tuple[float, ...]]:
     """VARIABLE=CODE,CODE of a command line as a mapping."""
-    found: dict[str, tuple[float, ...]] = {}
+    by_variable: dict[str, tuple[float, ...]] = {}
     for pair in pairs or []:
         name, _, codes = pair.partition("=")
         try:
@@ -179,8 +172,8 @@ def codes_of(pairs: list[str] | None) -> dict[str, tuple[float, ...]]:
             numbers = ()
         if not numbers or not name.strip():
             raise InputError("special codes are given as VARIABLE=CODE, or VARIABLE=CODE,CODE with numbers")
-        found[name.strip()] = (*found.get(name.strip(), ()), *numbers)
-    return found
+        by_variable[name.strip()] = (*by_variable.get(name.strip(), ()), *numbers)
+    return by_variable
 
 
 def say_table(table: "pd.DataFrame", title: str) -> None:
@@ -200,17 +193,17 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
         return
     cells = in_columns(table, missing="-")
     names = [str(name) for name in table.columns]
-    widths = [max(len(name), *cells.iloc[:, place].str.len(), 1) + _RULES for place, name in enumerate(names)]
+    widths = [max(len(name), *cells.iloc[:, position].str.len(), 1) + _RULES for position, name in enumerate(names)]
     names_end = _FIRST if output.width >= _NARROW else _FIRST_OF_NARROW
     first = min(max([len(str(name)) for name in table.index], default=0), names_end)
     show(title)
     for piece in pieces(widths, output.width - first - _RULES):
         shown = Table()
         shown.add_column(str(table.index.name or ""), max_width=names_end, overflow="fold")
-        for place in piece:
-            shown.add_column(names[place], justify="right", overflow="fold")
+        for position in piece:
+            shown.add_column(names[position], justify="right", overflow="fold")
         for name, row in zip(table.index, cells.to_numpy(), strict=True):
-            shown.add_row(plain(str(name)), *(row[place] for place in piece))
+            shown.add_row(plain(str(name)), *(row[position] for position in piece))
         output.print(shown)
 
 

@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import Codes, codes_of, say_table, scenario_of, show, show_json, split
+from riskweighted.commands.terminal import (
+    Absolute,
+    AllowWide,
+    Boundary,
+    Codes,
+    MinRadius,
+    Radius,
+    say_table,
+    scenario_of,
+    show,
+    show_json,
+    split,
+)
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
@@ -21,10 +33,8 @@ def weights(
     synthesized: Annotated[str, typer.Option("--synthesized", help="The sensitive variable (several: a,b).")],
     out: Annotated[Path, typer.Option("--out", help="File for the weights (.csv or .parquet); confidential.")],
     known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")] = "",
-    radius: Annotated[
-        float, typer.Option("--radius", help="Half-width of the ball: a share of the value, or with --absolute in its units.")
-    ] = 0.2,
-    absolute: Annotated[bool, typer.Option("--absolute", help="The radius is in the variable's units.")] = False,
+    radius: Radius = 0.2,
+    absolute: Absolute = False,
     scheme: Annotated[
         str, typer.Option("--scheme", help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'delete(q=0.05)', ...")
     ] = "pairwise",
@@ -36,9 +46,9 @@ def weights(
         str | None,
         typer.Option("--cluster", metavar="COLUMN", help="Records get the smallest weight of their cluster (a household)."),
     ] = None,
-    min_radius: Annotated[float, typer.Option("--min-radius", help="Least half-width, in the variable's units: for zeros.")] = 0.0,
-    allow_wide: Annotated[bool, typer.Option("--allow-wide", help="Accept a radius of 1 (100 %) or more.")] = False,
-    boundary: Annotated[str, typer.Option("--boundary", help="closed or open ball.")] = "closed",
+    min_radius: MinRadius = 0.0,
+    allow_wide: AllowWide = False,
+    boundary: Boundary = "closed",
     singletons: Annotated[str, typer.Option("--singletons", help="protect, paper or error.")] = "protect",
     scale: Annotated[float, typer.Option("--scale", help="Weights become clip(scale * alpha + shift, 0, 1).")] = 1.0,
     shift: Annotated[float, typer.Option("--shift", help="See --scale.")] = 0.0,
@@ -60,7 +70,16 @@ def weights(
     with whole_file(out, private=True, replace=force) as unfinished:
         table = read_table(data)
         scenario = scenario_of(
-            table, known, synthesized, radius, absolute, boundary, min_radius, allow_wide, singletons=singletons, codes=codes_of(codes)
+            table,
+            known,
+            synthesized,
+            radius=radius,
+            absolute=absolute,
+            boundary=boundary,
+            min_radius=min_radius,
+            allow_wide=allow_wide,
+            singletons=singletons,
+            codes=codes,
         )
         alpha = match_weights(table, scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster)
         if len(scenario.synthetic) == 1:

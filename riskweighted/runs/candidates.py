@@ -58,7 +58,7 @@ def find_candidates(formula: str, confidential: pd.DataFrame, settings: Mapping[
 def _variants(name: str, formula: str, confidential: pd.DataFrame, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The settings given; and for a class with a setting ``transform`` also log, or asinh where values are zero or negative."""
     kind: Any = load_synthesizer(name)
-    fields = {one.name: one.default for one in dataclasses.fields(kind)}
+    fields = {setting.name: setting.default for setting in dataclasses.fields(kind)}
     given = dict(settings)
     if "transform" not in fields or "transform" in settings:
         return [given]

@@ -41,21 +41,9 @@ __all__ = ["CheckedStudy", "all_weights", "check_study", "study_weights"]
 class CheckedStudy:
     """A study and everything that is made of it and its data before a fit. Confidential.
 
-    Attributes
-    ----------
-    study : Study
-    world : World
-        Under the scenario that risk is measured with.
-    model : PreparedSequence
-    baselines : mapping of label to PreparedSequence
-    analysis : Analysis or None
-        The regression that the evaluation reports.
-    weights : mapping of scheme to DataFrame (n, V)
-        Of the schemes that are made of the data alone; those that are made of a fit come with it (`alphas_of`).
-    sparse_levels : mapping of scheme to names
-        The levels of the predictors whose weights sum to less than 5.
-    parameters : mapping of variable to int
-        How many its models have, where they were chosen for it.
+    ``world``: under the scenario that risk is measured with. ``analysis``: the regression that the evaluation reports. ``weights``: (n, V)
+    by scheme, of those made of the data alone (`alphas_of` has the others). ``sparse_levels``: by scheme the levels of predictors whose
+    weights sum to less than 5. ``parameters``: how many the models of a variable have, where they were chosen for it.
     """
 
     study: Study
@@ -75,20 +63,11 @@ class CheckedStudy:
 
 
 def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
-    """Check a study against its data; refuses whatever can be known to be wrong before a fit.
+    """A study checked against its data; refuses whatever can be known to be wrong before a fit.
 
-    Raises
-    ------
-    InputError
-        If the data do not suit the scenario, the model, a weighting scheme or the evaluation.
-
-    Warns
-    -----
-    SparseLevelWarning
-        If under some scheme the weights of a level of the predictors sum to less than 5.
-    MarginShiftWarning
-        If the weights of a variable whose models were chosen for it sum to less than they have parameters, or leave little of one of its
-        levels.
+    Warns (`SparseLevelWarning`) where under some scheme the weights of a level of the predictors sum to less than 5, and
+    (`MarginShiftWarning`) where those of a variable whose models were chosen for it sum to less than they have parameters, or leave little
+    of one of its levels.
     """
     declared, world = study.make_synthesizer(), make_world(confidential, study.evaluating_scenario())
     if world.scenario.singletons == "error":
@@ -207,9 +186,9 @@ def study_weights(study: Study, weighting: World, scheme: str, fit: Fit | None =
 
 def chosen_parameters(prepared: PreparedSequence) -> dict[str, int]:
     """How many parameters the models of each variable have, where they were chosen for it."""
-    found = dict.fromkeys(prepared.variables if prepared.chosen else (), 0)
-    for block in prepared.blocks if found else ():
+    counts = dict.fromkeys(prepared.variables if prepared.chosen else (), 0)
+    for block in prepared.blocks if counts else ():
         blueprint = block.model.build()
         if blueprint is not None:
-            found[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())
-    return found
+            counts[block.variable] += sum(math.prod(shape) for shape in free_shapes(blueprint.model).values())
+    return counts

@@ -138,10 +138,10 @@ def choose_synthesizer(
     """
     confidential = as_pandas(confidential)
     reporter, streams = reporter or Quiet(), Streams(random_seed)
-    found = list(find_candidates(formula, confidential, settings or {}))
-    accepted = [one for one in found if one.model is not None]
+    candidates = list(find_candidates(formula, confidential, settings or {}))
+    accepted = [candidate for candidate in candidates if candidate.model is not None]
     if not accepted:
-        reasons = "; ".join(f"{one.name}: {one.refusal}" for one in found)
+        reasons = "; ".join(f"{candidate.name}: {candidate.refusal}" for candidate in candidates)
         raise InputError(f"no registered synthesizer takes the data: {reasons}")
     tried = []
     for number, candidate in enumerate(accepted, 1):
@@ -152,7 +152,7 @@ def choose_synthesizer(
                 fitted = fit_sequence(sequence_of(_model(candidate)), None, sampling or Sampling(), seed, advance)
             tried.append(_judge(candidate, fitted, scenario, seed))
     best, why = _best(tried)
-    return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(found, tried, best))
+    return Choice(best.candidate.name, dict(best.candidate.settings), why, _table(candidates, tried, best))
 
 
 def _model(candidate: Candidate) -> PreparedModel:
@@ -180,47 +180,51 @@ def _log_probabilities(fitted: Fit) -> np.ndarray:
     rows = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_RECORDS])
     places = spread_draws(sizes["chain"], sizes["draw"], min(_DRAWS, sizes["chain"] * sizes["draw"]))
     masses = interval_masses(block.synthesizer, block.prepared, values - half, values + half)
-    found = np.array([masses(block.draw(*place))[rows] for place in places]).T
-    logarithms: np.ndarray = np.log(np.maximum(found, _LEAST_MASS))
+    probabilities = np.array([masses(block.draw(*at))[rows] for at in places]).T
+    logarithms: np.ndarray = np.log(np.maximum(probabilities, _LEAST_MASS))
     return logarithms
 
 
 def _best(tried: list[_Tried]) -> tuple[_Tried, str]:
     """The chosen one, and why in one sentence."""
-    converged = [one for one in tried if one.converged]
-    fitting = [one for one in converged if one.verdict == FITS]
+    converged = [trial for trial in tried if trial.converged]
+    fitting = [trial for trial in converged if trial.verdict == FITS]
     among = fitting or converged or tried
-    best = max(among, key=lambda one: float(one.loo.elpd.sum()))
+    best = max(among, key=lambda trial: float(trial.loo.elpd.sum()))
     if fitting:
         which = f"of the {len(fitting)} that fit the data in every check"
     elif converged:
         which = f"of the {len(converged)} that converged; none fits the data in every check (it misfits in {best.misfits})"
     else:
         which = f"of {len(tried)}, none of which converged"
-    better = max(tried, key=lambda one: float(one.loo.elpd.sum()))
+    better = max(tried, key=lambda trial: float(trial.loo.elpd.sum()))
     missed = ""
     if converged and not better.converged:
         missed = f"; {better.candidate.name} has a larger one and did not converge: sample longer, then choose again"
     return best, f"largest leave-one-out log probability {which}{missed}"
 
 
-def _table(found: list[Candidate], tried: list[_Tried], best: _Tried) -> pd.DataFrame:
+def _table(candidates: list[Candidate], tried: list[_Tried], best: _Tried) -> pd.DataFrame:
     """One row per candidate, the compared ones by their elpd, then the refused ones."""
     records = len(_model(best.candidate).confidential)
     scale, rows = records / len(best.loo.elpd), list[tuple[object, ...]]()
-    top = max(tried, key=lambda one: float(one.loo.elpd.sum())).loo.elpd
-    for one in sorted(tried, key=lambda one: -float(one.loo.elpd.sum())):
-        apart = one.loo.elpd - top
+    top = max(tried, key=lambda trial: float(trial.loo.elpd.sum())).loo.elpd
+    for trial in sorted(tried, key=lambda trial: -float(trial.loo.elpd.sum())):
+        apart = trial.loo.elpd - top
         numbers = (
-            scale * one.loo.elpd.sum(),
+            scale * trial.loo.elpd.sum(),
             scale * apart.sum(),
             scale * np.sqrt(len(apart)) * apart.std(),
-            int((one.loo.pareto_k > K_LIMIT).sum()),
+            int((trial.loo.pareto_k > K_LIMIT).sum()),
         )
-        result = "chosen" if one is best else "compared"
-        judged = ("yes" if one.verdict == FITS else "NO", one.misfits, "yes" if one.converged else "NO")
-        rows.append((one.candidate.name, one.candidate.described, result, "", *numbers, *judged))
-    rows += [(one.name, one.described, "refused", one.refusal, *[np.nan] * 4, "", np.nan, "") for one in found if one.model is None]
+        result = "chosen" if trial is best else "compared"
+        judged = ("yes" if trial.verdict == FITS else "NO", trial.misfits, "yes" if trial.converged else "NO")
+        rows.append((trial.candidate.name, trial.candidate.described, result, "", *numbers, *judged))
+    rows += [
+        (candidate.name, candidate.described, "refused", candidate.refusal, *[np.nan] * 4, "", np.nan, "")
+        for candidate in candidates
+        if candidate.model is None
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

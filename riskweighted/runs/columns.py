@@ -51,30 +51,12 @@ _YEARS = (1800, 2100)
 
 @dataclass(frozen=True)
 class Column:
-    """What was found of one column.
+    """What was found of one column; shares are of the records.
 
-    Attributes
-    ----------
-    name : str
-    type : str
-        "number", "whole number", "text", "truth value", "date" or "nothing".
-    use : str
-        "amount", "levels" or "year"; or why it is of no use: "infinite values", "identifier", "constant", "empty", "date", "free text",
-        "numbers as text".
-    records, missing, distinct : int
-        Different values without the missing ones.
-    codes : tuple of float
-        Likely special codes: at an end of the column, apart from the rest. Values of the data.
-    of_codes, zero, negative : float
-        Shares of the records that hold a code, 0, a negative amount.
-    spikes, largest_spike : int, float
-        Values but 0 and codes that at least 2 % of the amounts share, and thrice what a value has on average; the largest such share.
-    multiples : mapping of unit to float
-        Shares of the amounts but 0 that are multiples of it.
-    precision : float or None
-        The power of ten of which the amounts are multiples.
-    amounts : array
-        Numbers without gaps and codes. Confidential.
+    ``type``: "number", "whole number", "text", "truth value", "date" or "nothing". ``use``: "amount", "levels" or "year", or why it is of
+    no use. ``codes``: likely special codes, at an end of the column and apart from the rest (values of the data), ``of_codes`` their share.
+    ``spikes``: values but 0 and codes that at least 2 % of the amounts share, and thrice what a value has on average. ``multiples``: by
+    unit the share of the amounts but 0 that are multiples of it. ``amounts``: numbers without gaps and codes. Confidential.
     """
 
     name: str
@@ -116,7 +98,7 @@ class Column:
 
 def look_at(data: pd.DataFrame) -> list[Column]:
     """What each column of a frame is, in its order."""
-    return [_look_at(data.iloc[:, place]) for place in range(data.shape[1])]
+    return [_look_at(data.iloc[:, position]) for position in range(data.shape[1])]
 
 
 def _look_at(column: pd.Series) -> Column:
@@ -171,8 +153,8 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
     codes = _codes(counts, records)
     amounts = values[~np.isin(values, codes)] if codes else values
     use = _use_of_numbers(column, amounts, kind, distinct)
-    found = {one.check: dict(zip(one.parameters, one.statistic(amounts).tolist(), strict=True)) for one in _compared(amounts, use)}
-    spikes = {name: share for name, share in found.get(SPIKE.key, {}).items() if share > _EVEN / distinct}
+    shares = {check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True)) for check in _compared(amounts, use)}
+    spikes = {name: share for name, share in shares.get(SPIKE.key, {}).items() if share > _EVEN / distinct}
     return Column(
         name,
         kind,
@@ -186,7 +168,7 @@ def _look_at_numbers(column: pd.Series, name: str, kind: str, missing: int, coun
         float((amounts < 0).sum() / records),
         len(spikes),
         max(spikes.values(), default=0.0),
-        found.get(MULTIPLE.key, {}),
+        shares.get(MULTIPLE.key, {}),
         find_precision(pd.Series(amounts)) if use == AMOUNT else None,
         amounts,
     )
@@ -196,7 +178,7 @@ def _compared(amounts: np.ndarray, use: str) -> list[Any]:
     """Spikes and multiples of 10, 100 and 1000, as the check of a fit counts them."""
     if use != AMOUNT or len(np.unique(amounts[:1000])) < 2:
         return []
-    return [one for one in comparisons(amounts, 1.0, (), {}) if one.check in (SPIKE.key, MULTIPLE.key)]
+    return [comparison for comparison in comparisons(amounts, 1.0, (), {}) if comparison.check in (SPIKE.key, MULTIPLE.key)]
 
 
 def _use_of_numbers(column: pd.Series, amounts: np.ndarray, kind: str, distinct: int) -> str:

@@ -35,12 +35,14 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], var
         if list(tables[name]) != list(COLUMNS):
             raise InputError(f"{str(folder)!r} holds a table {name!r} of another version of riskweighted: run the study again")
         _require(tables[name], f"tables/{name}.csv", (), _MEASURED)
-    own = [column.name for column in FIT_COLUMNS]
+    needed = [column.name for column in FIT_COLUMNS]
     try:
-        own += [one.name for one in summary_columns(tables["risk"], tables["utility"]) if _of_study(one.statistic, variables)]
+        needed += [column.name for column in summary_columns(tables["risk"], tables["utility"]) if _of_study(column.statistic, variables)]
     except (KeyError, ValueError, TypeError):
         raise InputError(f"{str(folder)!r}: 'tables/risk.csv' or 'tables/utility.csv' names a measure that is none") from None
-    _require(tables["summary"], "tables/summary.csv", ("label", *own), [name for name in own if name not in (CONVERGED.name, FITS.name)])
+    _require(
+        tables["summary"], "tables/summary.csv", ("label", *needed), [name for name in needed if name not in (CONVERGED.name, FITS.name)]
+    )
     _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged", "engine"), _DIAGNOSTICS)
     _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
     for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes)), ("fit_check", list(schemes))):

@@ -61,16 +61,8 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run takes, within a factor of two of what was measured (`benchmarks/estimates.py`).
-
-    Attributes
-    ----------
-    seconds : mapping of step to float
-        Of the processor.
-    memory : float
-        Bytes at the peak.
-    disk : float
-        Bytes written.
+    """What a run takes, within a factor of two of what was measured (`benchmarks/estimates.py`): processor seconds by step, bytes of
+    ``memory`` at the peak and written to ``disk``.
     """
 
     seconds: Mapping[str, float]
@@ -151,8 +143,8 @@ def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float
 
 def _directly(density: Density, size: int, drawn: int) -> float:
     """The search for the mode, the shift of the centre, and the proposals of one round, of what is drawn again without the data."""
-    zero, own = np.zeros(size), getattr(density, "curvature", None)
-    hessians = _CURVATURES * (2 * size * _gradient(density, size) if own is None else _timed(lambda: own(zero)))
+    zero, curvature = np.zeros(size), getattr(density, "curvature", None)
+    hessians = _CURVATURES * (2 * size * _gradient(density, size) if curvature is None else _timed(lambda: curvature(zero)))
     some = np.zeros((_TRIED, size))
     proposals = (max(_PROPOSALS, drawn) + drawn) / _TRIED * _timed(lambda: heights_of(density, some))
     return hessians + _SHIFTING * _gradient(density, size) + proposals
@@ -194,8 +186,8 @@ def _some(checked: CheckedStudy) -> _Some:
         world = make_world(data, replace(world.scenario, singletons="protect"))
         survey = None if model.survey is None else model.survey[data.index]
         if model.of_one:
-            own = model.blocks[0].model
-            model = sequence_of(PreparedModel(own.synthesizer, data, own.prepared.at(data), survey))
+            block = model.blocks[0].model
+            model = sequence_of(PreparedModel(block.synthesizer, data, block.prepared.at(data), survey))
         else:
             model = prepare_sequence(checked.study.make_synthesizer(), data, checked.study.weights.survey)
     return _Some(checked.study, world, _stand_in(model))
@@ -243,7 +235,7 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
     written, writing = _once(lambda: _text(frames, study))
     seconds["writing"] = labels * count * writing
     numbers = _WRITTEN * (1 + 3 * labels * len(study.variables)) * len(world.confidential)
-    return {step: share * one for step, one in seconds.items()}, share * (labels * count * written + numbers)
+    return {step: share * taken for step, taken in seconds.items()}, share * (labels * count * written + numbers)
 
 
 def _text(frames: list[pd.DataFrame], study: Study) -> int:
@@ -267,7 +259,7 @@ def _once(make: Callable[[], Made]) -> tuple[Made, float]:
 def _posteriors(checked: CheckedStudy, fit: Fit | None) -> float:
     """Bytes of the draws of all schemes."""
     sampling, fits = checked.study.sampling, [] if fit is None else list(fit.blocks.values())
-    of_draw = sum(one.posterior.nbytes for one in fits) / _DRAWS
+    of_draw = sum(fitted.posterior.nbytes for fitted in fits) / _DRAWS
     return len(checked.study.weights.schemes) * sampling.chains * sampling.draws * of_draw
 
 

@@ -108,13 +108,13 @@ class FinishedRun:
         names = {scheme: _datasets(self.manifest, scheme) for scheme in self.schemes}
         first, scenario = read_table(self.folder / names[self.schemes[0]][0]), self.study.scenario
         columns = list(dict.fromkeys([*first, *scenario.known, *scenario.synthetic]))
-        found: dict[str, Sequence[pd.DataFrame]] = {}
+        datasets: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme, files in names.items():
             frames = _shared(first, list(read_datasets([self.folder / name for name in files], first, self.study.variables)))
             for frame, name in zip(frames, files, strict=True):
                 check_dataset(frame, name, columns, self._numeric, self._count)
-            found[scheme] = frames
-        return found
+            datasets[scheme] = frames
+        return datasets
 
     def baseline(self, name: str) -> pd.DataFrame:
         """The data as a baseline protects them, (n, columns). Confidential: most of its values are true ones."""
@@ -193,10 +193,10 @@ def load_run(path: str | Path) -> FinishedRun:
 
 def _shared(first: pd.DataFrame, read: Sequence[Mapping[str, pd.Series] | pd.DataFrame]) -> Sequence[pd.DataFrame]:
     """Datasets that share all unaltered columns with the first of a run; whole frames where one does not, as no run leaves them."""
-    altered = [one for one in read if not isinstance(one, pd.DataFrame)]
+    altered = [dataset for dataset in read if not isinstance(dataset, pd.DataFrame)]
     if len(altered) == len(read):
         return Datasets(first, altered)
-    return [one if isinstance(one, pd.DataFrame) else first.assign(**one) for one in read]
+    return [dataset if isinstance(dataset, pd.DataFrame) else first.assign(**dataset) for dataset in read]
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -266,29 +266,21 @@ def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.DataFrame:
-    """The confidential data that a run was made from.
+    """The confidential data that a run was made from: the file at `path`, else embedded data or a file of the manifest's name beside the
+    run.
 
-    Parameters
-    ----------
-    run : FinishedRun
-    path : str or Path, optional
-        The data file; without it, embedded data or a file of the manifest's name beside the run folder.
-
-    Raises
-    ------
-    InputError
-        If the file is absent, or is not the one that the run was made from (another SHA-256, or other records).
+    Refuses a file that is absent, or has another SHA-256 or number of records.
     """
     data, recorded = run.study.data, run.manifest["input"]
     if path is None and data.embedded is not None:
         confidential = data.read()
     else:
-        found = Path(path) if path is not None else run.folder.absolute().parent / str(data.path)
-        if not found.is_file():
-            raise InputError(f"the confidential data {found.name!r} is not at {str(found)!r}: say where it is (--confidential FILE)")
-        if recorded.get("sha256") is not None and file_hash(found) != recorded["sha256"]:
-            raise InputError(f"{str(found)!r} is not the data that the run was made from: its SHA-256 differs from the manifest's")
-        confidential = read_table(found)
+        file = Path(path) if path is not None else run.folder.absolute().parent / str(data.path)
+        if not file.is_file():
+            raise InputError(f"the confidential data {file.name!r} is not at {str(file)!r}: say where it is (--confidential FILE)")
+        if recorded.get("sha256") is not None and file_hash(file) != recorded["sha256"]:
+            raise InputError(f"{str(file)!r} is not the data that the run was made from: its SHA-256 differs from the manifest's")
+        confidential = read_table(file)
     if len(confidential) != recorded["records"]:
         raise InputError(f"the confidential data has {len(confidential)} records, and the run was made from {recorded['records']}")
     return confidential

@@ -68,9 +68,9 @@ class ToFit:
 def plan_fit(study: Study, prepared: PreparedSequence, scheme: str, alphas: pd.DataFrame, streams: Streams, keeper: Keeper) -> ToFit:
     """What of a scheme's fit is to be sampled: each block has a name made of its model, data, weights, sampling and seed."""
     names, found, waiting = dict[str, str](), dict[str, BlockFit](), list[BlockTask]()
-    for one in block_tasks(prepared, alphas, None, study.guarantee, study.release.L):
-        key = fit_key(study, one.block.model, one.alpha)
-        task = one._replace(seed=prepared.run_seed(streams, scheme, key))
+    for block_task in block_tasks(prepared, alphas, None, study.guarantee, study.release.L):
+        key = fit_key(study, block_task.block.model, block_task.alpha)
+        task = block_task._replace(seed=prepared.run_seed(streams, scheme, key))
         names[task.name] = hashlib.sha256(f"{key}/{task.seed}".encode()).hexdigest()[:24]
         kept = keeper.found(names[task.name], task)
         if kept is None:
@@ -101,7 +101,7 @@ class Fits:
         schemes, fits = self.checked.study.weights.schemes, dict[str, Fit]()
         for number, scheme in enumerate(in_order(schemes), 1):
             fits[scheme] = self.of(scheme, self.checked.alphas_of(scheme, fits), f" ({number} of {len(schemes)})")
-        return {scheme: fits[scheme] for scheme in schemes} | {name: fit_baseline(one) for name, one in self.checked.baselines.items()}
+        return {scheme: fits[scheme] for scheme in schemes} | {name: fit_baseline(made) for name, made in self.checked.baselines.items()}
 
     def of(self, scheme: str, alphas: pd.DataFrame, which: str = "") -> Fit:
         """The fit of a scheme whose weights are alphas (n, V)."""
@@ -119,13 +119,6 @@ class Fits:
             self._compiled = True
         with self.reporter.step(f"fitting {scheme}{which}") as advance:
             return planned.fit(study.sampling, self, advance)
-
-    def keep(self, scheme: str, fitted: Fit) -> None:
-        """Keep those blocks of a fit of a scheme that were sampled elsewhere as the run would sample them."""
-        planned = plan_fit(self.checked.study, self.checked.model, scheme, fitted.alphas, self.streams, self)
-        for task in planned.waiting:
-            if fitted.blocks[task.name].random_seed == task.seed:
-                self.kept(planned.names[task.name], fitted.blocks[task.name])
 
     def found(self, name: str, task: BlockTask) -> BlockFit | None:
         """A block that was made before, from memory or from the working folder."""

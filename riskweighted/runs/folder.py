@@ -26,7 +26,7 @@ from riskweighted.runs.randomness import FILE, streams_bytes
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
-    from riskweighted.runs.target import TunedScheme
+    from riskweighted.runs.tuned import TunedScheme
     from riskweighted.sequence.fit import Fit
 
 __all__ = ["check_replaceable", "write_results"]
@@ -127,11 +127,11 @@ def weights_table(alphas: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _precisions(study: "Study", fit: "Fit") -> dict[str, str]:
     """How finely the released values of each variable are recorded, in words."""
-    found = {}
-    for variable, own in fit.value_fits().items():
+    words = {}
+    for variable, block_fit in fit.value_fits().items():
         given = study.release.precision_of(variable)
-        if own is None:  # its statuses say all
-            found[variable] = "-" if holds_numbers(fit.confidential[variable]) else LEVELS
+        if block_fit is None:  # its statuses say all
+            words[variable] = "-" if holds_numbers(fit.confidential[variable]) else LEVELS
         else:
-            found[variable] = LEVELS if own.categories is not None else in_words(given or own.precision)
-    return found
+            words[variable] = LEVELS if block_fit.categories is not None else in_words(given or block_fit.precision)
+    return words

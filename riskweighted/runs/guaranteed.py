@@ -23,22 +23,17 @@ SECRET_ONLY = "The run is reproducible: who knows its seed knows the noise of th
 
 
 def refuse_data_dependent(study: Study, prepared: "PreparedSequence") -> None:
-    """Refuse a study whose guarantee would not hold, naming everything in it that is taken from the data.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a study whose guarantee would not hold, naming everything in it that is taken from the data."""
     if study.guarantee is None:
         return
-    found = [*study.data_dependent(), *sequence_obstacles(prepared)]
+    obstacles = [*study.data_dependent(), *sequence_obstacles(prepared)]
     if any(study.release.precision_of(block.variable) is None and not _publicly_whole(study, block.model) for block in prepared.blocks):
-        found.append(
+        obstacles.append(
             "release.precision, which is found in the data where it is not given; only counts, and whole numbers by a file's schema, "
             "have a public one"
         )
-    if found:
-        raise refusal(found)
+    if obstacles:
+        raise refusal(obstacles)
     alphas = pd.DataFrame(1.0, prepared.confidential.index, list(prepared.variables))
     censor_blocks(prepared, alphas, study.guarantee, study.release.L)
 

@@ -42,19 +42,19 @@ def _registered(counts: bool) -> str | None:
     """The first synthesizer with a number of components; of counts one whose likelihood is a probability."""
     for name in synthesizer_names():
         kind: Any = load_synthesizer(name)
-        fields = {one.name for one in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
+        fields = {setting.name for setting in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
         if "components" in fields and counts == probability_mass(kind) and (counts or "transform" in fields):
             return name
     return None
 
 
 def _transform(values: np.ndarray) -> tuple[str, float, str]:
-    """The scale on which values are least skewed, its constant, and their skewness before and after in words."""
+    """The scale on which values are least skews, its constant, and their skewness before and after in words."""
     constant = 10.0 ** math.floor(math.log10(np.median(np.abs(values[values != 0]))))
     candidates = ("identity", "log") if values.min() > 0 else ("identity", "asinh")
-    found = {name: skewness(_on_scale(values, name, constant)) for name in candidates}
-    best = min(found, key=lambda name: (abs(found[name]) > 0.5, abs(found[name])) if name != "identity" else (abs(found[name]) > 0.5, 0.0))
-    told = ", ".join(f"{found[name]:.1f} {'as recorded' if name == 'identity' else f'of the {name}'}" for name in candidates)
+    skews = {name: skewness(_on_scale(values, name, constant)) for name in candidates}
+    best = min(skews, key=lambda name: (abs(skews[name]) > 0.5, abs(skews[name])) if name != "identity" else (abs(skews[name]) > 0.5, 0.0))
+    told = ", ".join(f"{skews[name]:.1f} {'as recorded' if name == 'identity' else f'of the {name}'}" for name in candidates)
     return best, constant, f"skewness {told}"
 
 

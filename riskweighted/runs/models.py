@@ -55,8 +55,8 @@ def build_chain(name: str, variables: Sequence[str], settings: Mapping[str, Any]
     unknown = [setting for setting in settings if setting not in (*valid, "variables")]
     if unknown:
         raise InputError(f"synthesizer {name!r} has no setting {listing(unknown)}; valid are {listing([*valid, 'variables'])}")
-    own = as_table(settings.get("variables", {}), "synthesizer.variables")
-    tables = {variable: dict(as_table(table, f"synthesizer.variables.{variable}")) for variable, table in own.items()}
+    of_variables = as_table(settings.get("variables", {}), "synthesizer.variables")
+    tables = {variable: dict(as_table(table, f"synthesizer.variables.{variable}")) for variable, table in of_variables.items()}
     made = kind(tuple(variables), settings=tables, **{name: as_tuples(settings[name]) for name in valid if name in settings})
     if not is_chain(made):
         raise InputError(f"synthesizer {name!r} takes variables, but is no chain of synthesizers")

@@ -83,7 +83,7 @@ def _predictors(block: Block) -> int:
 
 def _rare(prepared: PreparedSequence) -> dict[str, int]:
     """By variable how many of its levels or counted values fewer than 3 records hold, unless the study lists them."""
-    found = {}
+    counts_of_rare = {}
     for link in prepared.links:
         model = None if link.values is None else link.values.model
         drawn = link.levels or hasattr(None if model is None else model.prepared, "levels")
@@ -91,8 +91,8 @@ def _rare(prepared: PreparedSequence) -> dict[str, int]:
         counts = prepared.confidential[link.variable].value_counts()
         rare = int(((counts > 0) & (counts < _FEW)).sum())
         if drawn and not listed and rare:
-            found[link.variable] = rare
-    return found
+            counts_of_rare[link.variable] = rare
+    return counts_of_rare
 
 
 def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:

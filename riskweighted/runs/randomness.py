@@ -20,15 +20,8 @@ _KEPT = "entropy"
 
 
 def run_streams(checked: "CheckedStudy", partial: Path, entropy: bytes | None = None) -> Streams:
-    """The streams of a run: those of its seed if it is reproducible, else with given, kept or fresh entropy.
-
-    Parameters
-    ----------
-    checked : CheckedStudy
-    partial : Path
-        The working folder, where an interrupted run kept its entropy.
-    entropy : bytes, optional
-        That of an earlier run, to repeat it.
+    """The streams of a run: those of its seed if it is reproducible, else with given entropy, or that which the working folder kept of an
+    interrupted run, or fresh one.
     """
     study = checked.study
     if study.reproducible:
@@ -74,13 +67,7 @@ def load_streams(folder: Path) -> Streams:
 
 
 def read_entropy(path: Path) -> bytes:
-    """The entropy of an earlier run from its `confidential/randomness.json`, or from the folder of that run.
-
-    Raises
-    ------
-    InputError
-        If the file is not there, is no such file, or is of a reproducible run.
-    """
+    """The entropy of an earlier run, from the folder of that run or from its `confidential/randomness.json`; refuses a reproducible run."""
     folder = path if path.is_dir() else path.parent.parent
     entropy = load_streams(folder).entropy
     if entropy is None:

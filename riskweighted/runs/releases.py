@@ -13,18 +13,9 @@ __all__ = ["releases_of"]
 
 
 def releases_of(folders: Sequence[str | Path], schemes: Sequence[str] | None = None) -> list[Release]:
-    """The releases of finished runs, each named "folder: scheme": proved under a guarantee, else by their measured Delta.
+    """The releases of finished runs, each named "folder: scheme", of some schemes or all: proved under a guarantee, else by measured Delta.
 
-    Parameters
-    ----------
-    folders : sequence of str or Path
-    schemes : sequence of str, optional
-        Only these; each run must have at least one of them.
-
-    Raises
-    ------
-    InputError
-        If a folder is no finished run, or one without these schemes; or is under a guarantee and reproducible.
+    Refuses a run that has none of the schemes, or is under a guarantee and reproducible.
     """
     releases = []
     for folder in map(Path, folders):

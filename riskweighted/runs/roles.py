@@ -39,7 +39,7 @@ _TWINS = 0.999  # rank correlation of two predictors
 def _hint(pattern: str, name: str) -> int:
     """Where a name stands among the hints: smaller is likelier; beyond all of them without one."""
     words, hints = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)).lower(), pattern.split("|")
-    return next((place for place, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
+    return next((rank for rank, hint in enumerate(hints) if re.search(rf"\b{hint}", words)), len(hints))
 
 
 def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tuple[str, ...]:
@@ -65,15 +65,15 @@ def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, tup
     """Text columns that a few cells keep from being numbers, if they are `named` or called like what is sensitive: as numbers, with the
     count of these cells."""
     likely = [name for name in map(str, data.columns) if name in named or _hint(_SENSITIVE, name) < len(_SENSITIVE.split("|"))]
-    found = {}
+    numbers = {}
     for name in likely:
         if (
             disguise_of(data[name]) == "numbers"
             and (read := numbers_in_text(data[name])) is not None
             and 0 < read[1] <= _FEW_CELLS * len(data)
         ):
-            found[name] = read
-    return found
+            numbers[name] = read
+    return numbers
 
 
 def gives_away(data: pd.DataFrame, name: str, targets: Sequence[str]) -> str:
@@ -95,15 +95,15 @@ def known_of(data: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
     """Variables of few levels, those with names as in a register first, as long as few records are alone."""
     few = [column for column in columns if column.use == LEVELS and column.distinct <= _MOST_LEVELS and not column.codes]
     hints = len(_KNOWN.split("|"))
-    found: list[str] = []
+    known: list[str] = []
     for column in sorted(few, key=lambda column: (_hint(_KNOWN, column.name), column.distinct)):
         hinted = _hint(_KNOWN, column.name) < hints
-        if len(found) == _MOST_KNOWN or (not hinted and len(found) >= _WITHOUT_HINT):
+        if len(known) == _MOST_KNOWN or (not hinted and len(known) >= _WITHOUT_HINT):
             continue
-        patterns, alone = patterns_of(data, [*found, column.name])
+        patterns, alone = patterns_of(data, [*known, column.name])
         if alone <= _MOST_ALONE * len(data) and patterns * _PER_PATTERN <= len(data):
-            found.append(column.name)
-    return tuple(found)
+            known.append(column.name)
+    return tuple(known)
 
 
 def patterns_of(data: pd.DataFrame, known: Sequence[str]) -> tuple[int, int]:
@@ -120,14 +120,14 @@ def predictors_of(data: pd.DataFrame, columns: Sequence[Column], targets: Sequen
     told = {column.name: sum(_told(_grouped(data[column.name]), answer) for answer in answers) for column in columns}
     ordered = sorted(columns, key=lambda column: (column.name not in known, -told[column.name]))
     most = min(_MOST_COLUMNS, len(data) // _RECORDS_PER_COLUMN)
-    found: list[Column] = []
+    predictors: list[Column] = []
     for column in ordered:
         width = 1 if column.is_number and not column.enters_as_levels else column.distinct - 1
         suits = column.missing <= _MOST_MISSING * column.records and (column.use != LEVELS or column.distinct <= _MOST_LEVELS)
-        if suits and (column.name in known or told[column.name] > 0) and width <= most and not _twin(data, column, found):
-            found.append(column)
+        if suits and (column.name in known or told[column.name] > 0) and width <= most and not _twin(data, column, predictors):
+            predictors.append(column)
             most -= width
-    return tuple(column.name for column in found)
+    return tuple(column.name for column in predictors)
 
 
 def _grouped(column: pd.Series) -> np.ndarray:
@@ -147,9 +147,9 @@ def _told(codes: np.ndarray, answer: np.ndarray) -> float:
     return information - by_chance
 
 
-def _twin(data: pd.DataFrame, column: Column, found: Sequence[Column]) -> bool:
+def _twin(data: pd.DataFrame, column: Column, predictors: Sequence[Column]) -> bool:
     """Whether a number is in the same order as one that predicts already."""
     if not column.is_number:
         return False
-    own = as_floats(data[column.name])
-    return any(other.is_number and order_alike(own, as_floats(data[other.name])) >= _TWINS for other in found)
+    values = as_floats(data[column.name])
+    return any(other.is_number and order_alike(values, as_floats(data[other.name])) >= _TWINS for other in predictors)

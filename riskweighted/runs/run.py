@@ -31,7 +31,7 @@ from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
-from riskweighted.runs.target import TunedScheme, meet_target
+from riskweighted.runs.tuned import TunedScheme, meet_target
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -124,68 +124,78 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
     fitting = Fits(checked, streams, working.folder, reporter)
     checked, tuned = meet_target(fitting)
-    study, fits = checked.study, replace(fitting, checked=checked).all()
+    fits = replace(fitting, checked=checked).all()
+    datasets = _draw(checked, fits, streams, reporter)
+    result = _evaluate(checked, fits, datasets, streams, reporter)
+    with reporter.step("comparing the fits with the data") as advance:
+        fit_check = _check_fits(checked, fits, streams, advance)
+    summary = _summary(result, fits, fit_check)
+    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(checked, fits, datasets, result), "fit_check": fit_check}
+    verdicts = find_verdicts(checked.study.thresholds, tables)
+    tables["verdicts"] = verdict_table(verdicts)
+    statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
+    tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | ({} if choice is None else {"choice": choice.table})
+    tables |= {} if tuned is None else dict(tuned.tables)
+    records, study_file = {"identification_risk": result.records, "expected_risk": result.expected}, None
+    if choice is not None or tuned is not None:
+        chosen = [
+            *([] if choice is None else ["the model (tables/choice.csv)"]),
+            *([] if tuned is None else ["a scheme (tables/tuning.csv)"]),
+        ]
+        remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
+        study_file = study_text(checked.study, working.out / "confidential", remark)
+    write_results(checked, fits, datasets, tables, records, streams, working.result, study_file, tuned)
+    return Run(working.out, result, tables["convergence"], summary, fit_check, choice, tuned, verdicts)
+
+
+def _draw(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, reporter: Reporter) -> dict[str, Datasets]:
+    """L datasets of every fit, by label."""
+    study, datasets = checked.study, dict[str, Datasets]()
     precision: Any = study.release.precision  # a number of one variable, a table of several
-    frames: dict[str, Datasets] = {}
     with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
-        for done, (label, fitted) in enumerate(fits.items()):
+        for done, (label, fitted) in enumerate(fits.items(), 1):
             drawn = fitted.synthetic(study.release.L, random_seed=streams.seed_for("synthesize", label), precision=precision)
-            frames[label] = Datasets.of(checked.world.confidential, drawn, study.variables)
-            advance(done + 1, len(fits))
-    seed = streams.seed_for("evaluate", "")
-    mechanisms = {}
+            datasets[label] = Datasets.of(checked.world.confidential, drawn, study.variables)
+            advance(done, len(fits))
+    return datasets
+
+
+def _evaluate(
+    checked: CheckedStudy, fits: Mapping[str, Fit], datasets: Mapping[str, Datasets], streams: Streams, reporter: Reporter
+) -> Evaluation:
+    """Expected risk, influence, and every measure of the datasets."""
+    study, seed, mechanisms = checked.study, streams.seed_for("evaluate", ""), {}
+    precision: Any = study.release.precision
     with reporter.step("estimating expected risk and influence") as advance:
-        for done, (label, fitted) in enumerate(fits.items()):
+        for done, (label, fitted) in enumerate(fits.items(), 1):
             mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, precision)
-            advance(done + 1, len(fits))
-    released = study.unaltered(checked.world.confidential)
+            advance(done, len(fits))
     with reporter.step("measuring risk and utility") as advance:
-        result = evaluate_world(
+        return evaluate_world(
             checked.world,
-            frames,
+            datasets,
             study.evaluation.measures,
             checked.analysis,
             mechanisms=mechanisms,
             fits=fits,
             baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
-            unaltered=released,
+            unaltered=study.unaltered(checked.world.confidential),
             random_seed=seed,
             progress=advance,
         )
-    schemes = {label: datasets for label, datasets in frames.items() if not fits[label].keeps_true_values}
-    risk = pd.concat([result.risk, released_rows(checked.world, schemes, released)], ignore_index=True)
-    convergence = pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index()
-    with reporter.step("comparing the fits with the data") as advance:
-        fit_check = _check_fits(checked, fits, streams, advance)
-    summary = _summary(result, fits, fit_check)
-    tables = {
-        "summary": summary.rename_axis("label").reset_index(),
-        "risk": risk,
+
+
+def _tables(
+    checked: CheckedStudy, fits: Mapping[str, Fit], datasets: Mapping[str, Datasets], result: Evaluation
+) -> dict[str, pd.DataFrame]:
+    """Risk, utility and convergence of every label."""
+    synthetic = {label: frames for label, frames in datasets.items() if not fits[label].keeps_true_values}
+    released = released_rows(checked.world, synthetic, checked.study.unaltered(checked.world.confidential))
+    return {
+        "risk": pd.concat([result.risk, released], ignore_index=True),
         "utility": result.utility,
-        "convergence": convergence,
-        "fit_check": fit_check,
+        "convergence": pd.concat({label: fitted.diagnostics for label, fitted in fits.items()}, names=["label"]).reset_index(),
     }
-    verdicts = find_verdicts(study.thresholds, tables)
-    tables["verdicts"] = verdict_table(verdicts)
-    statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
-    if statements:
-        tables["guarantee"] = guarantee_table(statements)
-    tables |= ({} if choice is None else {"choice": choice.table}) | ({} if tuned is None else dict(tuned.tables))
-    chosen = [*([] if choice is None else ["the model (tables/choice.csv)"]), *([] if tuned is None else ["a scheme (tables/tuning.csv)"])]
-    remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
-    study_file = study_text(study, working.out / "confidential", remark) if chosen else None
-    write_results(
-        checked,
-        fits,
-        frames,
-        tables,
-        {"identification_risk": result.records, "expected_risk": result.expected},
-        streams,
-        working.result,
-        study_file,
-        tuned,
-    )
-    return Run(working.out, result, convergence, summary, fit_check, choice, tuned, verdicts)
 
 
 def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
@@ -211,6 +221,6 @@ def _summary(result: Evaluation, fits: Mapping[str, Fit], fit_check: pd.DataFram
     passed = {label: "yes" if fitted.converged else "NO" for label, fitted in fits.items() if len(fitted.diagnostics)}
     kept = pd.Series({label: fitted.alpha.to_numpy().mean() for label, fitted in fits.items() if len(fitted.diagnostics)})
     columns = (pd.Series(judged, dtype=object), kept, pd.Series(worst, dtype=float), pd.Series(passed, dtype=object))
-    for place, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
-        table.insert(place, column.name, values)
+    for position, (column, values) in enumerate(zip(FIT_COLUMNS, columns, strict=True)):
+        table.insert(position, column.name, values)
     return table

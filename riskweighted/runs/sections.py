@@ -102,8 +102,8 @@ class SynthesizerSettings:
     def codes(self) -> dict[str, tuple[float, ...]]:
         """Special codes of the variables of a chain."""
         tables = as_table(self.settings.get("variables", {}), "synthesizer.variables")
-        found = {name: stated_codes(name, as_table(own, f"synthesizer.variables.{name}")) for name, own in tables.items()}
-        return {name: codes for name, codes in found.items() if codes}
+        stated = {name: stated_codes(name, as_table(settings, f"synthesizer.variables.{name}")) for name, settings in tables.items()}
+        return {name: codes for name, codes in stated.items() if codes}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -111,8 +111,8 @@ class SynthesizerSettings:
         if self.formula is not None:
             return split_formula(self.formula).names
         tables = as_table(self.settings.get("variables", {}), "synthesizer.variables").values()
-        own = [as_table(table, "synthesizer.variables").get("formula") for table in tables]
-        named = [name for formula in own if formula is not None for name in split_formula(formula).names]
+        formulas = [as_table(table, "synthesizer.variables").get("formula") for table in tables]
+        named = [name for formula in formulas if formula is not None for name in split_formula(formula).names]
         return tuple(dict.fromkeys([*check_names(self.settings.get("predictors", ()), "synthesizer.predictors"), *named]))
 
 
@@ -178,7 +178,7 @@ class WeightSettings:
     @property
     def making(self) -> dict[str, Any]:
         """What the stage "weights" reads, as `riskweighted.weights.match.world_weights` takes it."""
-        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if "read_by" not in one.metadata}
+        return {setting.name: getattr(self, setting.name) for setting in dataclasses.fields(self) if "read_by" not in setting.metadata}
 
     @property
     def tuning(self) -> "TuningSettings | None":

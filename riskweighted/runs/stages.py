@@ -72,19 +72,10 @@ def is_read(stage: str, kind: type, setting: "dataclasses.Field[Any]") -> bool:
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of one study on one data set.
+    """The stages of one study on one data set, for which its fingerprint `data` stands.
 
-    Parameters
-    ----------
-    study : Study
-    data : str
-        Fingerprint of the confidential data, which stands for them.
-    versions : mapping of str to str, optional
-        Of the software; by default those at work.
-    compared : bool
-        Whether every other label is measured against the unweighted one.
-    streams : Streams, optional
-        Where the seeds come from; by default from the study's seed alone.
+    ``compared``: whether every other label is measured against the unweighted one. ``streams``: where the seeds come from; by default the
+    study's seed alone.
     """
 
     study: Study = field(repr=False)
@@ -102,7 +93,7 @@ class Stages:
         if stage in _OF_ALL and not (stage == "prepared" and label in self.study.baselines):
             label = UNWEIGHTED
         if (stage, label) not in self._made:
-            before = [self.key(*one) for one in self._before(stage, label)]
+            before = [self.key(*earlier) for earlier in self._before(stage, label)]
             parts = [
                 _ALONE.get(stage, stage),
                 label,
@@ -155,28 +146,30 @@ class Stages:
 
 def settings_of(study: Study, stage: str) -> dict[str, Any]:
     """Every field of every section of a study that a stage reads."""
-    found = {}
+    settings = {}
     for name, section in _sections(study, stage).items():
-        values = {one.name: _plain(getattr(section, one.name)) for one in dataclasses.fields(section) if is_read(stage, type(section), one)}
+        values = {
+            part.name: _plain(getattr(section, part.name)) for part in dataclasses.fields(section) if is_read(stage, type(section), part)
+        }
         if values:
-            found[name] = values
-    return found
+            settings[name] = values
+    return settings
 
 
 def _sections(study: Study, stage: str) -> dict[str, Any]:
     """The sections of a study as a stage sees them: its scenario, and what it leaves out; L decides a fit under a guarantee alone."""
     scenario = study.weighting_scenario() if stage in ("weighing", "tuned") else study.evaluating_scenario()
-    found = {one.name: getattr(study, one.name) for one in dataclasses.fields(study) if one.metadata.get("read_by") is None}
-    left_out = {name for name, section in found.items() if section is None}
+    sections = {part.name: getattr(study, part.name) for part in dataclasses.fields(study) if part.metadata.get("read_by") is None}
+    left_out = {name for name, section in sections.items() if section is None}
     if stage == "fit" and study.guarantee is None:
         left_out.add("release")
-    return {name: section for name, section in (found | {"scenario": scenario}).items() if name not in left_out}
+    return {name: section for name, section in (sections | {"scenario": scenario}).items() if name not in left_out}
 
 
 def _plain(value: Any) -> Any:
     """Settings as tables, lists and values, every field of every class among them."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {setting.name: _plain(getattr(value, setting.name)) for setting in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -17,14 +17,7 @@ _WIDTH = 108  # from which on a remark stands above its line
 
 
 def starting_text(suggestion: Suggestion, data: Path, folder: Path) -> str:
-    """A commented study file that lies in `folder`.
-
-    Parameters
-    ----------
-    suggestion : Suggestion
-    data : Path
-        The file of the confidential data.
-    """
+    """A commented study file that lies in `folder`; `data`: the file of the confidential data."""
     parts = [
         _head(suggestion, data),
         _data(data, folder),
@@ -86,10 +79,10 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
 
 def _data(data: Path, folder: Path) -> list[str]:
     try:
-        place = os.path.relpath(data.absolute(), folder.absolute())
+        path = os.path.relpath(data.absolute(), folder.absolute())
     except ValueError:  # another drive
-        place = str(data.absolute())
-    return ["[data]", *_set("path", place, "relative to this file")]
+        path = str(data.absolute())
+    return ["[data]", *_set("path", path, "relative to this file")]
 
 
 # -- scenario
@@ -99,9 +92,11 @@ def _scenario(suggestion: Suggestion) -> list[str]:
     targets = [suggestion.column(name) for name in suggestion.targets]
     lines = ["[scenario]"]
     lines += _set("known", list(suggestion.known), _why_known(suggestion))
-    one = len(targets) == 1
+    single = len(targets) == 1
     why = "guessed: is this the sensitive variable? init --synthesize A --synthesize B takes others" if suggestion.chosen else ""
-    lines += _set("synthetic", suggestion.targets[0] if one else list(suggestion.targets), why or ("" if one else "drawn in this order"))
+    lines += _set(
+        "synthetic", suggestion.targets[0] if single else list(suggestion.targets), why or ("" if single else "drawn in this order")
+    )
     lines += _radius([column for column in targets if column.is_number and len(column.amounts)])
     least = min_radius_of(targets)
     if least:
@@ -132,13 +127,13 @@ def _radius(numbers: list[Column]) -> list[str]:
     """How close is close, for each number where they differ."""
     if not numbers:
         return ["# levels are matched by equality: no radius"]
-    found = {column.name: radius_of(column) for column in numbers}
-    values = {name: radius for name, (radius, _) in found.items()}
-    kinds = {name: kind for name, (_, kind) in found.items() if kind == "absolute"}
+    radii = {column.name: radius_of(column) for column in numbers}
+    values = {name: radius for name, (radius, _) in radii.items()}
+    kinds = {name: kind for name, (_, kind) in radii.items() if kind == "absolute"}
     if not kinds:
         return _set("radius", 0.2, "within 20 % of the true value counts as close")
     why = f"{', '.join(map(plain, kinds))} in its units, since 20 % would span most of its values"
-    if len(found) == 1:
+    if len(radii) == 1:
         return [*_set("radius", next(iter(values.values())), why), *_set("radius_kind", "absolute")]
     return [f"# {why}", f"radius = {_inline(values)}", f"radius_kind = {_inline(kinds)}"]
 
@@ -197,18 +192,18 @@ def _why_model(suggestion: Suggestion, column: Column) -> str:
     """Why a model suits a column, by shares and counts."""
     if column.use == LEVELS:
         return f"{column.distinct} levels"
-    found = [f"{column.distinct:,} different amounts"]
-    found += [f"{_share(column.zero)} zero"] if column.zero else []
-    found += [f"{_share(column.negative)} negative"] if column.negative else []
-    found += ["all positive"] if not (column.zero or column.negative) else []
+    reasons = [f"{column.distinct:,} different amounts"]
+    reasons += [f"{_share(column.zero)} zero"] if column.zero else []
+    reasons += [f"{_share(column.negative)} negative"] if column.negative else []
+    reasons += ["all positive"] if not (column.zero or column.negative) else []
     heaped = {unit: share for unit, share in column.multiples.items() if share > 3 / float(unit)}
     if column.use == AMOUNT and heaped:
         unit = max(heaped, key=float)
-        found.append(f"{_share(heaped[unit])} are multiples of {unit}")
+        reasons.append(f"{_share(heaped[unit])} are multiples of {unit}")
     if column.spikes:
-        found.append(f"{column.spikes} value{'s' if column.spikes > 1 else ''} of 2 % and more")
+        reasons.append(f"{column.spikes} value{'s' if column.spikes > 1 else ''} of 2 % and more")
     learned = suggestion.takes(column.name, "support") and not suggestion.takes(column.name, "transform")
-    return ", ".join(found) + ("; its scale is learned, so no transform is needed" if learned else "")
+    return ", ".join(reasons) + ("; its scale is learned, so no transform is needed" if learned else "")
 
 
 def _why_predictors(suggestion: Suggestion) -> str:

@@ -130,12 +130,12 @@ class Study:
         """What is taken from the data besides the synthesizer's own settings, in words."""
         weights: Any = self.weights
         weighted = [scheme for scheme in weights.schemes if parse_scheme(scheme).name not in _PUBLIC_SCHEMES]
-        found = [f"the choice of a model (synthesizer.name = {AUTO!r})"] if self.synthesizer.name == AUTO else []
+        taken = [f"the choice of a model (synthesizer.name = {AUTO!r})"] if self.synthesizer.name == AUTO else []
         if weighted:
-            found.append(f"the weights of {listing(weighted)} (weights.schemes may hold {listing(_PUBLIC_SCHEMES)})")
+            taken.append(f"the weights of {listing(weighted)} (weights.schemes may hold {listing(_PUBLIC_SCHEMES)})")
         if getattr(weights, "target", None) is not None:
-            found.append("a setting tuned on the data (weights.target)")
-        return found
+            taken.append("a setting tuned on the data (weights.target)")
+        return taken
 
     def statement(self) -> Statement | None:
         """What is proved of the datasets of each scheme, where the study asks for a guarantee."""
@@ -226,8 +226,8 @@ class Study:
         strange = [variable for variable in tables if variable not in self.variables]
         if strange:
             raise InputError(f"{section}.variables names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}")
-        own = {variable: as_table(tables.get(variable, {}), f"{section}.variables.{variable}") for variable in self.variables}
-        return {variable: build_synthesizer(name, f"`{variable}` ~ 1", {**settings, **own[variable]}) for variable in self.variables}
+        given = {variable: as_table(tables.get(variable, {}), f"{section}.variables.{variable}") for variable in self.variables}
+        return {variable: build_synthesizer(name, f"`{variable}` ~ 1", {**settings, **given[variable]}) for variable in self.variables}
 
     def prepare_baseline(self, name: str, confidential: pd.DataFrame) -> "PreparedSequence":
         """A baseline of the study, prepared for the data."""

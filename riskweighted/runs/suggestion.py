@@ -31,26 +31,10 @@ _WIDE = 0.5  # of the interquartile range: a fifth of the median beyond it is ne
 class Suggestion:
     """What a study of a file may start from.
 
-    Attributes
-    ----------
-    columns : tuple of Column
-    targets : tuple of str
-    chosen : bool
-        Whether the targets were chosen here rather than named.
-    known, predictors : tuple of str
-        In the order in which they were taken.
-    patterns, alone : int
-        Known patterns, and records that are alone in theirs.
-    chain : str
-        The registered chain, of several variables or of one with gaps, codes or many levels; "" for a single model.
-    models : mapping of target to str
-        The registered synthesizer of its amounts or levels.
-    formula : str
-        Of a single model.
-    mixture : Mixture or None
-        A mixture for comparison, of a single continuous variable.
-    left_out : mapping of column to str
-        Why a column takes no part.
+    ``chosen``: whether the targets were chosen here rather than named. ``patterns``, ``alone``: known patterns, and records alone in
+    theirs. ``chain``: the registered chain, of several variables or of one with gaps, codes or many levels; "" for a single model, whose
+    ``formula`` and, for comparison, ``mixture`` stand here. ``models``: by target the registered synthesizer of its amounts or levels.
+    ``left_out``: by column why it takes no part.
     """
 
     columns: tuple[Column, ...] = field(repr=False)
@@ -73,7 +57,7 @@ class Suggestion:
     def takes(self, target: str, setting: str) -> bool:
         """Whether the model of a target has a setting."""
         kind: Any = load_synthesizer(self.models[target]) if self.models[target] else None
-        return kind is not None and setting in {one.name for one in fields(kind)}
+        return kind is not None and setting in {setting_field.name for setting_field in fields(kind)}
 
     @property
     def crowd(self) -> str:
@@ -108,20 +92,10 @@ class Suggestion:
 
 
 def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()) -> Suggestion:
-    """A first study of a file.
+    """A first study of a file by what `look_at` found of its columns; `targets`: what is to be synthesized, else the likeliest sensitive
+    column.
 
-    Parameters
-    ----------
-    data : DataFrame
-    columns : sequence of Column
-        What `look_at` found of it.
-    targets : sequence of str
-        What is to be synthesized; nothing: one variable, the likeliest to be sensitive.
-
-    Raises
-    ------
-    InputError
-        If no column can be synthesized, or one that was named cannot.
+    Refuses a file of which no column can be synthesized, and a target that cannot be.
     """
     by_name = {column.name: column for column in columns}
     left_out = {column.name: _why_left_out(column) for column in columns if not column.usable or not _can_be_written(column.name)}
@@ -200,8 +174,8 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     target = suggestion.column(suggestion.targets[0])
     if len(suggestion.targets) > 1 or not target.complete or target.use == LEVELS:
         return replace(suggestion, chain=name, models=models, formula="", mixture=None)
-    complete = tuple(one for one in predictors if suggestion.column(one).complete)
-    formula = f"{quoted(target.name)} ~ {' + '.join(_term(suggestion.column(one)) for one in complete) or '1'}"
+    complete = tuple(predictor for predictor in predictors if suggestion.column(predictor).complete)
+    formula = f"{quoted(target.name)} ~ {' + '.join(_term(suggestion.column(predictor)) for predictor in complete) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     return replace(suggestion, predictors=complete, chain="", models=models, formula=formula, mixture=mixture)
 

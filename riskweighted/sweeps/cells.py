@@ -109,5 +109,5 @@ def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
         missing = tuple(cell for key, cell in members.items() if key not in finished)
         if missing or fit in needed:
             left.append(Group(next(iter(members.values())), missing, fit in needed))
-    models = {cell.model: place for place, cell in reversed(list(enumerate(cells)))}
+    models = {cell.model: rank for rank, cell in reversed(list(enumerate(cells)))}
     return sorted(left, key=lambda group: (models[group.first.model], group.first.study.seed, len(group.first.needed)))

@@ -52,12 +52,12 @@ class _Board:
         self._fits: Counter[str] = Counter()  # by model, and the seconds that they took, and their evaluation, beside compiling
         self._seconds: dict[str, float] = defaultdict(float)
         self._compiling: dict[str, float] = defaultdict(float)
-        for place, group in enumerate(groups):
+        for number, group in enumerate(groups):
             self._unbegun[group.first.model][group.first.family] = None
             for key in group.first.needed:
-                self._dependents[key].append(place)
+                self._dependents[key].append(number)
             if not group.first.needed:
-                self._ready[group.first.family].append(place)
+                self._ready[group.first.family].append(number)
         self._uses = Counter({key: len(places) for key, places in self._dependents.items()})
 
     def assign(self, workers: Sequence[str], ahead: int, loads: Counter[str]) -> Iterator[tuple[Group, dict[str, Stored | None], str]]:
@@ -136,17 +136,17 @@ class _Board:
             return
         if self._uses[group.first.fit]:
             self._posteriors[group.first.fit] = outcome.posterior
-        for place in places:
-            self._missing[place] -= 1
-            if not self._missing[place]:
-                self._ready[self._groups[place].first.family].append(place)
+        for number in places:
+            self._missing[number] -= 1
+            if not self._missing[number]:
+                self._ready[self._groups[number].first.family].append(number)
 
     def _fail(self, places: Sequence[int], reason: str) -> Iterator[Outcome]:
         """The groups at these places will have no result, nor those that wait for them."""
-        for place in places:
-            if self._missing[place] > 0:
-                self._missing[place] = 0
-                group = self._groups[place]
+        for number in places:
+            if self._missing[number] > 0:
+                self._missing[number] = 0
+                group = self._groups[number]
                 self._leave(group)
                 outcome = Outcome.failed(group, f"a fit that it needs failed: {reason}")
                 yield outcome

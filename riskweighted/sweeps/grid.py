@@ -94,12 +94,12 @@ def names_of_settings(synthesizer: str) -> list[str]:
         for name in setting_names(Study)
         if name not in ("seed", "reproducible", "synthesizer.settings") and not name.startswith("thresholds")
     ]
-    own = [f"synthesizer.{name}" for name in own_settings(synthesizer)]
-    if "synthesizer.variables" in own:  # of a chain, whose variables are the scenario's and have a table of settings each
+    of_model = [f"synthesizer.{name}" for name in own_settings(synthesizer)]
+    if "synthesizer.variables" in of_model:  # of a chain, whose variables are the scenario's and have a table of settings each
         names = [name for name in names if name != "synthesizer.formula" and not name.startswith("guarantee")]
-        own.remove("synthesizer.settings")
+        of_model.remove("synthesizer.settings")
     others = [f"{section_of(name)}.{setting}" for name in baseline_names() for setting in own_settings(name)]
-    return [*names, *own, *others, "seed"]
+    return [*names, *of_model, *others, "seed"]
 
 
 def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:
@@ -117,7 +117,7 @@ def _of_variable(study: Study, name: str) -> tuple[str, str] | None:
     rest = name.removeprefix(f"{_OF_VARIABLES}.")
     if rest == name:
         return None
-    return next(((one, rest.removeprefix(f"{one}.")) for one in study.variables if rest.startswith(f"{one}.")), None)
+    return next(((variable, rest.removeprefix(f"{variable}.")) for variable in study.variables if rest.startswith(f"{variable}.")), None)
 
 
 def _check_values(name: str, values: Any) -> None:
@@ -210,12 +210,12 @@ def _study_at(study: Study, base: dict[str, Any], settings: Mapping[str, Any], b
     """The study at one point; `built`: the synthesizers that were built already, to see that they can be."""
     changed = dict(base)
     for name, value in settings.items():
-        place = _of_variable(study, name)
-        if place is not None:
-            variable, setting = place
+        named = _of_variable(study, name)
+        if named is not None:
+            variable, setting = named
             synthesizer = changed["synthesizer"]
-            own = synthesizer.get("variables") or {}
-            changed["synthesizer"] = {**synthesizer, "variables": {**own, variable: {**own.get(variable, {}), setting: value}}}
+            tables = synthesizer.get("variables") or {}
+            changed["synthesizer"] = {**synthesizer, "variables": {**tables, variable: {**tables.get(variable, {}), setting: value}}}
             continue
         section, _, key = name.partition(".")
         changed[section] = {**(changed.get(section) or {}), key: value} if key else value

@@ -66,12 +66,12 @@ def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[s
 
 def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:
     """Results of the cells that an earlier run of the same sweep finished; a damaged one is named in a warning and left out."""
-    found = {}
+    results = {}
     for key in {cell.key for cell in cells}:
         content = recall(_cell_path(partial, key), key)
         if content is not None:
-            found[key] = Result(*json.loads(content))
-    return found
+            results[key] = Result(*json.loads(content))
+    return results
 
 
 def keep_cell(partial: Path, key: str, result: Result) -> None:
@@ -95,12 +95,12 @@ def tidy_tables(
     rows, failed = [], []
     for point, cell in zip(points, cells, strict=True):
         settings = {name: value_text(_shown(name, value)) for name, value in point.settings.items()}
-        place = {**settings, "repetition": point.repetition, "seed": point.study.seed, "label": point.label}
+        where = {**settings, "repetition": point.repetition, "seed": point.study.seed, "label": point.label}
         if cell.key in finished:
             result = finished[cell.key]
-            rows += [{**place, **measure, **result.fit} for measure in result.measures]
+            rows += [{**where, **measure, **result.fit} for measure in result.measures]
         else:
-            failed.append({**place, "error": errors[cell.key]})
+            failed.append({**where, "error": errors[cell.key]})
     names = list(dict.fromkeys([*points[0].settings, "repetition", "seed", "label"]))
     everything = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_MEASURE, *_FIT, *_DEFINITION])))
     for name in points[0].settings:

@@ -98,25 +98,10 @@ def _with_shared(function: Callable[..., Any], *arguments: Any) -> Any:
 def cluster_pool(
     shared: Any, address: str, paths: Sequence[Path], versions: Mapping[str, str], after: Callable[[], None] | None = None
 ) -> Iterator[Pool]:
-    """A Dask cluster behind the scheduler at `address`.
+    """A Dask cluster behind the scheduler at `address`, such as "tcp://host:port", whose workers must all see `paths` and have `versions`.
 
-    Parameters
-    ----------
-    shared : object or None
-        Sent once; the scheduler keeps it, so that a worker that dies takes nothing along.
-    address : str
-        ``"tcp://host:port"``.
-    paths : sequence of Path
-        Files that every worker must see.
-    versions : mapping
-        Versions that every worker must have.
-    after : callable, optional
-        Called at every worker when all is done.
-
-    Raises
-    ------
-    InputError
-        If `distributed` is not installed, the scheduler does not answer within 10 s, or a worker cannot do the work.
+    `shared` is sent once and kept by the scheduler, so that a worker that dies takes nothing along; `after` is called at every worker when
+    all is done. Refuses a scheduler that does not answer within 10 s.
     """
     distributed = optional("distributed", "a scheduler")
     try:
@@ -187,10 +172,10 @@ def _itself(value: Any) -> Any:
 
 def _check_workers(client: Any, paths: Sequence[Path], versions: Mapping[str, str]) -> None:
     try:
-        found = client.run(_worker_facts, list(paths))
+        facts = client.run(_worker_facts, list(paths))
     except Exception as error:
         raise InputError(f"a worker of the cluster cannot run riskweighted ({type(error).__name__}); install this version there") from None
-    for theirs, unseen in found.values():
+    for theirs, unseen in facts.values():
         other = [name for name in versions if theirs.get(name) != versions[name]]
         if other:
             raise InputError(f"a worker of the cluster has other versions of {listing(other)}; results would depend on who computes them")

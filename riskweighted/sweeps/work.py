@@ -56,13 +56,8 @@ def forget() -> None:
 def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str, Stored | None]) -> Outcome:
     """Fit once and evaluate every cell of a group; errors are values, since schedulers log what a worker raises.
 
-    Parameters
-    ----------
-    given : DataFrame or None
-        The confidential data; None: read from the path in the study.
-    group : Group
-    posteriors : mapping of key to bytes
-        Of the fits that the group needs, what `Fit.to_bytes` gives.
+    `given`: the confidential data, None where the study's path is read; `posteriors`: by key the fits that the group needs
+    (`Fit.to_bytes`).
     """
     with _one_at_a_time, threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say stands in the results: convergence, singleton patterns
@@ -215,13 +210,13 @@ class _Work:
 
     def _mechanisms(self, cell: Cell, fit: "Fit | None", baseline: "Fit | None", world: World) -> dict[str, Mechanism]:
         """Expected risk and influence of the fit and of its baseline."""
-        found = {}
+        mechanisms = {}
         settings, seed, precision = cell.study.evaluation.measures, _evaluation_seed(cell.study), cast(Any, cell.study.release.precision)
-        for label, one in ((cell.label, fit), (UNWEIGHTED, baseline)):
-            if one is not None:
-                made = partial(find_mechanism, label, one, world, settings, seed, precision)
-                found[label] = self.memo.once(("expected", cell.stages.key("expected", label)), made)
-        return found
+        for label, fitted in ((cell.label, fit), (UNWEIGHTED, baseline)):
+            if fitted is not None:
+                made = partial(find_mechanism, label, fitted, world, settings, seed, precision)
+                mechanisms[label] = self.memo.once(("expected", cell.stages.key("expected", label)), made)
+        return mechanisms
 
     def _part(self, cell: Cell, part: str, label: str, make: Callable[[], Any]) -> Any:
         """A part of an evaluation (see `evaluate_world`), that other cells have too: utility at any radius, the confidential data."""

@@ -3,9 +3,10 @@
 What they come to is sampled, measured, and corrected once by how far the mode was off.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
+from riskweighted.sequence.tasks import alphas_of
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path
 from riskweighted.tuning.settings import Loss, TuningSettings, check_measurable, loss_of
@@ -49,22 +51,24 @@ def tune_model(
     analysis: Analysis | None = None,
     unweighted: Fit | None = None,
     reporter: Reporter | None = None,
+    sample: Callable[[str, pd.DataFrame], Fit] | None = None,
 ) -> Tuning:
     """`tune` of checked data: risk under the scenario of `world`, weights from `weigh`, of a scheme as text and the unweighted fit.
 
-    Fits are sampled with the seeds ``streams.seed_for("fit", scheme)``, as a run samples them.
+    `sample` gives the fit of a scheme with weights (n, V), as a run does, which keeps it; without it fits are sampled here, with the seeds
+    ``streams.seed_for("fit", scheme)``.
     """
     reporter = reporter or Quiet()
     check_measurable(settings.target, settings.loss, world)
     loss, of = loss_of(settings.loss, world, analysis), settings.asked.variable
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
-    if unweighted is None:
-        unweighted = _sample(model, None, UNWEIGHTED, sampling, streams, reporter)
-    else:
+    if unweighted is not None:
         _check_unweighted(unweighted, model)
+    sample = sample or partial(_sample, model, sampling, streams, reporter)
+    if unweighted is None:
+        unweighted = sample(UNWEIGHTED, alphas_of(model.variables, None, model.confidential.index))
     subject = Subject(world if of is None else world.only(of), EvaluationSettings())
-    search = _Search(model, subject, weigh, settings, sampling, streams, unweighted, loss, reporter)
-    return search.run()
+    return _Search(sample, subject, weigh, settings, streams, unweighted, loss, reporter).run()
 
 
 def _check_draws(asked: int | None, of: Sampling | Fit) -> None:
@@ -87,9 +91,7 @@ def _same(survey: pd.Series | None, other: pd.Series | None) -> bool:
     return survey is other if survey is None or other is None else survey.equals(other)
 
 
-def _sample(
-    model: PreparedSequence, alpha: pd.DataFrame | None, scheme: str, sampling: Sampling, streams: Streams, reporter: Reporter
-) -> Fit:
+def _sample(model: PreparedSequence, sampling: Sampling, streams: Streams, reporter: Reporter, scheme: str, alpha: pd.DataFrame) -> Fit:
     with reporter.step(f"fitting {scheme}") as advance:
         return fit_sequence(model, alpha, sampling, streams.seed_for("fit", scheme), advance)
 
@@ -98,11 +100,10 @@ def _sample(
 class _Search:
     """Everything that a search needs; see `tune_model`."""
 
-    model: PreparedSequence
+    sample: Callable[[str, pd.DataFrame], Fit]
     subject: Subject
     weigh: Weigh
     settings: TuningSettings
-    sampling: Sampling
     streams: Streams
     unweighted: Fit
     loss: Loss
@@ -189,8 +190,7 @@ class _Search:
 
     def _fitted(self, path: Path, setting: float) -> Sampled:
         scheme = path.text(setting)
-        alpha = self.weigh(scheme, self.unweighted)
-        fit = _sample(self.model, alpha, scheme, self.sampling, self.streams, self.reporter)
+        fit = self.sample(scheme, self.weigh(scheme, self.unweighted))
         with self.reporter.step(f"measuring {scheme}"):
             return self._measured(scheme, setting, fit)
 

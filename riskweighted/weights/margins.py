@@ -25,7 +25,7 @@ _HELD = 10  # records of a level, from which its loss is one that users of the d
 def world_shift(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray, *, levels: bool = False) -> pd.DataFrame:
     """`margin_shift` of checked data."""
     weights = _own_weights(world, alpha)
-    tables = {name: _levels(world, name, own) for name, own in weights.items()}
+    tables = {name: _levels(world, name, of_variable) for name, of_variable in weights.items()}
     if levels:
         return pd.concat(tables.values(), ignore_index=True)
     return pd.DataFrame([_distance(name, table, weights[name]) for name, table in tables.items()])
@@ -87,8 +87,8 @@ def _own_weights(world: World, alpha: pd.Series | pd.DataFrame | np.ndarray) -> 
         columns = dict(zip(names, np.asarray(alpha).T, strict=True))
     else:
         columns = dict.fromkeys(names, alpha)
-    checked = {name: check_weights(own, index, what="alpha").to_numpy() for name, own in columns.items()}
-    flat = [name for name, own in checked.items() if not own.any()]
+    checked = {name: check_weights(of_variable, index, what="alpha").to_numpy() for name, of_variable in columns.items()}
+    flat = [name for name, of_variable in checked.items() if not of_variable.any()]
     if flat:
         raise InputError(f"alpha is 0 for all {len(index)} records of {listing(flat)}: no margin is left, the prior alone would decide")
     return checked

@@ -61,8 +61,8 @@ def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[st
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             made[subset] = make(subset)
-        for one in dict.fromkeys((one.category, str(one.message)) for one in caught):
-            told.setdefault(one, []).append(subset)
+        for warning in dict.fromkeys((warning.category, str(warning.message)) for warning in caught):
+            told.setdefault(warning, []).append(subset)
     for (category, text), whose in told.items():
         of = "" if len(whose) == len(subsets) else f"{listing(name for subset in whose for name in subset)}: "
         warnings.warn(f"{of}{text}", category, stacklevel=4)

@@ -34,13 +34,7 @@ def scheme_text(name: str, settings: Mapping[str, float] | None = None, of: str 
 
 
 def parse_scheme(text: str) -> SchemeName:
-    """The scheme that a text names; whether there is such a scheme, with such settings, is for who makes its weights.
-
-    Raises
-    ------
-    InputError
-        If the text has another form.
-    """
+    """The scheme that a text names; whether there is such a scheme, with such settings, is for who makes its weights."""
     match = _FORM.fullmatch(text)
     if match is None:
         raise InputError(f"weighting scheme {text!r} cannot be read; {_VALID}")
@@ -68,10 +62,10 @@ def split_schemes(text: str) -> list[str]:
 def _pieces(inner: str) -> Iterator[str]:
     """What stands between the commas that no inner parentheses hold."""
     depth, start = 0, 0
-    for place, letter in enumerate(inner):
+    for position, letter in enumerate(inner):
         depth += (letter == "(") - (letter == ")")
         if letter == "," and depth == 0:
-            yield inner[start:place]
-            start = place + 1
+            yield inner[start:position]
+            start = position + 1
     if inner.strip():
         yield inner[start:]

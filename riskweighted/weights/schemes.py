@@ -60,13 +60,7 @@ def uses_scenario(scheme: str) -> bool:
 
 
 def in_order(schemes: Sequence[str]) -> list[str]:
-    """The schemes, each after the one of whose fit it is made.
-
-    Raises
-    ------
-    InputError
-        If a scheme is not known, or that one is not among them.
-    """
+    """The schemes, each after the one of whose fit it is made, which must be among them."""
     sources = {scheme: scheme_source(scheme) for scheme in schemes}
     same: dict[object, str] = {}
     for scheme in sources:

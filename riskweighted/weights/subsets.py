@@ -12,19 +12,7 @@ _VALID = "'own', 'joint' or a list of lists of variables"
 
 
 def match_subsets(match: Match, variables: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The subsets of the synthetic variables whose box makes the weights of their variables; each variable stands in just one.
-
-    Parameters
-    ----------
-    match : "own", "joint", or a sequence of sequences of str
-    variables : sequence of str
-        The synthetic variables.
-
-    Raises
-    ------
-    InputError
-        If `match` is none of these, or its subsets name a variable twice, leave one out, or name another one.
-    """
+    """The subsets of the synthetic variables whose box makes the weights of their variables; each variable must stand in just one."""
     if match == "own":
         return tuple((name,) for name in variables)
     if match == "joint":

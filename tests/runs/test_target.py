@@ -9,7 +9,7 @@ import pytest
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import Statistic, by_label
-from riskweighted.runs import target as target_module
+from riskweighted.runs import tuned as target_module
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study, make_study
