@@ -15,7 +15,7 @@ from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Context
-from riskweighted.measures.measure import Computation, Measure, Value
+from riskweighted.measures.measure import Computation, Measure, Value, values_of
 from riskweighted.measures.registry import is_ours, measures
 from riskweighted.measures.released import of_patterns, of_scheme
 
@@ -34,11 +34,11 @@ def measured_rows(context: Context, table: str, variables: Sequence[str], how: H
     chosen = [each for each in measures().values() if each.table == table and getattr(each, how) is not None and is_ours(each)]
     values: list[Value] = []
     for each, ours in groupby(sorted(chosen, key=lambda measure: measure.order), key=lambda measure: measure.each):
-        computations: list[Computation] = list(dict.fromkeys(getattr(measure, how) for measure in ours))
+        computations: dict[Computation, Measure] = {getattr(measure, how): measure for measure in ours}
         for variable in variables if each else (None,):
             of_variable = context if variable is None else replace(context, variable=variable)
-            for compute in computations:
-                values += compute(of_variable)  # type: ignore[arg-type]
+            for compute, measure in computations.items():
+                values += values_of(measure, compute(of_variable), variable)
     return list(_as_rows(context, values))
 
 
@@ -72,8 +72,7 @@ def _with_care(context: Context, measure: Measure, compute: Computation) -> list
     try:
         for variable in context.scenario.synthetic if measure.each else (None,):
             of_variable = replace(context, variable=variable, rng=np.random.default_rng([*entropy, len(values)]))
-            given: Any = compute(of_variable)
-            values += [Value(measure, float(given), variable)] if isinstance(given, Real) else list(given)
+            values += values_of(measure, compute(of_variable), variable)
         told_apart = len({value[2:5] for value in values}) == len(values)
         if told_apart and all(_is_value(measure, value, context.scenario.synthetic) for value in values):
             return [value._replace(value=float(value.value)) for value in values]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +18,19 @@ if TYPE_CHECKING:
     from riskweighted.measures.context import Context
     from riskweighted.utility.intervals import Interval
 
-__all__ = ["LEAST_TAIL", "Aim", "Computation", "Disclosure", "Estimate", "Loss", "Measure", "Value", "mean_of_records", "share_of_records"]
+__all__ = [
+    "LEAST_TAIL",
+    "Aim",
+    "Computation",
+    "Disclosure",
+    "Estimate",
+    "Loss",
+    "Measure",
+    "Value",
+    "mean_of_records",
+    "share_of_records",
+    "values_of",
+]
 
 Direction = Literal["riskier", "safer", "more useful", "less useful", "better", "worse", "neither"]
 Kind = (
@@ -245,3 +258,8 @@ class Measure:
         """Whether a row of this measure has just these."""
         named = self.parameter in ("coefficient", "level", "variable")
         return (parameter is not None) == (self.parameter != "" and not named) and (term is not None) == named
+
+
+def values_of(measure: Measure, given: Any, variable: str | None) -> list[Value]:
+    """The values that a computation gave: those it made, or its one number of a variable, or of the file, as one."""
+    return [Value(measure, float(given), variable)] if isinstance(given, Real) else list(given)

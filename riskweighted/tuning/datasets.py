@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.measures.context import Context, Subject
-from riskweighted.measures.measure import Estimate, Measure, Value
+from riskweighted.measures.measure import Estimate, Measure, values_of
 from riskweighted.risk.matching import mean_risk_and_matches
 
 __all__ = ["DATASETS", "is_measured", "measured_on", "value_on"]
@@ -48,9 +47,8 @@ def _value(measure: Measure, subject: Subject, frames: Sequence[pd.DataFrame], f
     context = Context("tuning", subject, paired.frames, rng, fit=fit, paired=paired, risk=risk, matches=matches)
     results: list[float] = []
     for variable in subject.world.scenario.synthetic if measure.each else (None,):
-        given: Any = measure.compute(replace(context, variable=variable)) if measure.compute is not None else ()
-        values = [Value(measure, float(given))] if isinstance(given, Real) else list(given)
-        results += [float(value.value) for value in values if value.measure is measure]
+        given = measure.compute(replace(context, variable=variable)) if measure.compute is not None else ()
+        results += [float(value.value) for value in values_of(measure, given, variable) if value.measure is measure]
     if not results or not np.isfinite(results).all():
         raise InputError(f"{measure.key!r} is not defined of these data, so nothing can be tuned by it")
     return float(np.mean(results))

@@ -113,6 +113,16 @@ def test_it_stands_in_its_table_beside_all_others(data, frames, install):
     pd.testing.assert_frame_equal(found.risk[found.risk["key"] != "tails"].reset_index(drop=True), plain.risk)
 
 
+def test_a_measure_of_ours_may_give_a_plain_number_too(data, frames, install, monkeypatch):
+    """A file of `riskweighted.measures` and a package declare the same thing."""
+    ours = dict(registry._ours())
+    monkeypatch.setattr(registry, "_ours", lambda: ours | {SHIFT.key: SHIFT})
+    install()
+    found = by_label(evaluated(data, frames).utility, Statistic("median-shift", "income"))
+    own, others = data["income"].median(), [one["income"].median() for one in frames["one"]]
+    assert found["one"] == pytest.approx(np.mean(others) / own - 1)
+
+
 def test_its_random_numbers_do_not_depend_on_which_others_there_are(data, frames, install):
     install(RANDOM)
     alone = by_label(evaluated(data, frames).utility, Statistic("random"))
