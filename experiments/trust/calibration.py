@@ -1,11 +1,13 @@
 """Simulation-based calibration (Talts et al. 2018) of every registered synthesizer: `python -m experiments.trust.calibration`.
 
-Parameters are drawn from the prior, data from the model given them, and the unweighted posterior of these data is sampled. The rank of the
-true value among posterior draws is then uniform, for every function of parameters and data. Each model compiles once: `Movable` turns
+Parameters are drawn from the prior, data from the model given them, and the unweighted posterior of these data is sampled as users sample
+it: the engine, the target acceptance and the length of trajectories are those that `fit` chooses, and so is what it runs anew. The rank of
+the true value among posterior draws is then uniform, for every function of parameters and data. Each model compiles once: `Movable` turns
 the data in its graph into ``pm.Data``, which the next data set replaces.
 """
 
 import argparse
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,24 +27,21 @@ from riskweighted_models.transformation import Transformation
 from scipy import stats
 
 from riskweighted import load_synthesizer
+from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.seeds import seed_for
 from riskweighted.contract.distribution import Records
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
-from riskweighted.sampling.block_fit import prepare_model
-from riskweighted.sampling.convergence import az
-from riskweighted.sampling.direct import draw_or_refuse
+from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
-from riskweighted.sampling.nuts import run_chains, run_density
 from riskweighted.sampling.settings import Sampling
 
 __all__ = ["CASES", "FALSE_ALARM", "SAMPLING", "Case", "calibrate", "judge"]
 
 FALSE_ALARM = 1e-3  # probability that a calibrated model fails, all its quantities together
-SAMPLING = Sampling(draws=300, tune=400, chains=2, cores=2)
-_TARGET = 0.97  # acceptance, of a compiled density: 40 records leave most to the prior
+SAMPLING = Sampling(draws=300, chains=2, cores=1)  # the rest as users get it
 _RANKED = 60  # posterior draws, evenly spaced over all, that a true value is ranked among
+_AT_ONCE = 500  # draws from the prior
 
 Quantities = Callable[[Draw], Mapping[str, np.ndarray]]
 
@@ -79,6 +78,7 @@ class Case:
     quantities: Quantities
     records: int = 40
     in_ci: bool = field(default=True)
+    values: tuple[float, ...] = ()  # of a response that nothing depends on, in turn
 
     def synthesizer(self) -> Synthesizer:
         return load_synthesizer(self.name)(**self.settings)
@@ -87,7 +87,7 @@ class Case:
         """Fixed predictors, groups of unequal size, and a response that nothing depends on."""
         rng, n = np.random.default_rng(7), self.records
         groups = np.repeat(["a", "b", "c"], [n // 2, n // 3, n - n // 2 - n // 3])
-        values = self.settings.get("levels", self.settings.get("values", np.arange(1.0, n + 1)))
+        values = self.values or self.settings.get("levels", self.settings.get("values", np.arange(1.0, n + 1)))
         return pd.DataFrame({"x": rng.normal(1, 2, n), "g": groups, "y": np.resize(values, n)})
 
 
@@ -110,6 +110,17 @@ CASES = {
     "ordinal": Case("ordinal", {"formula": "y ~ x + C(g)", "levels": (0, 1, 2)}, _named("coefficient")),
     "multinomial": Case("multinomial", {"formula": "y ~ x", "levels": (0, 1, 2)}, _named("coefficient")),
     "counts": Case("counts", {"formula": "y ~ x + C(g)", "values": (0, 1, 2, 3)}, _named("coefficient")),
+    "two-part": Case(  # a tenth of the prior's data sets have as many of each kind as this model is made for; the others are drawn anew
+        "two-part",
+        {"formula": "y ~ x", "value": "linear-regression", "value_settings": _UNITS, "support": (-1e12, 1e12)},
+        _named(
+            "status_intercept",
+            "status_slope",
+            *(f"{sign}::::{name}" for sign in ("positive", "negative") for name in ("coefficient", "sigma")),
+        ),
+        records=100,
+        values=(1.0, 0.0, 2.5, -1.0, 0.4, 1.5, 3.5, 2.2, 0.7, 0.0, 1.1, -2.0, 0.2),
+    ),
     "negative-binomial, K = 2": Case(
         "negative-binomial", {"formula": "y ~ x", "components": 2, "slope_spread": 0.3}, _of_count_mixture, in_ci=False
     ),
@@ -181,63 +192,93 @@ def calibrate(
     DataFrame
         One row per replicate: a column per quantity, then "divergences" and "smallest ESS".
     """
-    model = compile_prepared(prepare_model(Movable(case.synthesizer()), case.frame()))
     rows = []
-    for number, theta in enumerate(_prior_draws(model, replicates, seed)):
-        rng = np.random.default_rng(seed_for(seed, "calibration", f"{case.name} {number}"))
-        rows.append(_replicate(case, model, theta if broken is None else broken(theta), sampling, alpha, rng))
+    for theta, model, rng in data_sets(case, replicates, seed, broken):
+        fitted = sampled(model, np.full(len(model.model.confidential), alpha), sampling, rng)
+        ranks = ranked(table_of(case, fitted), scalars(case, theta, fitted), rng)
+        rows.append({**ranks, "divergences": fitted.diagnostics["divergences"].max(), "smallest ESS": fitted.diagnostics["ess_bulk"].min()})
     return pd.DataFrame(rows)
 
 
-def _prior_draws(model: CompiledModel, count: int, seed: int) -> Iterator[dict[str, np.ndarray]]:
+def data_sets(
+    case: Case, count: int, seed: int, broken: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]] | None = None
+) -> Iterator[tuple[dict[str, np.ndarray], CompiledModel, np.random.Generator]]:
+    """Parameters from the prior, the model of data given them, and what is random from there on, so many times.
+
+    Data that make another model than the case's (two parts, of which one is empty) are drawn anew with their parameters: given the data,
+    the posterior is the same.
+    """
+    model = compile_prepared(prepare_model(Movable(case.synthesizer()), case.frame()))
+    drawn = _prior_draws(model, seed)
+    for number in range(count):
+        rng = np.random.default_rng(seed_for(seed, "calibration", f"{case.name} {number}"))
+        moved = None
+        while moved is None:
+            theta = next(drawn) if broken is None else broken(next(drawn))
+            y = model.model.synthesizer.distribution(theta, model.model.prepared).draw(rng)
+            moved = _moved(model, model.model.confidential.assign(**{model.model.synthesizer.target: y}))
+        yield theta, moved, rng
+
+
+def _prior_draws(model: CompiledModel, seed: int) -> Iterator[dict[str, np.ndarray]]:
     """Draws from the prior, by name: free variables and what follows from them."""
     assert model.blueprint is not None
     variables = [*model.blueprint.model.free_RVs, *model.blueprint.model.deterministics]
-    with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"):
-        drawn = pm.draw(variables, draws=count, random_seed=seed)
-    for number in range(count):
-        yield {str(variable.name): values[number] for variable, values in zip(variables, drawn, strict=True)}
+    for number in itertools.count():
+        with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"):
+            drawn = pm.draw(variables, draws=_AT_ONCE, random_seed=seed + 1000 * number)
+        for place in range(_AT_ONCE):
+            yield {str(variable.name): values[place] for variable, values in zip(variables, drawn, strict=True)}
 
 
-def _replicate(
-    case: Case, model: CompiledModel, theta: dict[str, np.ndarray], sampling: Sampling, alpha: float, rng: np.random.Generator
-) -> dict[str, float]:
-    """One data set from theta, its posterior, and the ranks."""
-    frame, synthesizer = model.model.confidential, model.model.synthesizer
-    y = synthesizer.distribution(theta, model.model.prepared).draw(rng)
-    prepared = synthesizer.prepare(frame.assign(**{synthesizer.target: y}))
-    blueprint = synthesizer.build(prepared)
+def _moved(model: CompiledModel, frame: pd.DataFrame) -> CompiledModel | None:
+    """The model of other values of its response; None where these make another model."""
+    assert model.blueprint is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewRecordsWarning)
+        try:
+            prepared = model.model.synthesizer.prepare(frame)
+        except InputError:
+            return None
+    blueprint = model.model.synthesizer.build(prepared)
     assert blueprint is not None
-    data = blueprint.weigh(np.full(len(frame), alpha))
+    if _shapes(blueprint) != _shapes(model.blueprint):
+        return None
+    data = replace(model.model, confidential=frame, prepared=prepared)
+    return replace(model, model=data, blueprint=blueprint, weighted_sum=None, log_prior=None)
+
+
+def _shapes(blueprint: Blueprint) -> list[tuple[str, Any]]:
+    return [(str(variable.name), variable.type.shape) for variable in blueprint.model.free_RVs]
+
+
+def sampled(model: CompiledModel, alpha: np.ndarray, sampling: Sampling, rng: np.random.Generator) -> BlockFit:
+    """The fit under weights alpha (n,), as `fit` makes it but for the comparison of its graph, which is of the case's first data."""
+    weights = pd.Series(alpha, model.model.confidential.index, name="alpha")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        weights = np.full(len(frame), alpha)
-        direct = draw_or_refuse(synthesizer, blueprint, weights, blueprint.direct is not None, sampling, int(rng.integers(2**31)))
-        if direct is not None:
-            posterior, divergences = direct.posterior, 0
-        elif blueprint.density is not None:
-            density, layout = blueprint.density(np.full(len(frame), alpha)), layout_of(blueprint)
-            once = replace(sampling, target_accept=_TARGET)  # no run after a run that diverged: divergences are counted
-            vectors, _, divergences = run_density(density, layout.size, once, int(rng.integers(2**31)), None)
-            posterior = as_posterior(layout, vectors)
-        else:
-            posterior, _, divergences = run_chains(model.compiled.with_data(**data), sampling, int(rng.integers(2**31)), None)
+        return model.sample(weights, sampling=sampling, random_seed=int(rng.integers(2**31)))
 
-    def scalars(draw: Draw) -> dict[str, float]:
-        found = {**case.quantities(draw), "log-likelihood": synthesizer.distribution(draw, prepared).log_density(y).sum()}
-        return {
-            name if values.ndim == 0 else f"{name}[{place}]": value
-            for name, values in ((name, np.asarray(values)) for name, values in found.items())
-            for place, value in enumerate(values.reshape(-1))
-        }
 
-    values = {str(name): array.values for name, array in posterior.items()}
-    places = spread_draws(posterior.sizes["chain"], posterior.sizes["draw"], _RANKED)
-    table = pd.DataFrame([scalars({name: array[place] for name, array in values.items()}) for place in places])
-    ranks = (table < pd.Series(scalars(theta))).sum()
-    monitored = posterior[list(blueprint.monitored)]
-    smallest = min(float(found.min()) for found in az.ess(monitored, method="bulk").values())
-    return {**((ranks + rng.random(len(ranks))) / (_RANKED + 1)).to_dict(), "divergences": divergences, "smallest ESS": smallest}
+def table_of(case: Case, fitted: BlockFit, count: int = _RANKED) -> pd.DataFrame:
+    """A row for each of as many draws, evenly spaced over all of a fit, of the numbers that are ranked."""
+    return pd.DataFrame([scalars(case, fitted.draw(*place), fitted) for place in spread_draws(*fitted.sizes.values(), count)])
+
+
+def scalars(case: Case, theta: Draw, fitted: BlockFit) -> dict[str, float]:
+    """The numbers that are ranked, by name: the quantities of the case and the log-likelihood of the data."""
+    found = {**case.quantities(theta), "log-likelihood": fitted.distribution(theta).log_density(fitted.y).sum()}
+    return {
+        name if values.ndim == 0 else f"{name}[{place}]": value
+        for name, values in ((name, np.asarray(values)) for name, values in found.items())
+        for place, value in enumerate(values.reshape(-1))
+    }
+
+
+def ranked(table: pd.DataFrame, true: Mapping[str, float], rng: np.random.Generator) -> dict[str, float]:
+    """The ranks of true values among draws, as numbers between 0 and 1."""
+    ranks = (table < pd.Series(true)).sum()
+    return dict(((ranks + rng.random(len(ranks))) / (len(table) + 1)).to_dict())
 
 
 def judge(uniform: pd.DataFrame) -> pd.DataFrame:
