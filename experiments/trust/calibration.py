@@ -31,6 +31,7 @@ from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.seeds import seed_for
 from riskweighted.contract.distribution import Records
 from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.layout import free_shapes
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
@@ -242,14 +243,10 @@ def _moved(model: CompiledModel, frame: pd.DataFrame) -> CompiledModel | None:
             return None
     blueprint = model.model.synthesizer.build(prepared)
     assert blueprint is not None
-    if _shapes(blueprint) != _shapes(model.blueprint):
+    if free_shapes(blueprint.model) != free_shapes(model.blueprint.model):
         return None
     data = replace(model.model, confidential=frame, prepared=prepared)
     return replace(model, model=data, blueprint=blueprint, weighted_sum=None, log_prior=None)
-
-
-def _shapes(blueprint: Blueprint) -> list[tuple[str, Any]]:
-    return [(str(variable.name), variable.type.shape) for variable in blueprint.model.free_RVs]
 
 
 def sampled(model: CompiledModel, alpha: np.ndarray, sampling: Sampling, rng: np.random.Generator) -> BlockFit:
