@@ -42,6 +42,12 @@ class BlockFit:
     ``diagnostics``: a row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine
     ("nuts" or "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a
     density was sampled in place of the exact one, by how many of its standard deviations a posterior mean is off at most; else NaN.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import fit
+    >>> next(iter(fit.blocks.values())).diagnostics.index.tolist()[:2]
+    ['log_pseudo_likelihood', 'coefficient[0]']
     """
 
     synthesizer: Synthesizer
