@@ -5,7 +5,6 @@ from functools import partial
 
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Measure, Value
-from riskweighted.risk.chance import risk_rise, whacked
 
 __all__ = ["MEASURES"]
 
@@ -15,6 +14,8 @@ def rises(context: Context) -> Iterator[Value]:
     rival, risk = context.baseline, context.risk
     if rival is None or rival.risk is None or risk is None:
         return
+    from riskweighted.risk.chance import risk_rise, whacked
+
     increase = float(context.settings.increase)
     yield Value(_WHACKED, float(whacked(risk, rival.risk, increase).sum()), parameter=increase)
     yield Value(_LARGEST, risk_rise(risk, rival.risk).max())

@@ -120,11 +120,11 @@ def test_a_fit_gives_datasets_as_what_the_data_were(library, data):
 def test_a_saved_fit_and_a_chain_do_too(library, data, tmp_path):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ age", transform="log")
     given, alpha = to(library, data), pd.Series(1.0, data.index)
-    rw.fit(synthesizer, data, alpha, random_seed=1, chains=2, draws=300, tune=300).save(tmp_path / "fit.nc")
+    rw.fit(synthesizer, data, alpha, random_seed=1, chains=2, draws=500, tune=300).save(tmp_path / "fit.nc")
     loaded = rw.load_fit(tmp_path / "fit.nc", synthesizer, given, alpha)
     assert type(loaded.synthesize(1, random_seed=1)[0]) is type(given)
     chain = rw.load_synthesizer("sequential")(["income", "sex"], predictors=["age"])
-    (frame,) = rw.fit(chain, given, random_seed=1, chains=2, draws=300, tune=300).synthesize(1, random_seed=1)
+    (frame,) = rw.fit(chain, given, random_seed=1, chains=2, draws=500, tune=300).synthesize(1, random_seed=1)
     assert type(frame) is type(given)
     assert len(frame) == len(data)
 

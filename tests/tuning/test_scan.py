@@ -102,7 +102,7 @@ def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(monkeyp
         return Sampled(path.family, setting, None, Estimate(0.0295, 0.0001), Estimate(measured[path.family], 0.001))
 
     monkeypatch.setattr(_Search, "_fitted", sampled)
-    search = _Search(*[None] * 3, TuningSettings("isolated-risk", 0.03), *[None] * 5)
+    search = _Search(*[None] * 3, TuningSettings("isolated-risk", 0.03), *[None] * 4)
     scans = {family: SimpleNamespace(path=SimpleNamespace(family=family)) for family in measured}
     points = {family: Point(1.0, Estimate(0.029, 0), Estimate(loss, 0), None) for family, loss in {"power": 0.07, "delete": 0.10}.items()}
     found = search._sampled(scans, points)

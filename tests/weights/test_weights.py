@@ -268,7 +268,7 @@ def test_an_unknown_scheme_is_refused(scheme):
         ("uniform(q=0.1)", "has no setting 'q'; valid are c"),
         ("lipschitz(c=0)", "gives every record weight zero"),
         ("lipschitz-target(D=0)", "gives every record weight zero"),
-        ("marginal(c=0.1)", "has no setting 'c'; schemes with settings are uniform"),
+        ("marginal(c=0.1)", "has no setting 'c'; schemes with settings are mix, power, delete, uniform"),
         ("uniform(c=0.1, of=marginal)", "has no setting 'of'"),
         ("lipschitz", "is made of a fit of the unweighted model"),
         ("reweighted", "is made of a fit of the weighted model"),
