@@ -100,7 +100,8 @@ def test_modes_and_neighbours_are_those_of_the_product(fitted, alpha):
     compiled = compile_prepared(model)
     modes = block_modes(compiled, replace(fitted.block, alpha=pd.Series(1.0, data.index)))
     mode = modes.parameters(modes.find(alpha.to_numpy())[None])
-    plain = block_modes(replace(compiled, model=replace(model, survey=None)), replace(fitted.block, alpha=pd.Series(1.0, data.index), survey=None))
+    unsurveyed = replace(compiled, model=replace(model, survey=None))
+    plain = block_modes(unsurveyed, replace(fitted.block, alpha=pd.Series(1.0, data.index), survey=None))
     product = fitted.weights.to_numpy()
     other = plain.parameters(plain.find(product, near=modes.start)[None])
     for name in mode:
