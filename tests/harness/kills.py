@@ -35,6 +35,7 @@ COMMANDS = {
     "release": ("release", "reference/run", "--scheme", "pairwise", "--confidential", "data.csv"),
     "reidentify": ("reidentify", "reidentify.toml"),
 }
+FINISHED = (0, 3)  # 3: a fit whose secret entropy happens to give chains that do not agree quite
 SIGNALS = {"KILL": signal.SIGKILL, "INT": signal.SIGINT}
 IN_CI = (  # command, and its kills one after the other: signal, stage
     ("run", (("INT", "begun"), ("KILL", "checkpoint"), ("INT", "checkpoint"), ("KILL", "written"))),
@@ -110,7 +111,7 @@ class Bench:
         for command in COMMANDS:  # the others start from a run
             begin = time.monotonic()
             code, errors = bench.start(command, f"reference/{command}").ended()
-            assert code == 0, errors
+            assert code in FINISHED, errors
             bench.seconds[command] = time.monotonic() - begin
         return bench
 
@@ -135,7 +136,7 @@ class Bench:
                 out.rename(self.folder / "published")
                 remove(self.folder / "published")
         code, errors = self.start(command, "out").ended()
-        assert code == 0, f"{command} after {kills}: {errors}"
+        assert code in FINISHED, f"{command} after {kills}: {errors}"
         assert tree(out) == reference, f"{command} after {kills}: other bytes than without a kill"
         assert {path.name for path in self.folder.iterdir()} == before | {"out"}, "a working folder is left"
         remove(out)
@@ -152,7 +153,7 @@ class Bench:
         kept = (partial / "entropy").read_bytes()
         for arguments in (("--out", "out"), ("--out", "again", "--entropy", "out")):
             code, errors = self._start(*COMMANDS["run"], *arguments).ended()
-            assert code == 0, errors
+            assert code in FINISHED, errors
         assert kept.hex() in (self.folder / "out" / "confidential" / "randomness.json").read_text()
         assert tree(self.folder / "out") == tree(self.folder / "again")
         first = "synthetic/pairwise/synthetic_1.csv"
@@ -175,8 +176,8 @@ class Bench:
             process.strike(SIGNALS[name])
         code, errors = process.ended()
         assert "Traceback" not in errors or code == -signal.SIGINT, errors
-        if ended_first or code == 0:  # then all of it is there
-            assert code == 0, errors
+        if ended_first or code in FINISHED:  # then all of it is there
+            assert code in FINISHED, errors
             assert (self.folder / "out").exists()
         elif name == "KILL":
             assert code == -signal.SIGKILL
