@@ -144,7 +144,7 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
         "inverse inverts mass": "its distribution has no mass, which is optional",
         "mass is the share of draws": "its distribution has no mass, which is optional",
         "mass of neighbouring intervals adds up": "its distribution has no mass, which is optional",
-        "log_density of expressions is that of numbers": "log_density is of numbers alone; a guarantee needs that of expressions",
+        "log_density of expressions is that of numbers": "no log_density of expressions, which is optional; a guarantee needs it",
         "what is taken from the data is declared": "no data_dependent, which is optional; a guarantee needs it",
     }
 
