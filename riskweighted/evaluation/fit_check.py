@@ -17,7 +17,7 @@ from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
-from riskweighted.evaluation.fit_pit import pit_rows
+from riskweighted.evaluation.fit_pit import pit_rows, randomized_pit
 from riskweighted.evaluation.fit_statistics import Comparison, Grouping, comparisons, groupings, level_comparisons
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL, UNJUDGED
 from riskweighted.intruder.scenario import Scenario
@@ -240,9 +240,9 @@ def _judged_rows(subject: _Subject, precision: float | None, count: int, random_
     rows = [
         row for k, comparison in enumerate(compared) for row in _compared(comparison, values, np.array([every[k] for every in measured]))
     ]
-    pit = pit_rows(fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1]))
+    pit = randomized_pit(fit, places, values, unit, (below, equal, len(places)), np.random.default_rng(seeds[-1]))
     judged, variable = bool((fit.weights == 1).all()), subject.block.variable
-    return [_Row._make((*row, variable, judged)) for row in [*rows, *((*row, len(values)) for row in pit)]]
+    return [_Row._make((*row, variable, judged)) for row in [*rows, *((*row, len(values)) for row in pit_rows(pit))]]
 
 
 def _compared(comparison: Comparison, values: np.ndarray, drawn: np.ndarray) -> Iterator[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.measures import checks
 from riskweighted.sampling.block_fit import BlockFit
 
-__all__ = ["OUTER", "pit_rows"]
+__all__ = ["OUTER", "pit_rows", "randomized_pit"]
 
 OUTER = 0.05  # the bin at either end
 _MOST_DRAWS = 25  # of the posterior, over which a closed-form distribution is averaged
@@ -17,19 +17,12 @@ _MOST_DRAWS = 25  # of the posterior, over which a closed-form distribution is a
 Row = tuple[str, str, float, float, float, float]
 
 
-def pit_rows(
-    fit: BlockFit,
-    places: Sequence[tuple[int, int]],
-    values: np.ndarray,
-    unit: float | None,
-    ranks: tuple[np.ndarray, np.ndarray, int],
-    rng: np.random.Generator,
-) -> list[Row]:
-    """Kolmogorov distance of the PIT from uniform, and the shares in its outer bins: check, parameter, expected, found, error, effect.
+def pit_rows(pit: np.ndarray) -> list[Row]:
+    """Kolmogorov distance of a PIT (n,) from uniform, and the shares in its outer bins: check, parameter, expected, found, error, effect.
 
-    Expectation and standard error are those of n independent uniform numbers. Arguments as of `_randomized`.
+    Expectation and standard error are those of n independent uniform numbers.
     """
-    u, n = np.sort(_randomized(fit, places, values, unit, ranks, rng)), len(values)
+    u, n = np.sort(pit), len(pit)
     steps = np.arange(n + 1) / n
     distance = float(np.maximum(steps[1:] - u, u - steps[:-1]).max())
     # Mean and standard deviation of Kolmogorov's distribution: sqrt(pi / 2) log 2 and sqrt(pi^2 / 12 - mean^2).
@@ -42,7 +35,7 @@ def pit_rows(
     return rows
 
 
-def _randomized(
+def randomized_pit(
     fit: BlockFit,
     places: Sequence[tuple[int, int]],
     values: np.ndarray,

@@ -11,8 +11,17 @@ from riskweighted.measures.measure import Measure
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
 
-__all__ = ["CONVERGED", "FITS", "FIT_COLUMNS", "LARGEST_R_HAT", "MEAN_WEIGHT"]
-__all__ += ["SummaryColumn", "build_summary", "direction_of", "summary_columns"]
+__all__ = [
+    "CONVERGED",
+    "FITS",
+    "FIT_COLUMNS",
+    "LARGEST_R_HAT",
+    "MEAN_WEIGHT",
+    "SummaryColumn",
+    "build_summary",
+    "direction_of",
+    "summary_columns",
+]
 
 _OVERLAP = ": overlap"
 

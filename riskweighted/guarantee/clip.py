@@ -126,7 +126,7 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
     for theta in thetas:
         terms = [find(theta) for find in of_values]
         draws = [draw_values(synthesizer, theta, arrays, np.random.default_rng(0), n) for arrays in (prepared, other)]
-        if not all(np.allclose(arrays, again, rtol=1e-9, atol=1e-9) for arrays, again in (terms, draws)):
+        if not all(np.allclose(before, after, rtol=1e-9, atol=1e-9) for before, after in (terms, draws)):
             raise ContractError(
                 f"{type(synthesizer).__name__}: data_dependent says that nothing is taken from the data, yet with other values of some "
                 "records the log density or the draws of others change"

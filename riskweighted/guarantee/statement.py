@@ -170,7 +170,7 @@ class Statement:
     def together(cls, statements: "Sequence[Statement]") -> "Statement":
         """What holds of datasets drawn with the parameters of all blocks: a record adds no more than the sum of their clips."""
         first = statements[0]
-        lower, upper = (sum(getattr(statement, end) for statement in statements) for end in ("lower", "upper"))
+        lower, upper = sum(statement.lower for statement in statements), sum(statement.upper for statement in statements)
         return cls(lower, upper, first.L, first.neighbours, first.delta)
 
     @property

@@ -4,8 +4,22 @@ from functools import partial
 
 from riskweighted.measures.measure import Disclosure, Measure
 
-__all__ = ["CORRELATION", "LARGEST", "LEVEL", "LEVEL_OF_GROUP", "MEAN", "MEASURES", "MODEL", "MULTIPLE", "PIT_DISTANCE", "PIT_OUTER"]
-__all__ += ["QUANTILE", "SD", "SPIKE", "STATUS"]
+__all__ = [
+    "CORRELATION",
+    "LARGEST",
+    "LEVEL",
+    "LEVEL_OF_GROUP",
+    "MEAN",
+    "MEASURES",
+    "MODEL",
+    "MULTIPLE",
+    "PIT_DISTANCE",
+    "PIT_OUTER",
+    "QUANTILE",
+    "SD",
+    "SPIKE",
+    "STATUS",
+]
 
 _D = Disclosure
 _check = partial(Measure, source="METHODS section 5.10", direction="neither", table="fit")

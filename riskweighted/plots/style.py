@@ -19,8 +19,26 @@ from riskweighted.common.frames import require_columns
 from riskweighted.contract.synthesizer import baseline_names
 from riskweighted.evaluation.tables import CONFIDENTIAL
 
-__all__ = ["CONFIDENTIAL_COLOUR", "Legend", "OnAxes", "Panel", "SchemeStyle", "add_legend", "add_note", "chosen_labels", "dress"]
-__all__ += ["finish", "name_ticks", "new_axes", "numbers", "panel", "printable", "scheme_styles", "short_names", "title"]
+__all__ = [
+    "CONFIDENTIAL_COLOUR",
+    "Legend",
+    "OnAxes",
+    "Panel",
+    "SchemeStyle",
+    "add_legend",
+    "add_note",
+    "chosen_labels",
+    "dress",
+    "finish",
+    "name_ticks",
+    "new_axes",
+    "numbers",
+    "panel",
+    "printable",
+    "scheme_styles",
+    "short_names",
+    "title",
+]
 
 LABEL_SIZE, TICK_SIZE, NOTE_SIZE = 12, 11, 10.5  # points, at the width of a page
 LONGEST_NAME, LONGEST_TITLE = 24, 48  # characters of a label and of an axis in a figure; tables hold them whole

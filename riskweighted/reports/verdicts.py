@@ -11,8 +11,18 @@ from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.disclosure import WITHHELD, View, number
 from riskweighted.reports.wording import in_words
 
-__all__ = ["PASS_BUT_UTILITY", "bounds_of", "decimals_of", "in_a_word", "in_brief", "not_to_be_trusted", "reasons", "sentences"]
-__all__ += ["shown_verdict", "verdict_records"]
+__all__ = [
+    "PASS_BUT_UTILITY",
+    "bounds_of",
+    "decimals_of",
+    "in_a_word",
+    "in_brief",
+    "not_to_be_trusted",
+    "reasons",
+    "sentences",
+    "shown_verdict",
+    "verdict_records",
+]
 
 PASS_BUT_UTILITY = "pass (utility not judged)"
 _WHICH = ("variable", "parameter", "term")

@@ -10,8 +10,18 @@ from scipy import stats
 from riskweighted.common.checks import check_share
 from riskweighted.common.errors import InputError
 
-__all__ = ["TOO_SHORT", "Interval", "JointTest", "combine_fully_synthetic", "combine_partially_synthetic", "interval_overlap"]
-__all__ += ["joint_test_partially_synthetic", "mean_interval", "proportion_interval", "t_interval"]
+__all__ = [
+    "TOO_SHORT",
+    "Interval",
+    "JointTest",
+    "combine_fully_synthetic",
+    "combine_partially_synthetic",
+    "interval_overlap",
+    "joint_test_partially_synthetic",
+    "mean_interval",
+    "proportion_interval",
+    "t_interval",
+]
 
 # said of an interval of one synthetic dataset
 TOO_SHORT = " (no combining rule with L = 1: the variance between datasets is left out, so it is too short)"

@@ -20,8 +20,18 @@ from riskweighted.common.survey import survey_weights
 from riskweighted.utility.ecdf import EcdfDistance
 from riskweighted.utility.intervals import t_interval
 
-__all__ = ["SurveyDesign", "SurveyEstimate", "survey_design", "survey_mean", "survey_quantile", "survey_ratio"]
-__all__ += ["weighted_ecdf", "weighted_ecdf_distance", "weighted_quantile", "weighted_total_variation"]
+__all__ = [
+    "SurveyDesign",
+    "SurveyEstimate",
+    "survey_design",
+    "survey_mean",
+    "survey_quantile",
+    "survey_ratio",
+    "weighted_ecdf",
+    "weighted_ecdf_distance",
+    "weighted_quantile",
+    "weighted_total_variation",
+]
 
 
 class SurveyEstimate(NamedTuple):
