@@ -152,6 +152,7 @@ def test_a_density_that_is_not_the_model_is_refused(prepared, positive):
         check_density(transformation(), blueprint._replace(density=flatter), stated, alpha, thetas)
 
 
+@pytest.mark.long
 def test_two_parts_converge_and_keep_shares_heaps_and_bounds(fitted, data):
     assert fitted.diagnostics["r_hat"].max() <= 1.02
     assert fitted.diagnostics["divergences"].max() == 0

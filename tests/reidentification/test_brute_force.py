@@ -140,6 +140,7 @@ def test_adhoc(seeds):
         assert ranks(found) == expected
 
 
+@pytest.mark.long
 def test_larger_studies_that_split_the_tree(monkeypatch):
     """260 records a side: many levels of the search tree, duplicates, crowded ranks."""
     monkeypatch.setattr(nearest_module, "_LEAF", 3)

@@ -68,13 +68,14 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
     ("limits", "verdict", "why", "state"),
     [
         ({"expected-mean-risk": 0.9}, "Pass (utility not judged)", "Keeps to the threshold, which is not on utility", "open"),
-        (
+        pytest.param(
             {"expected-mean-risk": 0.9, "check-quantile": 9},
             "Pass (utility not judged)",
             "Keeps to all 2 thresholds, none of them on utility",
             "open",
+            marks=pytest.mark.long,
         ),
-        ({"expected-mean-risk": 0.9, "overlap": 0}, "Pass", "Keeps to all 2 thresholds", "pass"),
+        pytest.param({"expected-mean-risk": 0.9, "overlap": 0}, "Pass", "Keeps to all 2 thresholds", "pass", marks=pytest.mark.long),
         ({"ecdf-maximum": 0.9}, "Pass", "Keeps to the threshold", "pass"),
         ({"expected-mean-risk": 0.001}, "FAIL", "Over the limit: expected risk, mean over all", "fail"),
     ],
@@ -130,6 +131,7 @@ def exploded(n=3000):
     return data, rw.check_fit(fit, by=(), others=(), draws=30, random_seed=1)
 
 
+@pytest.mark.long
 def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(run):
     data, checks = exploded()
     found = checks.set_index("check")

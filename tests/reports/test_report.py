@@ -371,6 +371,7 @@ def test_the_checks_of_the_fits_are_shown_once_and_outside_by_their_rules(run, i
     assert tables_of(releasable)["main"][1] == ["Model fits", "n/a", "yes", "n/a"]
 
 
+@pytest.mark.long
 def test_figures_are_saved_on_request(run, tmp_path):
     made = make_report(run)
     written = made.save_figures(tmp_path / "figures")

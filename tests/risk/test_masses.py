@@ -110,7 +110,9 @@ def frames(fit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [VARIABLES, ("edu", "income"), ("income", "cigs"), ("cigs",), ("edu", "smoke")])
+@pytest.mark.parametrize(
+    "names", [pytest.param(VARIABLES, marks=pytest.mark.long), ("edu", "income"), ("income", "cigs"), ("cigs",), ("edu", "smoke")]
+)
 def test_it_is_the_average_of_eq_1_over_many_datasets(fit, frames, names):
     """Levels, an amount with a code and gaps, a structural value; variables left out of the scenario are drawn freely."""
     z = z_scores(fit, scenario_of(*names), frames)
@@ -119,6 +121,7 @@ def test_it_is_the_average_of_eq_1_over_many_datasets(fit, frames, names):
     assert abs(z.mean()) < 0.6
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_rules_cut_the_mass_and_what_is_left_of_it(confidential):
     data = confidential.assign(most=confidential["cigs"] + 12)

@@ -84,6 +84,7 @@ def test_tables_hold_weighted_estimates_and_coefficients(folder):
     assert load_run(folder / "results").tables["fit_check"]["verdict"].eq("cost").all()
 
 
+@pytest.mark.long
 def test_report(folder):
     run = load_run(folder / "results")
     inside, outside = rw.render_report(run, internal=True), rw.render_report(run)

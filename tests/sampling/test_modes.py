@@ -74,6 +74,7 @@ def test_plug_in_fits_hold_the_mode_and_draw_values(linear, confidential):
     assert risk.mean() == pytest.approx(own.mean(), abs=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # of chains, which it does not look at
 def test_the_mode_of_a_compiled_density_is_that_of_plug_in_draws(confidential):
     modes = modes_for("transformation", confidential)

@@ -127,6 +127,7 @@ def test_a_fit_is_judged_by_its_data_only_without_survey_weights(fitted):
     assert set(rw.check_fit(unweighted, draws=10, random_seed=1)["verdict"]) == {"cost"}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # one of 199 quantities, in short chains
 def test_every_block_of_a_chain_has_the_weights_of_its_records():
     """Not normalised again among them; of a record that a block leaves out nothing enters."""

@@ -88,6 +88,7 @@ def threads(shared):
     return shared, numba.config.NUMBA_NUM_THREADS, os.getpid()
 
 
+@pytest.mark.long
 def test_the_shared_object_reaches_every_process_and_threads_are_bounded():
     with local_pool("given", 2) as pool:
         found = [result_of(future) for future in [pool.submit(threads, worker=worker) for worker in 2 * pool.workers()]]

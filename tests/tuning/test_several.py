@@ -42,7 +42,8 @@ def isolated_risk(fit, data, scenario):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "variables", "at_most"), [("isolated-risk", ["income", "smoke"], 0.012), ("isolated-risk(income)", ["income"], 0.018)]
+    ("target", "variables", "at_most"),
+    [pytest.param("isolated-risk", ["income", "smoke"], 0.012, marks=pytest.mark.long), ("isolated-risk(income)", ["income"], 0.018)],
 )
 def test_a_target_of_the_file_or_of_a_variable_is_met(chain, data, unweighted, target, variables, at_most):
     tuned = rw.tune(chain, data, SCENARIO, target=target, at_most=at_most, family="mix", fit=unweighted, random_seed=2, **SHORT)
