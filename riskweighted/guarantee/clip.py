@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,10 +35,20 @@ DATA = ("guarantee_alpha", "guarantee_reference", LOWER, UPPER)  # the pm.Data o
 
 @dataclass(frozen=True, eq=False)
 class Censoring:
-    """How the contributions of a fit's records are clipped: the statement that follows, and the reference log density r, (n,)."""
+    """How the contributions of a fit's records are clipped: the statement that follows, and the reference log density r, (n,).
+
+    ``guarantee``: what r is of, to be asked for other values (`at`); None where r is 0.
+    """
 
     statement: Statement
     reference: np.ndarray = field(repr=False)
+    guarantee: Guarantee | None = field(default=None, repr=False)
+
+    def at(self, synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame) -> "Censoring":
+        """The same clip of other values of the same records: only the reference looks at them."""
+        if self.guarantee is None or self.guarantee.reference is None:
+            return self
+        return replace(self, reference=_reference(synthesizer, prepared.at(frame), frame, self.guarantee))
 
     def contributions(self, alpha: np.ndarray, terms: np.ndarray) -> np.ndarray:
         """g_i = clip(alpha_i (l_i - r_i), a, b), (n,), of terms l (n,)."""
@@ -164,7 +174,7 @@ def censor(
     if hindering:
         raise refusal(hindering)
     statement = guarantee.statement(L, probability_mass(synthesizer))
-    return Censoring(statement, _reference(synthesizer, prepared, confidential, guarantee))
+    return Censoring(statement, _reference(synthesizer, prepared, confidential, guarantee), guarantee)
 
 
 def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, guarantee: Guarantee) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Attribute disclosure by inverting the synthesizer: importance sampling over its posterior draws."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
 __all__ = ["recovery_probability"]
+
+ByVariable = dict[str, np.ndarray]  # (n,) each
 
 _STEPS = np.array([-0.5, -0.4, -0.3, -0.2, -0.1, 0.1, 0.2, 0.3, 0.4, 0.5])  # of abs(y), either side of the truth
 _TRUSTED_ESS = 10.0
@@ -47,6 +50,8 @@ def recovery_probability(
 
     Of several variables the intruder knows all but one of record i, those synthesized beside it included; p(Z_l | theta_h) is of all
     variables, and a candidate changes the likelihood of its variable and of the later ones, each to the power of its own alpha_i.
+    Under a guarantee the intruder, like the fit, knows the clipped likelihood (METHODS section 9.3): log w_h(y') is g_i(y', theta_h) -
+    g_i(y_i, theta_h), up to a constant. Datasets are drawn from the model itself, so p(Z_l | theta_h) is not clipped.
 
     Importance sampling can be useless. ``ess`` is the smallest effective number of draws, 1 / sum w_h^2, over the
     candidates; ``release_ess`` that of the terms w_h p(Z_l | theta_h), far smaller where there are many parameters. Do
@@ -108,12 +113,15 @@ def recovery_probability(
         raise InputError(
             f"{impossible} of {len(release)} synthetic datasets have probability zero under every draw: they are not from this fit"
         )
-    likelihood = np.empty((len(fit.variables), len(candidates), len(thetas), len(places)))
+    terms = np.empty((len(fit.variables), len(candidates), len(thetas), len(places)))
     for c, guess in enumerate(candidates):
-        for h, each in enumerate(_terms(fit, _altered(fit.confidential, name, places, guess), thetas)):
-            likelihood[:, c, h] = [terms[places] for terms in each.values()]
-    near, alpha = _near(candidates, scenario.only(name)), np.asarray(fit.weights).reshape(len(column), -1)[places]
-    rows = [_recover(_moved(alpha[i], likelihood[..., i]), release, log_prior[:, i], near[:, i]) for i in range(len(places))]
+        altered = _altered(fit.confidential, name, places, guess)
+        clip = _clip(fit, altered)
+        for h, each in enumerate(_terms(fit, altered, thetas)):
+            terms[:, c, h] = [values[places] for values in (each if clip is None else clip(each)).values()]
+    alpha = np.asarray(fit.weights).reshape(len(column), -1)[places] if fit.statement is None else np.ones((len(places), len(terms)))
+    near = _near(candidates, scenario.only(name))
+    rows = [_recover(_moved(alpha[i], terms[..., i]), release, log_prior[:, i], near[:, i]) for i in range(len(places))]
     return pd.DataFrame(rows, index=fit.confidential.index[places])
 
 
@@ -125,10 +133,28 @@ def _near(candidates: np.ndarray, scenario: Scenario) -> np.ndarray:
     return np.array([(one.status == kinds[0].status) & (lower <= one.values) & (one.values <= upper) for one in kinds])
 
 
-def _moved(alpha: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
-    """What candidates add to the log posterior of a record beside the truth, (C, H), of weights (V,) and log p(y' | theta_h) (V, C, H)."""
-    moved = [weight * (terms - terms[0]) for weight, terms in zip(alpha, likelihood, strict=True) if weight > 0]  # 0 * -inf is no number
-    return np.asarray(sum(moved, np.zeros(likelihood.shape[1:])))
+def _clip(fit: "Fit", frame: pd.DataFrame) -> Callable[[ByVariable], ByVariable] | None:
+    """Under a guarantee: from log p(value_i | theta) of every variable of a frame to what is clipped of it; None without one.
+
+    Whatever voids a guarantee is refused when it is fitted, so that each variable is one block, which all records reach.
+    """
+    if fit.statement is None:
+        return None
+    clips = {}
+    for name, block in fit.value_fits().items():
+        if block is not None and block.censoring is not None:
+            clipped = block.censoring.at(block.synthesizer, block.prepared, frame)
+            clips[name] = partial(clipped.contributions, block.weights.to_numpy())
+    return lambda terms: {name: clips[name](values) for name, values in terms.items()}
+
+
+def _moved(alpha: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """What candidates add to the log posterior of a record beside the truth, (C, H), of weights (V,) and log p(y' | theta_h) (V, C, H).
+
+    Of terms that are clipped, and so hold their weight, the weights are 1.
+    """
+    moved = [weight * (each - each[0]) for weight, each in zip(alpha, terms, strict=True) if weight > 0]  # 0 * -inf is no number
+    return np.asarray(sum(moved, np.zeros(terms.shape[1:])))
 
 
 def _recover(log_weight: np.ndarray, release: np.ndarray, log_prior: np.ndarray, near: np.ndarray) -> dict[str, Any]:

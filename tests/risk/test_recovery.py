@@ -12,6 +12,8 @@ from scipy import stats
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import load_synthesizer
+from riskweighted.guarantee.clip import Censoring
+from riskweighted.guarantee.statement import Guarantee, Reference
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.risk.recovery import _near, recovery_probability
 from riskweighted.sampling.block_fit import BlockFit
@@ -52,6 +54,9 @@ class NormalMean:
 
     def draw(self, theta, prepared, rng):
         return rng.normal(theta["theta"], 1.0, len(prepared.y))
+
+    def response(self, prepared):
+        return prepared.y
 
 
 FRAME = pd.DataFrame({"y": [1.0, -0.4, 2.5, 0.3, 0.9]}, index=list("abcde"))
@@ -123,6 +128,38 @@ def test_a_record_of_weight_zero_teaches_the_intruder_nothing():
     assert found.loc["d", "rank"] == 1
     assert found.loc["d", "ess"] == pytest.approx(200)
     assert found.loc["d", "release_ess"] < 200
+
+
+def censored_grid(values, alpha, guarantee):
+    """The censored posterior of theta, by its log on a grid: contributions of N(theta, 1) above the reference, clipped at M."""
+    theta = np.linspace(-6, 6, 4001)
+    reference = 0.0 if guarantee.reference is None else guarantee.reference(values, FRAME)
+    above = alpha * (stats.norm.logpdf(values, theta[:, None], 1.0) - reference)
+    log_p = -0.5 * theta**2 + np.clip(above, -guarantee.M, guarantee.M).sum(axis=1)
+    p = np.exp(log_p - log_p.max())
+    return theta, p / p.sum()
+
+
+@pytest.mark.parametrize("reference", [None, Reference("norm", {"loc": 0.0, "scale": 2.0})], ids=["r = 0", "centred"])
+def test_under_a_guarantee_the_intruder_knows_the_clipped_likelihood(reference):
+    """Against the censored posterior of every candidate on a grid, which asks nothing of the importance weights."""
+    guarantee, alpha, y = Guarantee(M=0.3, reference=reference), pd.Series(0.8, FRAME.index), FRAME["y"].to_numpy()
+    theta, p = censored_grid(y, 0.8, guarantee)
+    draws = np.interp((np.random.default_rng(5).permutation(4000) + 0.5) / 4000, np.cumsum(p) - p / 2, theta).reshape(2, -1)
+    plain = by_hand(NormalMean(), FRAME, alpha, theta=draws).block
+    at = np.zeros(5) if reference is None else reference(y, FRAME)
+    clipped = Fit.of(replace(plain, censoring=Censoring(guarantee.statement(1), at, guarantee)))
+    found = recovery_probability(clipped, RELEASES[:1], BALL, list("abcd"), GUESSES)
+    unclipped = recovery_probability(Fit.of(plain), RELEASES[:1], BALL, list("abcd"), GUESSES)
+    for place, label in enumerate("abcd"):
+        log_p = []
+        for guess in [y[place], *GUESSES]:
+            values = np.where(np.arange(5) == place, guess, y)
+            theta, p = censored_grid(values, 0.8, guarantee)
+            log_p.append(np.log((p * np.exp(stats.norm.logpdf(RELEASES[0]["y"].to_numpy(), theta[:, None], 1.0).sum(axis=1))).sum()))
+        exact = np.exp(np.array(log_p) - max(log_p))
+        assert found.loc[label, "probability"] == pytest.approx(exact[0] / exact.sum(), abs=1e-3)
+    assert (found["probability"] - unclipped["probability"]).abs().max() > 0.02  # so that the comparison says something
 
 
 def test_effective_draws_by_hand_and_the_flag():

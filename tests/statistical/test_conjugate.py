@@ -5,7 +5,7 @@ import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.sampling.convergence import az
@@ -26,23 +26,23 @@ def mean_and_sd(values):
     return (mean, sd / np.sqrt(effective_draws(values))), (sd, error_of_variance / (2 * sd))
 
 
-def test_linear_regression_samples_the_exact_weighted_posterior():
-    """Given sigma the coefficients are normal; sigma itself is summed over a fine grid."""
-    rng = np.random.default_rng(41)
-    n = 30  # few records and a response off-centre, so that the priors count
-    frame = pd.DataFrame({"x": rng.normal(5, 2, n), "g": np.resize(list("abc"), n)})
-    frame["y"] = 3 + 0.8 * frame["x"] + (frame["g"] == "b") + rng.standard_t(4, n)
-    alpha = np.where(rng.random(n) < 0.2, 0.0, rng.random(n))
-    synthesizer = load_synthesizer("linear-regression")("y ~ x + C(g)", location=1.0, scale=2.0)
-    fitted = fit(synthesizer, frame, alpha, random_seed=3, draws=1000, tune=500, chains=4, target_accept=0.95)
+def within_error(values, mean, sd):
+    """Chains (m, n) whose mean and sd are these within Monte Carlo error, which is small beside the sd."""
+    (got_mean, mean_error), (got_sd, sd_error) = mean_and_sd(values)
+    assert abs(got_mean - mean) < 5 * mean_error
+    assert abs(got_sd - sd) < 5 * sd_error
+    assert mean_error < 0.1 * sd  # so that the comparison says something
 
-    dummies = [(frame["g"] == level).to_numpy(dtype=float) for level in "bc"]
-    X = np.column_stack([np.ones(n), stats.zscore(frame["x"]), *(column - column.mean() for column in dummies)])  # noqa: N806
-    z = (frame["y"].to_numpy() - 1) / 2
-    steps, step = np.linspace(np.log(0.05), np.log(20), 4001, retstep=True)
-    log_weight, means, variances = np.empty(4001), np.empty((4001, 4)), np.empty((4001, 4))
+
+def exact_linear(X, z, alpha):  # noqa: N803
+    """Mean and sd of every coefficient and of sigma under weights alpha (n,).
+
+    Given sigma the coefficients are normal; sigma itself is summed over a fine grid.
+    """
+    d, (steps, step) = X.shape[1], np.linspace(np.log(0.05), np.log(20), 4001, retstep=True)
+    log_weight, means, variances = np.empty(4001), np.empty((4001, d)), np.empty((4001, d))
     for k, sigma in enumerate(np.exp(steps)):
-        precision = np.eye(4) + X.T @ (alpha[:, None] * X) / sigma**2
+        precision = np.eye(d) + X.T @ (alpha[:, None] * X) / sigma**2
         covariance, pull = np.linalg.inv(precision), X.T @ (alpha * z) / sigma**2
         means[k], variances[k] = covariance @ pull, np.diag(covariance)
         evidence = 0.5 * pull @ covariance @ pull - 0.5 * (alpha * z**2).sum() / sigma**2 - 0.5 * np.linalg.slogdet(precision)[1]
@@ -51,20 +51,85 @@ def test_linear_regression_samples_the_exact_weighted_posterior():
     weight = np.exp(log_weight - log_weight.max()) * step
     weight /= weight.sum()
     assert weight[[0, -1]].max() < 1e-8  # the grid holds the whole posterior
-
     exact_mean = weight @ means
     exact_sd = np.sqrt(weight @ (variances + means**2) - exact_mean**2)
     sigma_mean = weight @ np.exp(steps)
-    sigma_sd = np.sqrt(weight @ np.exp(2 * steps) - sigma_mean**2)
-    exact = [*zip(exact_mean, exact_sd, strict=True), (sigma_mean, sigma_sd)]
+    return [*zip(exact_mean, exact_sd, strict=True), (sigma_mean, np.sqrt(weight @ np.exp(2 * steps) - sigma_mean**2))]
+
+
+@pytest.mark.parametrize("target_accept", [0.95, None], ids=[".95", "as users get it"])
+def test_linear_regression_samples_the_exact_weighted_posterior(target_accept):
+    rng = np.random.default_rng(41)
+    n = 30  # few records and a response off-centre, so that the priors count
+    frame = pd.DataFrame({"x": rng.normal(5, 2, n), "g": np.resize(list("abc"), n)})
+    frame["y"] = 3 + 0.8 * frame["x"] + (frame["g"] == "b") + rng.standard_t(4, n)
+    alpha = np.where(rng.random(n) < 0.2, 0.0, rng.random(n))
+    synthesizer = load_synthesizer("linear-regression")("y ~ x + C(g)", location=1.0, scale=2.0)
+    fitted = fit(synthesizer, frame, alpha, random_seed=3, draws=1000, tune=500, chains=4, target_accept=target_accept)
+
+    dummies = [(frame["g"] == level).to_numpy(dtype=float) for level in "bc"]
+    X = np.column_stack([np.ones(n), stats.zscore(frame["x"]), *(column - column.mean() for column in dummies)])  # noqa: N806
+    exact = exact_linear(X, (frame["y"].to_numpy() - 1) / 2, alpha)
     sampled = [*np.moveaxis(fitted.posterior["coefficient"].values, -1, 0), fitted.posterior["sigma"].values]
     assert len(sampled) == 5
     for values, (mean, sd) in zip(sampled, exact, strict=True):
         assert values.shape == (4, 1000)
-        (got_mean, mean_error), (got_sd, sd_error) = mean_and_sd(values)
-        assert abs(got_mean - mean) < 5 * mean_error
-        assert abs(got_sd - sd) < 5 * sd_error
-        assert mean_error < 0.1 * sd  # so that the comparison says something
+        within_error(values, mean, sd)
+
+
+def long_run_logistic(X, y, alpha, draws=200_000):  # noqa: N803
+    """Mean and sd of the coefficients of a weighted logistic regression, N(0, 2) of the intercept and N(0, 1) of slopes: by importance
+    sampling from a t of 5 degrees of freedom about the mode."""
+    sd = np.array([2.0, *np.ones(X.shape[1] - 1)])
+
+    def log_posterior(b):
+        logits = b @ X.T
+        return (alpha * (y * logits - np.logaddexp(0, logits))).sum(axis=-1) - 0.5 * ((b / sd) ** 2).sum(axis=-1)
+
+    mode = optimize.minimize(lambda b: -log_posterior(b), np.zeros(len(sd)), tol=1e-10).x
+    share = 1 / (1 + np.exp(-X @ mode))
+    covariance = np.linalg.inv(X.T @ ((alpha * share * (1 - share))[:, None] * X) + np.diag(sd**-2.0))
+    around = stats.multivariate_t(mode, covariance, df=5, seed=1)
+    b = around.rvs(draws)
+    log_weight = np.concatenate([log_posterior(part) for part in np.array_split(b, 100)]) - around.logpdf(b)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    assert 1 / (weight**2).sum() > draws / 2
+    mean = weight @ b
+    return list(zip(mean, np.sqrt(weight @ (b - mean) ** 2), strict=True))
+
+
+def test_a_chain_samples_the_exact_posterior_of_every_block_under_its_own_weights():
+    """An amount, a binary variable given it, and an amount given both; as users get it, by chains and directly."""
+    rng, n = np.random.default_rng(46), 60
+    frame = pd.DataFrame({"x": rng.normal(5, 2, n)})
+    frame["rent"] = 2 + 0.5 * frame["x"] + rng.standard_t(4, n)
+    frame["owner"] = np.where(rng.random(n) < 1 / (1 + np.exp(4 - frame["rent"])), "yes", "no")
+    frame["cost"] = 1 + 0.3 * frame["rent"] - (frame["owner"] == "yes") + rng.normal(0, 0.7, n)
+    alphas = pd.DataFrame(np.where(rng.random((n, 3)) < 0.2, 0.0, rng.random((n, 3))), columns=["rent", "owner", "cost"])
+    units = {"model": "linear-regression", "location": 1.0, "scale": 2.0}
+    settings = {
+        "rent": {**units, "formula": "rent ~ x"},
+        "owner": {"model": "logistic", "levels": ("no", "yes"), "formula": "owner ~ x + rent"},
+        "cost": {**units, "formula": "cost ~ x + rent + C(owner)"},
+    }
+    fitted = fit(load_synthesizer("sequential")(list(settings), predictors=["x"], settings=settings), frame, alphas, random_seed=6)
+    assert fitted.converged
+
+    x, rent = stats.zscore(frame["x"]), stats.zscore(frame["rent"])
+    owner = (frame["owner"] == "yes").to_numpy(dtype=float)
+    designs = [np.column_stack([np.ones(n), *columns]) for columns in ([x], [x, rent], [x, rent, owner - owner.mean()])]
+    z = {name: (frame[name].to_numpy() - 1) / 2 for name in ("rent", "cost")}
+    exact = {
+        "rent": exact_linear(designs[0], z["rent"], alphas["rent"].to_numpy()),
+        "owner": long_run_logistic(designs[1], owner, alphas["owner"].to_numpy()),
+        "cost": exact_linear(designs[2], z["cost"], alphas["cost"].to_numpy()),
+    }
+    for name, known in exact.items():
+        posterior = fitted.blocks[name].posterior
+        sampled = [*np.moveaxis(posterior["coefficient"].values, -1, 0), *([posterior["sigma"].values] if "sigma" in posterior else [])]
+        for values, (mean, sd) in zip(sampled, known, strict=True):
+            within_error(values, mean, sd)
 
 
 def test_weights_of_zero_and_one_are_the_fit_without_those_records():
