@@ -16,6 +16,7 @@ import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.contract.synthesizer import Blueprint, ContractError
 from riskweighted.sampling import direct, fitting
+from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.convergence import diagnose_direct
 from riskweighted.sampling.coordinates import free_vector
 from riskweighted.sampling.direct import draw_directly, heights_of
@@ -276,6 +277,7 @@ def test_the_mode_is_that_of_the_direct_density(binary, monkeypatch):
     monkeypatch.setattr(fitting, "_compile", lambda graph: pytest.fail("compiled"))
     compiled = compile_model(model, frame)
     fitted = compiled.sample(None, random_seed=1)
+    monkeypatch.setattr(PreparedModel, "build", lambda model: pytest.fail("built anew"))
     modes = modes_of(fitted)
     mode = modes.find(alpha)
     assert np.abs(model._density(fitted.block.prepared, alpha)(mode[model.target])[1]).max() < 2
