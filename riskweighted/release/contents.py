@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
@@ -30,9 +32,10 @@ _LONGEST_UNIT = 40
 
 @dataclass(frozen=True)
 class Contents:
-    """What goes into a pack; the same for every file of it."""
+    """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave (`leaving_datasets`)."""
 
     run: FinishedRun
+    datasets: Mapping[str, Sequence[pd.DataFrame]]
     schemes: tuple[str, ...]
     formats: tuple[str, ...]
     units: Mapping[str, str]
@@ -80,6 +83,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     source = file_hash(run.folder / "manifest.json")
     share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
     facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
+    facts |= {"unshuffled": run.study.release.unshuffled, "linked": run.study.linking_column is not None}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
@@ -121,7 +125,7 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
     """The datasets of a scheme in every format, but those that are elsewhere; their names in the pack by format."""
     files: dict[str, list[str]] = {name: [] for name in contents.formats}
     every = list(dataset_files(contents, scheme))
-    writer = DatasetWriter(contents.run.synthetic[scheme]) if any(file.name not in hashes for file in every) else None
+    writer = DatasetWriter(contents.datasets[scheme]) if any(file.name not in hashes for file in every) else None
     for file in every:
         files[file.format].append(file.name)
         if writer is not None and file.name not in hashes:

@@ -16,7 +16,7 @@ that draws meet them anyway, and what the posterior itself gives away; risk meas
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.design.precision import round_to
 from riskweighted.release.contents import Contents, dataset_files, write_pack
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
+from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
 from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
 from riskweighted.risk.copies import Ranked, order_alike
@@ -51,7 +52,8 @@ class Secrets:
 
     ``confidential`` (n, columns): of the released columns; ``fresh``: what chance gives, of the schemes that may be in the pack;
     ``per_record`` (n, columns): weights and risks that differ between records; ``run``: what the files must have been made from;
-    ``report``: what makes its report, None: unknown, so that it need only be the one that the manifest names.
+    ``leaving``: its datasets by scheme, as they leave; ``report``: what makes its report, None: unknown, so that it need only be the one
+    that the manifest names.
     """
 
     confidential: pd.DataFrame
@@ -60,6 +62,7 @@ class Secrets:
     per_record: pd.DataFrame
     text: TextSecrets
     run: FinishedRun = field(repr=False)
+    leaving: Mapping[str, Sequence[pd.DataFrame]] = field(repr=False)
     report: Callable[[FinishedRun], str] | None = field(default=None, repr=False)
 
     @cached_property
@@ -96,6 +99,7 @@ def gather_secrets(
     run: FinishedRun, confidential: pd.DataFrame, schemes: Iterable[str], report: Callable[[FinishedRun], str] | None = None
 ) -> Secrets:
     """What must not leave, and fresh datasets that say what chance gives; refuses data that is not the one that the run was made from."""
+    schemes = tuple(schemes)
     variables, fresh = find_sensitive(run, confidential, schemes)
     tables = {f"weights {name}": column for name, column in run.weights.items()}
     tables |= {f"risks {name}": column for name, column in run.records.items()}
@@ -106,7 +110,8 @@ def gather_secrets(
     sensitive = {name: column for variable in variables for name, column in variable.texts().items()}
     text = make_text_secrets(sensitive, varying, np.concatenate(draws), np.concatenate(published))
     released = confidential[run.study.released(confidential)]
-    return Secrets(released, variables, fresh, pd.DataFrame(varying), text, run, report)
+    leaving = {scheme: leaving_datasets(run, confidential, scheme) for scheme in schemes}
+    return Secrets(released, variables, fresh, pd.DataFrame(varying), text, run, leaving, report)
 
 
 def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
@@ -115,7 +120,7 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
     One row per dataset file and synthesized variable, with the number expected by chance and the most allowed: for the agency, not
     part of the pack. Where anything is found, an InputError names the file and what it is, never a value.
     """
-    contents = check_made(folder, secrets.run, secrets.report)
+    contents = check_made(folder, secrets.run, secrets.leaving, secrets.report)
     datasets = {file.name for scheme in contents.schemes for file in dataset_files(contents, scheme)}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
@@ -125,12 +130,10 @@ def check_pack(folder: Path, secrets: Secrets) -> pd.DataFrame:
 
 
 def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
-    """`check_pack` of what the run makes, whatever the files of a pack."""
+    """`check_pack` of what the run makes, whatever the files of a pack: in the rows of the data, where a true value shows."""
     rows = []
     for scheme in contents.schemes:
         files = list(dataset_files(contents, scheme))
-        if scheme not in secrets.fresh:
-            raise refusal(files[0].name, "a dataset of a scheme that is not released")
         datasets = contents.run.synthetic[scheme]
         for number, table in enumerate([datasets.base] if isinstance(datasets, Datasets) else datasets):
             _check_unaltered(table, files[number].name, secrets)
@@ -207,12 +210,14 @@ def refusal(name: str, what: str) -> InputError:
     return InputError(f"nothing was released: {name!r} is or holds {what}")
 
 
-def check_made(folder: Path, run: FinishedRun, report: Callable[[FinishedRun], str] | None) -> Contents:
+def check_made(
+    folder: Path, run: FinishedRun, leaving: Mapping[str, Sequence[pd.DataFrame]], report: Callable[[FinishedRun], str] | None
+) -> Contents:
     """What a pack holds, once every file of it is what the run makes of that; its manifest says which schemes, formats and units it was
     made with.
 
-    Without `report`, what makes the report, that is compared with the manifest's hash only. Raises InputError, which names the file,
-    if one differs, is missing, is a link, or is one too many.
+    `leaving`: the datasets by scheme, as they leave. Without `report`, what makes the report, that is compared with the manifest's hash
+    only. Raises InputError, which names the file, if one differs, is missing, is a link, or is one too many.
     """
     there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
     for name, path in sorted(there.items()):
@@ -224,7 +229,7 @@ def check_made(folder: Path, run: FinishedRun, report: Callable[[FinishedRun], s
         raise refusal(_REPORT, "not what the run makes")
     makes = None if page is None else report or (lambda run: page.read_text(encoding="utf-8"))
     try:
-        contents = Contents(run, tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"]), makes)
+        contents = Contents(run, leaving, tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"]), makes)
     except InputError as error:
         raise refusal(_MANIFEST, f"settings that no release has ({error})") from None
     hashes = _hashes_of_datasets(contents, there)
@@ -243,8 +248,11 @@ def _hashes_of_datasets(contents: Contents, there: Mapping[str, Path]) -> dict[s
     """SHA-256 of the datasets by name, once each is what the run makes: they are compared where they are."""
     hashes = {}
     for scheme in contents.schemes:
-        writer = DatasetWriter(contents.run.synthetic[scheme])
-        for file in dataset_files(contents, scheme):
+        files = list(dataset_files(contents, scheme)) if scheme in contents.run.schemes else []
+        if scheme not in contents.datasets:
+            raise refusal(files[0].name if files else _MANIFEST, "a dataset of a scheme that is not released")
+        writer = DatasetWriter(contents.datasets[scheme])
+        for file in files:
             if not writer.is_in(_file(there, file.name), file.number, label=file.label):
                 raise refusal(file.name, "not what the run makes")
             hashes[file.name] = file_hash(there[file.name])

@@ -104,13 +104,13 @@ def release_run(
         finished = run if isinstance(run, FinishedRun) else load_run(run)
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         page = None if report is None else _made_once(report)
-        contents = Contents(finished, _checked_schemes(finished, schemes), _checked_formats(formats), dict(units or {}), page)
+        chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        for variable in contents.variables:
+        for variable in finished.study.variables:
             refuse_copies(data, variable, finished.study.unaltered(data))
-        secrets = gather_secrets(finished, data, contents.schemes, page)
-        write_pack(contents, working.result)
-        return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, contents.schemes))
+        secrets = gather_secrets(finished, data, chosen, page)
+        write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page), working.result)
+        return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
 
 
 def check_release(

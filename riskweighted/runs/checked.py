@@ -96,7 +96,8 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
 def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
     """Refuse columns that the data lack, that are synthesized where they must not be, or that give a synthesized one away."""
     require_columns(confidential, study.release.columns, "confidential data (release.columns)")
-    for setting, cluster in (("weights.cluster", study.weights.cluster), ("evaluation.cluster", study.evaluation.cluster)):
+    linking = {"weights.cluster": study.weights.cluster, "evaluation.cluster": study.evaluation.cluster, "release.unit": study.release.unit}
+    for setting, cluster in linking.items():
         require_columns(confidential, [] if cluster is None else [cluster], f"confidential data ({setting})")
         if cluster in study.variables:
             raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")

@@ -21,14 +21,15 @@ _KEPT = "entropy"
 
 def run_streams(checked: "CheckedStudy", partial: Path, entropy: bytes | None = None) -> Streams:
     """The streams of a run: those of its seed if it is reproducible, else with given entropy, or that which the working folder kept of an
-    interrupted run, or fresh one.
+    interrupted run, or fresh one. Given entropy that is too short for the order of the rows too is lengthened by fresh one.
     """
     study = checked.study
     if study.reproducible:
         if entropy is not None:
             raise InputError("the study is reproducible, so its seed alone decides: entropy is for runs that are not")
         return Streams(study.seed)
-    used = entropy or recall(partial / _KEPT, _KEPT) or secrets.token_bytes(ENTROPY_BYTES)
+    used = entropy or recall(partial / _KEPT, _KEPT) or b""
+    used += secrets.token_bytes(max(ENTROPY_BYTES - len(used), 0))
     return Streams.of(study.seed, used, json.dumps([_settings(checked), checked.model.fingerprint], default=str).encode())
 
 
@@ -59,7 +60,8 @@ def load_streams(folder: Path) -> Streams:
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
         secret = [None if table[name] is None else bytes.fromhex(table[name]) for name in ("entropy", "key")]
-        if not isinstance(table["seed"], int) or (secret[0] is None) != (secret[1] is None):
+        whole = (secret[0] is None) == (secret[1] is None) and (secret[0] is None or len(secret[0]) == ENTROPY_BYTES)
+        if not isinstance(table["seed"], int) or not whole:
             raise ValueError
         return Streams(table["seed"], *secret)
     except (OSError, ValueError, KeyError, TypeError):

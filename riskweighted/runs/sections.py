@@ -198,6 +198,10 @@ class ReleaseSettings:
     numbers are multiples of it; without it of the largest power of ten of which all confidential values are multiples, or they have 7
     significant digits; of several variables a table gives one for each. ``unique_share``: above this share of records that are alone on
     the unaltered released columns, `release` asks for an explicit acceptance.
+
+    ``shuffle``: rows leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13);
+    ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. ``unit``: a column such as a household's
+    number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights.
     """
 
     L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
@@ -205,6 +209,9 @@ class ReleaseSettings:
     columns: Sequence[str] = field(default=(), metadata=read_by("paired", "utility", "evaluated", "checked", why="released as they are"))
     precision: Precision = field(default=None, metadata=read_by("drawn", "expected", "checked", why="how finely drawn values are rounded"))
     unique_share: float = field(default=0.05, metadata=_WRITTEN)
+    shuffle: bool = field(default=True, metadata=_WRITTEN)
+    unshuffled: str | None = field(default=None, metadata=_WRITTEN)
+    unit: str | None = field(default=None, metadata=_WRITTEN)
 
     def __post_init__(self) -> None:
         check_count(self.L)
@@ -218,6 +225,12 @@ class ReleaseSettings:
                 raise InputError("precision must be a number > 0, got 0")
         if check_number(self.unique_share, "unique_share", least=0) > 1:
             raise InputError(f"unique_share must lie between 0 and 1, got {self.unique_share!r}")
+        if not isinstance(self.shuffle, bool):
+            raise InputError(f"shuffle must be true or false, got {self.shuffle!r}")
+        for name in ("unshuffled", "unit"):
+            check_text(getattr(self, name), name, optional=True)
+        if self.shuffle != (self.unshuffled is None):
+            raise InputError('shuffle = false and unshuffled = "the reason" go together: give both, or neither')
 
     def precision_of(self, variable: str) -> float | None:
         """The precision of one variable, where one is given."""

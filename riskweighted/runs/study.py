@@ -163,6 +163,11 @@ class Study:
         return tuple(self.scenario.synthetic)
 
     @property
+    def linking_column(self) -> str | None:
+        """The column that tells which records belong together, such as a household's number, where one is declared."""
+        return self.release.unit or self.evaluation.cluster or self.weights.cluster
+
+    @property
     def target(self) -> str:
         """The variable that the synthesizer replaces, where it is one."""
         if len(self.variables) != 1:

@@ -24,6 +24,7 @@ from riskweighted.data.io import read_table, write_table
 from riskweighted.release.contents import Contents
 from riskweighted.release.leak_check import check_datasets, check_made, check_pack, check_synthesized, gather_secrets
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
+from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.nearness import chance_of, equal_rows
 from riskweighted.release.pack import FORMATS, release_run
 from riskweighted.runs.finished import load_run
@@ -59,12 +60,17 @@ def strange(run):
         return gather_secrets(run, confidential_data(), ["pairwise"], make_report)
 
 
+def leaving(run):
+    """Its datasets as they leave."""
+    return {scheme: leaving_datasets(run, confidential_data(), scheme) for scheme in ["pairwise"]}
+
+
 def assert_found(run, strange, change, what, place=1):
     """That a change of one dataset of the run is found in what the run makes."""
     planted, frames = run.with_tables(run.tables), list(run.synthetic["pairwise"])
     frames[place] = change(frames[place])
     planted.__dict__["synthetic"] = {**run.synthetic, "pairwise": frames}
-    contents = Contents(planted, ("pairwise",), ("csv",), {}, None)
+    contents = Contents(planted, planted.synthetic, ("pairwise",), ("csv",), {}, None)
     with pytest.raises(InputError, match=what) as caught:
         check_datasets(contents, strange)
     assert str(caught.value).startswith(f"nothing was released: 'data/pairwise/synthetic_pairwise_{place + 1}.csv' is or holds ")
@@ -163,22 +169,22 @@ def test_nothing_can_be_put_into_a_file_of_the_pack(pack, secrets, run, kind):
         original = (pack / name).read_text()
         (pack / name).write_text(f"{original}\n{hidden}\n")
         with pytest.raises(InputError, match=rf"nothing was released: '{re.escape(name)}'"):
-            check_made(pack, run, make_report)
+            check_made(pack, run, leaving(run), make_report)
         with pytest.raises(InputError, match=rf"nothing was released: '{re.escape(name)}'"):
-            check_made(pack, run, None)
+            check_made(pack, run, leaving(run), None)
         (pack / name).write_text(original)
-    check_made(pack, run, make_report)
+    check_made(pack, run, leaving(run), make_report)
 
 
 @pytest.mark.slow
 def test_a_file_too_few_or_too_many_is_refused(pack, run):
     shutil.move(pack / "combine.py", pack.parent / "combine.py")
     with pytest.raises(InputError, match=r"lacks 'combine\.py'"):
-        check_made(pack, run, make_report)
+        check_made(pack, run, leaving(run), make_report)
     for name in ("combine.py", "combine2.py"):
         shutil.copy(pack.parent / "combine.py", pack / name)
     with pytest.raises(InputError, match=r"'combine2\.py' is or holds nothing that the run makes"):
-        check_made(pack, run, make_report)
+        check_made(pack, run, leaving(run), make_report)
 
 
 @pytest.mark.slow
@@ -187,14 +193,14 @@ def test_a_manifest_that_no_release_has_is_refused(pack, run, change):
     manifest = json.loads((pack / "manifest.json").read_text())
     (pack / "manifest.json").write_text(json.dumps(manifest | change))
     with pytest.raises(InputError, match=r"'manifest\.json'"):
-        check_made(pack, run, make_report)
+        check_made(pack, run, leaving(run), make_report)
 
 
 @pytest.mark.slow
 def test_what_our_models_drew_is_drawn_again_and_what_strangers_drew_is_judged(run, secrets, strange):
     assert secrets.fresh["pairwise"].chances == ()
     assert len(strange.fresh["pairwise"].chances) == 1
-    contents = Contents(run, ("pairwise",), ("csv",), {}, None)
+    contents = Contents(run, run.synthetic, ("pairwise",), ("csv",), {}, None)
     pd.testing.assert_frame_equal(check_datasets(contents, secrets), check_datasets(contents, strange))
 
 

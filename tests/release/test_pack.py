@@ -25,6 +25,7 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
 from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code, find_analysis
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
+from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.pack import FORMATS, release_run
 from riskweighted.runs.finished import load_run
 from riskweighted.utility.intervals import combine_partially_synthetic
@@ -59,7 +60,7 @@ def numbers_printed(script, apart=False):
 def test_every_format_holds_the_synthetic_values_and_says_so(run, pack):
     assert FORMATS == ALL
     for ending in ALL:
-        for number, frame in enumerate(run.synthetic["pairwise"], 1):
+        for number, frame in enumerate(leaving_datasets(run, confidential_data(), "pairwise"), 1):
             path = pack / "data" / "pairwise" / f"synthetic_pairwise_{number}.{ending}"
             read = read_table(path)
             pd.testing.assert_frame_equal(read, frame, check_dtype=False)

@@ -51,7 +51,7 @@ def found_in(run, strange, change):
     frames[1] = change(frames[1])
     planted.__dict__["synthetic"] = {**run.synthetic, "pairwise": frames}
     with pytest.raises(InputError, match="nothing was released") as caught:
-        check_datasets(Contents(planted, ("pairwise",), ("csv",), {}, None), strange)
+        check_datasets(Contents(planted, planted.synthetic, ("pairwise",), ("csv",), {}, None), strange)
     assert str(caught.value).startswith(f"nothing was released: '{FILES[0]}' is or holds ")
     assert not any(str(value) in str(caught.value) for value in chain_data()["income"].dropna().unique() if value > 0)
     return str(caught.value)
@@ -144,12 +144,12 @@ def test_whole_records_are_found_where_no_column_alone_gives_them_away(run, stra
 
 
 @pytest.mark.parametrize("row", [0, 17, 299])
-def test_one_planted_record_is_found_since_the_file_is_not_what_the_run_makes(pack, run, data, row):
+def test_one_planted_record_is_found_since_the_file_is_not_what_the_run_makes(pack, run, data, secrets, row):
     table = read_table(pack / FILES[0])
     table.loc[row, list(VARIABLES)] = data.loc[row, list(VARIABLES)]
     write_table(table, pack / FILES[0])
     with pytest.raises(InputError, match="not what the run makes"):
-        check_made(pack, run, None)
+        check_made(pack, run, secrets.leaving, None)
 
 
 def test_rows_put_in_or_left_out_and_another_order_of_columns_are_refused(pack, run, secrets, data):

@@ -43,7 +43,7 @@ def test_the_same_seed_gives_other_noise_and_the_entropy_gives_it_again(tmp_path
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"release": {"L": 4, "columns": ["size"]}}, {"sampling": {"draws": 401, "tune": 200}}])
 def test_an_edited_study_never_meets_the_same_noise(tmp_path, change):
-    data, entropy = confidential_data(), b"0123456789abcdef"
+    data, entropy = confidential_data(), b"0123456789abcdef" * 2 * 2
     one, two = (run_streams(check_study(make_study(settings), data), tmp_path, entropy) for settings in (SHORT, SHORT | change))
     assert one.entropy == two.entropy
     assert one.seed_for("synthesize", "pairwise") != two.seed_for("synthesize", "pairwise")

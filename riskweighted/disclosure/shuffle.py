@@ -1,0 +1,41 @@
+"""Rows of a dataset in an order that says nothing: shuffled within released patterns, so that nobody joins datasets by row."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.intruder.patterns import known_patterns
+
+__all__ = ["released_patterns", "shuffled_rows"]
+
+
+def released_patterns(confidential: pd.DataFrame, released: Sequence[str]) -> np.ndarray:
+    """The code of every row's pattern of all columns that are released unaltered, (n,)."""
+    return np.asarray(known_patterns(confidential, released).codes)
+
+
+def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndarray | None = None) -> np.ndarray:
+    """Which row's synthesized values stand in each row of one dataset, (n,): a permutation that keeps every row's pattern.
+
+    ``patterns`` (n,): codes of released patterns. ``units`` (n,), codes: rows of one unit, such as a household, move together, to the rows
+    of a unit whose rows have the same patterns.
+    """
+    if units is None:
+        return _exchanged(patterns, rng)
+    order = np.lexsort((patterns, units))  # the rows of a unit in the order of their patterns
+    starts = np.flatnonzero(np.append(True, units[order][1:] != units[order][:-1]))
+    sizes = np.diff(np.append(starts, len(order)))
+    rows = np.empty(len(units), dtype=np.int64)
+    for size in np.unique(sizes):
+        alike = order[starts[sizes == size][:, None] + np.arange(size)]  # (units of this size, size)
+        shapes = np.unique(patterns[alike], axis=0, return_inverse=True)[1].ravel()
+        rows[alike] = alike[_exchanged(shapes, rng)]
+    return rows
+
+
+def _exchanged(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A random permutation (m,) that takes every row to one of its own code."""
+    rows = np.empty(len(codes), dtype=np.int64)
+    rows[np.argsort(codes, kind="stable")] = np.lexsort((rng.random(len(codes)), codes))
+    return rows

@@ -1,0 +1,88 @@
+"""Datasets leave with their rows shuffled within released patterns, which the run's entropy makes again."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from finished_run import SETTINGS, confidential_data, copied_run, finished_run
+
+from riskweighted.common.errors import InputError
+from riskweighted.data.io import read_table
+from riskweighted.release.leaving import leaving_datasets
+from riskweighted.release.pack import check_release, release_run
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import make_study
+
+UNALTERED = ["group", "size"]
+
+
+@pytest.mark.slow
+def test_each_dataset_has_the_same_rows_in_an_order_of_its_own(tmp_path):
+    run, data = load_run(finished_run()), confidential_data()
+    pack = release_run(run, tmp_path / "pack", schemes=["pairwise"]).folder
+    frames = [read_table(path) for path in sorted((pack / "data" / "pairwise").glob("*.csv"))]
+    orders = []
+    for frame, aligned in zip(frames, run.synthetic["pairwise"], strict=True):
+        pd.testing.assert_frame_equal(frame[UNALTERED], data[UNALTERED])
+        assert not frame["income"].equals(aligned["income"])
+        names = [*UNALTERED, "income"]
+        pd.testing.assert_frame_equal(
+            frame.sort_values(names, ignore_index=True), aligned.sort_values(names, ignore_index=True)[list(frame)], check_exact=True
+        )
+        orders.append(frame["income"].rank().to_numpy() - aligned["income"].rank().to_numpy())
+    assert not np.array_equal(orders[0], orders[1])
+    assert "leave shuffled" in (pack / "sign_off.md").read_text()
+    assert len(check_release(pack, run)) == 3
+
+
+@pytest.mark.slow
+def test_an_aligned_file_is_not_what_leaves(tmp_path):
+    run = load_run(finished_run())
+    pack = release_run(run, tmp_path / "pack", schemes=["pairwise"]).folder
+    (pack / "data" / "pairwise" / "synthetic_pairwise_1.csv").write_bytes(
+        (run.folder / "synthetic" / "pairwise" / "synthetic_1.csv").read_bytes()
+    )
+    with pytest.raises(InputError, match="not what the run makes"):
+        check_release(pack, run)
+
+
+@pytest.mark.slow
+def test_without_shuffling_the_reason_stands_on_the_sheet_and_units_move_as_one(tmp_path):
+    data = confidential_data().assign(household=lambda table: table["id"] // 2)
+    data["group"] = data["group"].to_numpy()[data["household"].to_numpy()]
+    settings = SETTINGS | {"weights": {"schemes": ["unweighted"]}, "data": {"path": "data.csv"}}
+    data.to_csv(tmp_path / "data.csv", index=False)
+    kept = settings["release"] | {"shuffle": False, "unshuffled": "a panel of *two* waves"}
+    run_study(make_study(settings | {"release": kept}, tmp_path), tmp_path / "kept")
+    pack = release_run(tmp_path / "kept", tmp_path / "kept-pack").folder
+    first = "data/unweighted/synthetic_unweighted_1.csv"
+    assert (pack / first).read_bytes() == (tmp_path / "kept" / "synthetic" / "unweighted" / "synthetic_1.csv").read_bytes()
+    assert r"joined by row: a panel of \*two\* waves" in (pack / "sign_off.md").read_text()
+    run_study(make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path), tmp_path / "linked")
+    run = load_run(tmp_path / "linked")
+    aligned, leaving = run.synthetic["unweighted"][0], leaving_datasets(run, data, "unweighted")[0]
+    pairs = {frozenset(values) for _, values in aligned["income"].groupby(data["household"])}
+    assert {frozenset(values) for _, values in leaving["income"].groupby(data["household"])} == pairs
+    assert not leaving["income"].equals(aligned["income"])
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("release", "what"),
+    [
+        ({"shuffle": False}, "go together"),
+        ({"unshuffled": "x"}, "go together"),
+        ({"shuffle": "no"}, "shuffle must be true or false"),
+        ({"unit": 3}, "unit"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(release, what):
+    with pytest.raises(InputError, match=what):
+        make_study(SETTINGS | {"release": {**SETTINGS["release"], **release}})
+
+
+@pytest.mark.slow
+def test_a_unit_that_is_not_there_is_named(tmp_path):
+    copied_run(tmp_path)
+    with pytest.raises(InputError, match=r"release\.unit"):
+        run_study(make_study(SETTINGS | {"release": {**SETTINGS["release"], "unit": "nowhere"}}, tmp_path), tmp_path / "out")
