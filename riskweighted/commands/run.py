@@ -124,7 +124,7 @@ def _show_run(finished: "Run", study: "Study", code: int) -> None:
     _print_summary(finished, study.evaluation.increase)
     for line in [*told(finished.evaluation, UNWEIGHTED), *_proved(study)]:
         say(line)
-    show(f"Results: {finished.folder}/  (README.txt there says what may leave the agency; tables/ holds every definition)")
+    show(f"Results: {finished.folder}/  (tables/ holds every definition; synthetic/ pairs rows and must not leave: "riskweighted release" shuffles them)")
 
 
 def _show_as_json(finished: "Run", study: "Study", code: int) -> None:

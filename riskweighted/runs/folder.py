@@ -1,6 +1,6 @@
 """The folder that a run leaves: what is in it, and whether it may replace another.
 
-``synthetic/`` may leave the agency once it is approved, ``tables/`` holds aggregates for that decision, ``confidential/``
+``synthetic/`` holds every dataset in the rows of the data, which `riskweighted release` shuffles before they leave, ``tables/`` holds aggregates for that decision, ``confidential/``
 (weights, per-record risk, posteriors, top-coded data) never leaves.
 """
 
@@ -47,7 +47,8 @@ def check_replaceable(out: Path) -> None:
 
 _GUIDE = """What lies here
 
-synthetic/      the synthetic datasets, one folder per scheme; may leave the agency once approved
+synthetic/      the synthetic datasets, one folder per scheme, in the rows of the data: who joins them by row learns more of a person than
+                the datasets shuffled tell, so this folder must not leave the agency; "riskweighted release" makes the pack that may
 tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check; review before release
 confidential/   weights, risk of every record, posterior draws, the top-coded data, seed and entropy; never leaves the agency
 manifest.json   settings, versions, SHA-256 of the input and of every file
