@@ -101,6 +101,8 @@ def changed(value, kind, name):
         return OTHERS[kind, name]
     if isinstance(value, bool):
         return not value
+    if value is None or isinstance(value, str):
+        return "another text"
     assert isinstance(value, (int, float)), f"say in OTHERS how another value of {kind}.{name} looks"
     return value + 1 if isinstance(value, int) else value + 0.01
 
