@@ -124,9 +124,7 @@ def _show_run(finished: "Run", study: "Study", code: int) -> None:
     _print_summary(finished, study.evaluation.increase)
     for line in [*told(finished.evaluation, UNWEIGHTED), *_proved(study)]:
         say(line)
-    show(
-        f"Results: {finished.folder}/  (tables/ holds every definition; synthetic/ pairs rows: 'riskweighted release' shuffles them for who gets them)"
-    )
+    show(f"Results: {finished.folder}/  (tables/ holds every definition; synthetic/ pairs rows: let out what 'riskweighted release' makes)")
 
 
 def _show_as_json(finished: "Run", study: "Study", code: int) -> None:

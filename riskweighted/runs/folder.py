@@ -1,7 +1,7 @@
 """The folder that a run leaves: what is in it, and whether it may replace another.
 
-``synthetic/`` holds every dataset in the rows of the data, which `riskweighted release` shuffles before they leave, ``tables/`` holds aggregates for that decision, ``confidential/``
-(weights, per-record risk, posteriors, top-coded data) never leaves.
+``synthetic/`` holds every dataset in the rows of the data, which `riskweighted release` shuffles before they leave, ``tables/`` holds
+aggregates for that decision, ``confidential/`` (weights, per-record risk, posteriors, top-coded data) never leaves.
 """
 
 import json
