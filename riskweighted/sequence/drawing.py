@@ -128,22 +128,24 @@ class Drawing:
         prepared = self.at(block, frame, encoded, rows)
         return draw_values(self.blocks[block.name].synthesizer, thetas[block.name], prepared, rng, len(rows))
 
-    def log_densities(self, frame: pd.DataFrame) -> Callable[[Thetas], dict[str, np.ndarray]]:
+    def log_densities(self, frame: pd.DataFrame, *, elsewhere: bool = False) -> Callable[[Thetas], dict[str, np.ndarray]]:
         """From one posterior draw of every block to log p(value_i | those before it) of each variable of a frame, (n,) by variable.
 
         -inf where a structural rule gives another value. Other rules, which draws are cut to, play no part: no density knows their share.
+        `elsewhere`: whether the frame's rows and predictors are others than those of the data.
         """
-        encoded, given, asked = dict(self.prepared.encoded), {}, []
-        for link in self.prepared.links:
+        prepared, given, asked = self.prepared, {}, []
+        encoded = {name: prepared.recipes[name].table(frame[name]) for name in prepared.encoded} if elsewhere else dict(prepared.encoded)
+        for link in prepared.links:
             impossible = np.zeros(len(frame), dtype=bool) if link.structure is None else link.structure.broken(frame)
             for block, rows, values in self._reached(link, frame):
                 if block is None:
                     impossible[rows] |= ~_same(values, self.outcomes[link.variable].number(link.constant))
                 elif len(rows):
-                    synthesizer, prepared = self.blocks[block.name].synthesizer, self.at(block, frame, encoded, rows)
-                    asked.append((link.variable, block.name, rows, log_densities(synthesizer, prepared, values)))
+                    synthesizer, arrays = self.blocks[block.name].synthesizer, self.at(block, frame, encoded, rows, elsewhere=elsewhere)
+                    asked.append((link.variable, block.name, rows, log_densities(synthesizer, arrays, values)))
             given[link.variable] = np.where(impossible, -np.inf, 0.0)
-            recipe = self.prepared.recipes.get(link.variable)
+            recipe = prepared.recipes.get(link.variable)
             if recipe is not None:
                 encoded[link.variable] = recipe.table(frame[link.variable])
 
@@ -173,10 +175,10 @@ class Drawing:
         """Whether every record reaches a block, and no dataset changes what predicts it."""
         return block.whole and not set(block.sources) & set(self.prepared.variables)
 
-    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray) -> Any:
+    def at(self, block: Block, frame: pd.DataFrame, encoded: Mapping[str, Distinct], rows: np.ndarray, *, elsewhere: bool = False) -> Any:
         """A block's arrays for some rows of a frame, without its target; its own where no dataset changes them."""
         held, prepared = self.blocks[block.name].prepared, self.prepared
-        if len(rows) == len(frame) and self.is_fixed(block):
+        if not elsewhere and len(rows) == len(frame) and self.is_fixed(block):
             return held
         if prepared.of_one:
             return held.at(frame.iloc[rows])
