@@ -1,0 +1,136 @@
+"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 7).
+
+No guess is made of a confidential value: rows, patterns and drawn values are all that is read. The true values decide which attack is
+taken, on a random half of the records, and score it on the other half.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from riskweighted.common.jit import kernel
+from riskweighted.disclosure.coding import Coding, coverings
+
+__all__ = ["ATTACKS", "best_scores", "guesses", "hits", "own_guess"]
+
+SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+ATTACKS = (*(f"own share {share:g}" for share in SHARES), "median", "mean")
+_BLOCK = 4_000_000  # numbers that are looked at together
+
+
+def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+    """Return what each attack guesses of each row, (attacks, V, n), from the copies `values` (V, n, L) and released patterns (n,).
+
+    A guess g of a row is the best of the lower corners of its own copies' boxes and of the pattern's mode by
+    share * own(g) + (1 - share) * pattern(g): own(g) is the share of the row's copies whose box (ball, level) holds g, and pattern(g)
+    the same over all copies of all rows of its pattern. Median and mean are those of the row's amounts, where most copies are amounts.
+    """
+    made = np.empty((len(ATTACKS), len(values), values.shape[1]))
+    for rows, starts in _blocks(patterns, values.shape[2]):
+        drawn = np.ascontiguousarray(values[:, rows])
+        lower, upper = coding.ends(drawn)
+        sizes = np.diff(starts)
+        cell = np.repeat(np.arange(len(sizes)), sizes * drawn.shape[2])
+        held = coverings(*(ends.reshape(len(ends), -1) for ends in (lower, upper)), cell)
+        share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
+        chosen = _chosen(lower, upper, share, starts, SHARES)
+        flat = lower.reshape(len(lower), -1)
+        made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
+        made[len(SHARES) :, :, rows] = _middles(coding, drawn, made[len(SHARES) - 1][:, rows])
+    return made
+
+
+def _blocks(patterns: np.ndarray, copies: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of some patterns, pattern by pattern, and where each begins among them, with the end."""
+    order = np.argsort(patterns, kind="stable")
+    starts = np.append(np.flatnonzero(np.diff(patterns[order], prepend=-1)), len(order))
+    first = 0
+    while first < len(starts) - 1:
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _BLOCK // copies, "right")) - 1)
+        yield order[starts[first] : starts[last]], starts[first : last + 1] - starts[first]
+        first = last
+
+
+def _middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Median and mean of the amounts of each row, (2, V, m); where most copies are none, and of levels, the guess `otherwise` (V, m)."""
+    made = np.array([otherwise, otherwise])
+    amounts = coding.is_amount(drawn)
+    for v in range(len(drawn)):
+        if amounts[v].all():
+            made[0, v], made[1, v] = np.median(drawn[v], axis=1), drawn[v].mean(axis=1)
+        elif coding.is_numeric[v]:
+            most = amounts[v].mean(axis=1) > 0.5
+            there = np.where(amounts[v][most], drawn[v][most], np.nan)
+            made[0, v, most], made[1, v, most] = np.nanmedian(there, axis=1), np.nanmean(there, axis=1)
+    return made
+
+
+@kernel
+def own_guess(
+    lower: np.ndarray, upper: np.ndarray, share: np.ndarray, mode: np.ndarray, height: float, shares: np.ndarray, chosen: np.ndarray
+) -> None:
+    """Fill in which candidate of one row each attack takes: its number among the L of `lower` (V, L), or -1 for the pattern's mode (V,).
+
+    `share` (L,): of the pattern's boxes, those that hold each candidate; `height`: that of the mode.
+    """
+    count = len(share)
+    own = np.zeros(count + 1)  # share of the row's own boxes that hold each candidate, and the mode
+    for candidate in range(count + 1):
+        for other in range(count):
+            inside = True
+            for v in range(len(lower)):
+                at = mode[v] if candidate == count else lower[v, candidate]
+                inside = inside and lower[v, other] <= at and at <= upper[v, other]
+            own[candidate] += inside / count
+    for k in range(len(shares)):
+        best = shares[k] * own[count] + (1 - shares[k]) * height
+        chosen[k] = -1
+        for candidate in range(count):
+            attained = shares[k] * own[candidate] + (1 - shares[k]) * share[candidate]
+            if attained > best + 1e-12:
+                best = attained
+                chosen[k] = candidate
+
+
+@kernel
+def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Which number of the flat (m, L) each attack guesses of each row, (shares, m)."""
+    copies = lower.shape[2]
+    made = np.empty((len(shares), lower.shape[1]), dtype=np.int64)
+    chosen = np.empty(len(shares), dtype=np.int64)
+    for pattern in range(len(starts) - 1):
+        best = starts[pattern] * copies
+        for row in range(starts[pattern], starts[pattern + 1]):
+            for copy in range(copies):
+                if share[row, copy] > share[best // copies, best % copies]:
+                    best = row * copies + copy
+        mode, height = lower[:, best // copies, best % copies], share[best // copies, best % copies]
+        for row in range(starts[pattern], starts[pattern + 1]):
+            own_guess(lower[:, row], upper[:, row], share[row], mode, height, shares, chosen)
+            for k in range(len(shares)):
+                made[k, row] = best if chosen[k] < 0 else row * copies + chosen[k]
+    return made
+
+
+def hits(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+    """Return which records each attack names, (attacks, n): whose true values lie within reach of its guess."""
+    return np.stack([coding.near(guess) for guess in guesses(coding, values, patterns)])
+
+
+def best_scores(named: np.ndarray, half: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return which records are named, (n,), by the attack that names most of the other half of the records.
+
+    Parameters
+    ----------
+    named : array of bool (attacks, n)
+        What each attack names.
+    half : array of bool (n,)
+        A random half of the records.
+    weights : array (n,), optional
+        Survey weights.
+    """
+    taken = np.empty(named.shape[1], dtype=bool)
+    for side in (half, ~half):
+        there = named[:, ~side] if weights is None else named[:, ~side] * weights[~side]
+        taken[side] = named[int(there.sum(axis=1).argmax()) if there.size else 0][side]
+    return taken
