@@ -31,7 +31,7 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndar
         lower, upper = coding.ends(drawn)
         sizes = np.diff(starts)
         cell = np.repeat(np.arange(len(sizes)), sizes * drawn.shape[2])
-        held = coverings(*(ends.reshape(len(ends), -1) for ends in (lower, upper)), cell)
+        held = coverings(lower.reshape(len(lower), -1), upper.reshape(len(lower), -1), cell)
         share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
         chosen = _chosen(lower, upper, share, starts, SHARES)
         flat = lower.reshape(len(lower), -1)

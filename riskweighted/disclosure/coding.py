@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.patterns import numbered
 from riskweighted.intruder.sorted_balls import sort_balls
 from riskweighted.intruder.statuses import AMOUNT
@@ -55,11 +56,11 @@ class Coding:
     def _column(self, column: pd.Series, name: str) -> np.ndarray:
         if name not in self._levels:
             statuses = self.world.scenario.statuses(column)
-            return np.where(statuses.status == AMOUNT, statuses.values, _APART * (1.0 + statuses.status))
+            return np.asarray(np.where(statuses.status == AMOUNT, statuses.values, _APART * (1.0 + statuses.status)))
         levels = self._levels[name]
         codes = levels.get_indexer(pd.Index(self._objects(column)))  # a level that no confidential record has is -1
         codes[column.isna().to_numpy()] = len(levels)
-        return _APART * (2.0 + codes)
+        return np.asarray(_APART * (2.0 + codes))
 
     def ends(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the balls around numbers (V, ...), each of their shape."""
@@ -93,8 +94,6 @@ class Coding:
 
 def coverings(lower: np.ndarray, upper: np.ndarray, cell: np.ndarray) -> np.ndarray:
     """Return how many of the m boxes of each cell hold the lower corner of each of its boxes, (m,); ends (V, m), cells (m,)."""
-    from riskweighted.intruder.boxes import Boxes
-
     wide = [v for v in range(len(lower)) if (lower[v] < upper[v]).any()]
     for v in range(len(lower)):
         if v not in wide and len(lower) > 1:  # near itself alone: it divides the cells

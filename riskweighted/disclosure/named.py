@@ -12,7 +12,7 @@ class Named(NamedTuple):
     """How many records a release names beyond what it would name had their values not been used.
 
     ``forward``: records found at the level; ``reversed``: the same with both counts exchanged, which names nobody but by chance;
-    ``false_share``: an estimate of the share of false ones among them, (1 + reversed) / max(forward, 1), at most 1; ``records`` (n,): which.
+    ``false_share``: an estimate of the share of false ones, (1 + reversed) / max(forward, 1), at most 1; ``records`` (n,): which.
     """
 
     forward: int
