@@ -21,14 +21,20 @@ __all__ = [
     "recall",
     "refuse_dangling",
     "remove_empty",
+    "settle",
     "sync",
     "sync_names",
     "unlink",
+    "unsettled_files",
     "whole_file",
     "write_file",
 ]
 
 _SEAL = ".seal"  # ends the name of the file beside a checkpoint that says what it is
+
+
+_SETTLED = 315_532_800  # 1980-01-01 UTC, the first day that every archive format can hold
+_MODES = {True: 0o755, False: 0o644}  # of folders and files
 
 
 # -- files
@@ -92,6 +98,21 @@ def make_folder(path: Path, *, private: bool = False) -> list[Path]:
         remove_empty(missing)
         raise
     return missing
+
+
+def settle(folder: Path) -> None:
+    """Give a folder and all in it one time and one mode, which say nothing of when and where they were made."""
+    for path in [*folder.rglob("*"), folder]:
+        path.chmod(_MODES[path.is_dir()])
+        os.utime(path, (_SETTLED, _SETTLED))
+
+
+def unsettled_files(folder: Path) -> int:
+    """How many files and folders have another time or mode than `settle` gives them; none are counted where a system keeps no modes."""
+    stats = [(path, path.stat()) for path in [*folder.rglob("*"), folder]]
+    wrong_time = {path for path, stat in stats if stat.st_mtime != _SETTLED}
+    wrong_mode = {path for path, stat in stats if os.name == "posix" and stat.st_mode & 0o777 != _MODES[path.is_dir()]}
+    return len(wrong_time | wrong_mode)
 
 
 def remove_empty(folders: list[Path]) -> None:

@@ -223,6 +223,10 @@ def check_made(
     for name, path in sorted(there.items()):
         if path.is_symlink() or not path.is_file():
             raise refusal(name, "no file of its own, such as a link")
+    parents = {parent for name in there for parent in Path(name).parents}
+    for path in sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_dir() and not path.is_symlink()):
+        if path not in parents:
+            raise refusal(path.as_posix(), "an empty folder, which no release makes")
     manifest = _read_manifest(folder)
     page = there.get(_REPORT)
     if page is not None and manifest["files"].get(_REPORT) != file_hash(page):

@@ -1,16 +1,20 @@
 """The pack that may leave: synthetic datasets, codebook, how to combine them, report, manifest, sign-off sheet.
 
+Its files have one time and one mode, so that they do not tell when the data were at work, nor where they lay.
 It is written to a private working folder, read again by `riskweighted.release.leak_check`, and put in its place only if nothing was found.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from riskweighted.common.errors import InputError, listing
+from riskweighted.common.atomic import settle, unsettled_files
+from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.folders import opened
 from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
@@ -79,7 +83,8 @@ def release_run(
     units : mapping of variable to unit, optional
         For the codebook.
     report : callable, optional
-        Makes the releasable report of a run, as HTML: of the same run the same text, which `check_release` asks for.
+        Makes the releasable report of a run, as HTML: of the same run the same text. `check_release` makes that of `render_report` again,
+        unless it is given this one.
     accept_uniques : bool
         Release although more records than ``release.unique_share`` of the study are alone on the unaltered columns.
     demonstration : bool
@@ -110,6 +115,7 @@ def release_run(
             refuse_copies(data, variable, finished.study.unaltered(data))
         secrets = gather_secrets(finished, data, chosen, page)
         write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page), working.result)
+        settle(working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
 
 
@@ -122,11 +128,15 @@ def check_release(
 ) -> pd.DataFrame:
     """Return how near a pack's datasets are to the confidential values, after a check that every file is what the run makes.
 
+    Warns where files have other times or modes than `release_run` gives them.
+
     Parameters
     ----------
     pack : str or Path
-    run, confidential, report
+    run, confidential
         As for `release_run`.
+    report : callable, optional
+        What made the pack's report, where that is another than `render_report`.
 
     Returns
     -------
@@ -150,7 +160,22 @@ def check_release(
         raise InputError(f"there is no pack {str(folder)!r}")
     finished = run if isinstance(run, FinishedRun) else load_run(run)
     data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-    return check_pack(folder, gather_secrets(finished, data, finished.schemes, report))
+    table = check_pack(folder, gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)))
+    if unsettled := unsettled_files(folder):
+        warnings.warn(
+            f"{unsettled} files and folders of the pack have other times or modes than release gives them, which tells when and by whom "
+            "they were handled: copy them with times and modes kept, or release again",
+            RiskWeightedWarning,
+            stacklevel=2,
+        )
+    return table
+
+
+def _rendered_from(confidential: pd.DataFrame) -> Callable[[FinishedRun], str]:
+    """The report that the command line puts into a pack."""
+    from riskweighted.reports.render import render_report  # it loads what draws figures, which a pack without a report does not need
+
+    return partial(render_report, confidential=confidential)
 
 
 def _made_once(report: Callable[[FinishedRun], str]) -> Callable[[FinishedRun], str]:

@@ -1,14 +1,20 @@
 """Datasets leave with their rows shuffled within released patterns, which the run's entropy makes again."""
 
+import stat
+import warnings
+from datetime import UTC, datetime
+
 import numpy as np
 import pandas as pd
 import pytest
 from finished_run import SETTINGS, confidential_data, copied_run, finished_run
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
 from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.pack import check_release, release_run
+from riskweighted.reports.render import render_report
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
@@ -86,3 +92,40 @@ def test_a_unit_that_is_not_there_is_named(tmp_path):
     copied_run(tmp_path)
     with pytest.raises(InputError, match=r"release\.unit"):
         run_study(make_study(SETTINGS | {"release": {**SETTINGS["release"], "unit": "nowhere"}}, tmp_path), tmp_path / "out")
+
+
+def reported(run, tmp_path):
+    return release_run(run, tmp_path / "pack", schemes=["pairwise"], report=render_report).folder
+
+
+@pytest.mark.slow
+def test_a_forged_report_whose_hash_is_in_the_manifest_and_an_empty_folder_are_refused(tmp_path):
+    run = load_run(finished_run())
+    pack = reported(run, tmp_path)
+    assert len(check_release(pack, run)) == 3
+    (pack / "data" / "more").mkdir()
+    with pytest.raises(InputError, match=r"'data/more' is or holds an empty folder"):
+        check_release(pack, run)
+    (pack / "data" / "more").rmdir()
+    page, manifest = pack / "report.html", pack / "manifest.json"
+    told = file_hash(page)
+    page.write_text(page.read_text().replace("expected", "expected "))
+    manifest.write_text(manifest.read_text().replace(told, file_hash(page)))
+    with pytest.raises(InputError, match=r"'report\.html' is or holds not what the run makes"):
+        check_release(pack, run)
+
+
+@pytest.mark.slow
+def test_files_tell_neither_when_nor_by_whom_they_were_made(tmp_path):
+    run = load_run(finished_run())
+    pack = reported(run, tmp_path)
+    paths = [pack, *pack.rglob("*")]
+    assert {path.stat().st_mtime for path in paths} == {datetime(1980, 1, 1, tzinfo=UTC).timestamp()}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o644}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_release(pack, run)
+    (pack / "README.md").chmod(0o600)
+    (pack / "codebook.csv").touch()
+    with pytest.warns(RiskWeightedWarning, match="2 files and folders of the pack have other times or modes"):
+        check_release(pack, run)
