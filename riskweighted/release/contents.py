@@ -13,6 +13,7 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.numbers import exactly
+from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import FAIL, overall
@@ -130,8 +131,15 @@ def _write_datasets(contents: Contents, scheme: str, folder: Path, hashes: Mappi
         files[file.format].append(file.name)
         if writer is not None and file.name not in hashes:
             writer.write(file.number, folder / file.name, label=file.label)
-    write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme))
+    runnable = _runnable_columns(contents.datasets[scheme][0])
+    write_file(folder / "data" / scheme / "README.txt", render("data_README.txt", **contents.facts(), scheme=scheme, run_as=runnable))
     return files
+
+
+def _runnable_columns(frame: pd.DataFrame) -> list[str]:
+    """The columns, by name or by a cell, that a spreadsheet would take for a formula."""
+    texts = {str(name): [str(name), *(text for text in frame[name].unique() if isinstance(text, str))] for name in frame}
+    return [name for name, cells in texts.items() if any(for_spreadsheet(cell) != cell for cell in cells)]
 
 
 def _write_combining(contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path) -> bool:

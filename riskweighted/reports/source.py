@@ -16,14 +16,16 @@ from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import Verdict
 from riskweighted.intruder.statuses import find_statuses
+from riskweighted.measures.estimates import MEAN
 from riskweighted.reports.disclosure import View, check_single, quantile_digits, releasable
 from riskweighted.reports.glossary import Glossary
 from riskweighted.runs.finished import FinishedRun, find_confidential
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["Source", "gather"]
+__all__ = ["Source", "gather", "is_dominated"]
 
 _LEAST_COUNT = 3  # with 2, each of two records of a cell learns about the other
+_TOLD = 0.2  # relative: how near an amount may be told
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,10 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
     if not internal:
         run = _without_baselines_of_few(run, data, minimum_count)
         tables, withheld = releasable(run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns)
-        few = _of_few_amounts(run, data, minimum_count)
-        hidden = tables["utility"]["variable"].isin(few)
+        few, one = _of_few_amounts(run, data, minimum_count), _dominated(run, data)
+        hidden = tables["utility"]["variable"].isin(few) | (
+            (tables["utility"]["key"] == MEAN.key) & tables["utility"]["variable"].isin(one)
+        )
         withheld = {**withheld, "utility": withheld["utility"] + len(distinct(tables["utility"][hidden]))}
         run = run.with_tables({**tables, "utility": tables["utility"][~hidden].reset_index(drop=True)})
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
@@ -129,6 +133,26 @@ def _decimals(run: FinishedRun, data: pd.DataFrame) -> dict[str, int]:
     numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
     precisions = {name: find_precision(pd.Series(scenario.statuses(data[name]).amounts)) for name in numeric}
     return {name: max(0, -round(math.log10(precision))) for name, precision in precisions.items() if precision is not None}
+
+
+def _dominated(run: FinishedRun, data: pd.DataFrame) -> list[str]:
+    """The numeric variables whose mean, or its interval, would give the largest value away, so that neither is shown."""
+    scenario = run.study.evaluating_scenario()
+    numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
+    return [name for name in numeric if is_dominated(scenario.statuses(data[name]).amounts)]
+
+
+def is_dominated(amounts: np.ndarray) -> bool:
+    """Whether one amount (m,) can be told to 20 % from the sum of all, the second largest being known, or from the width of its interval.
+
+    The p % rule of tabular data with p = 20, of sums of absolute amounts; and the same of the root of the sum of squared deviations.
+    """
+    if len(amounts) == 0:
+        return False
+    size, apart = np.sort(np.abs(amounts))[::-1], np.abs(amounts - amounts.mean())
+    by_sum = size[2:].sum() < _TOLD * size[0]
+    by_width = np.sqrt((apart**2).sum()) < (1 + _TOLD) * apart.max()
+    return bool(size[0] > 0 and (by_sum or by_width))
 
 
 def _of_few_amounts(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> list[str]:

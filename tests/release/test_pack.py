@@ -20,11 +20,13 @@ from labels import read_label
 from typer.testing import CliRunner
 
 from riskweighted.commands.release import release
+from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
 from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code, find_analysis
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
+from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.pack import FORMATS, release_run
 from riskweighted.runs.finished import load_run
@@ -291,3 +293,16 @@ def test_the_codebook_holds_no_formula():
     assert book["variable"].tolist() == ["'=cmd", "'@sum", "y"]
     assert book["values"].tolist()[1] == f"'{link}; b"
     assert book["unit"].tolist() == ["", "'-unit", "+1"]
+
+
+@pytest.mark.slow
+def test_cells_that_a_spreadsheet_would_run_are_left_and_named(tmp_path):
+    root = copied_run(tmp_path / "run")
+    run = load_run(root)
+    assert "spreadsheet" not in (release_run(run, tmp_path / "plain", schemes=["pairwise"]).folder / "data/pairwise/README.txt").read_text()
+    base = run.synthetic["pairwise"].base.assign(group=lambda frame: frame["group"].replace("a", "=1+1"))
+    contents = Contents(run, {"pairwise": Datasets(base, run.synthetic["pairwise"].altered)}, ("pairwise",), ("csv",), {}, None)
+    write_pack(contents, tmp_path / "risky")
+    told = (tmp_path / "risky/data/pairwise/README.txt").read_text()
+    assert "run cells of group as formulas" in told
+    assert "=1+1" in (tmp_path / "risky/data/pairwise/synthetic_pairwise_1.csv").read_text()
