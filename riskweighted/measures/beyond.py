@@ -1,0 +1,161 @@
+"""What a whole release tells of persons beyond what it would tell had their values not been used (METHODS section 13.1).
+
+The computation is that of the room `riskweighted.disclosure`, which needs the fit, or runs on folds; here are its numbers' names.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from riskweighted.measures.measure import Disclosure, Measure, Value
+
+__all__ = ["MEASURES", "values_of_attribution", "values_of_hidden"]
+
+_SHUFFLED, _ALL, _ISOLATED, _TOP = "shuffled", "all", "isolated", "top 1 %"
+_GUESS = "an attack on all L datasets as they leave, shuffled within released patterns, names the value: within its ball, or its level"
+_WHOSE = "by an attack from a fixed list that is chosen on the other half of the records"
+_beyond = partial(Measure, source="METHODS section 13.1", direction="riskier", disclosure=Disclosure.SHARE, unbounded=True)
+_mean = partial(_beyond, kind="distance", boundary="It may fall below 0 by chance: then nothing was found.")
+MEAN = _mean(
+    "disclosure",
+    "disclosure beyond inference",
+    f"D: mean over records of T_with - T_out, the share of whom {_GUESS}, {_WHOSE}, less that share had the record's value not been used",
+    order=1,
+    main=1,
+)
+ISOLATED = _mean(
+    "disclosure-isolated",
+    "disclosure of isolated records",
+    "D, mean over the 5 % of the records of highest confidential risk",
+    order=2,
+    main=2,
+    share=0.05,
+)
+TOP = _mean(
+    "disclosure-top", "disclosure of the top 1 %", "D, mean over the 1 % of the records of highest confidential risk", order=3, share=0.01
+)
+LARGEST = _beyond(
+    "disclosure-largest",
+    "largest disclosure of a record",
+    "largest D of one copy over records, by importance weights; of own fits alone",
+    kind="extreme",
+    disclosure=Disclosure.LEFT_OUT,
+    order=4,
+    unbounded=False,
+)
+PERSONS = _beyond(
+    "disclosure-number",
+    "persons disclosed, at most",
+    "N: the larger of the number of records times the upper 95 % limit of D, and the records named less those named in reverse",
+    kind="count",
+    disclosure=Disclosure.COUNT,
+    order=5,
+    main=3,
+    unbounded=False,
+)
+_share = partial(_beyond, kind="share", unbounded=False)
+WITH = _share("guessed", "guessed from the release", f"T_with: share of the records of whom {_GUESS}, {_WHOSE}", order=6, main=4)
+OUT = _share(
+    "guessed-without-value",
+    "guessed without the own value",
+    "T_out: the same share, had each record's value not been used; that is inference",
+    order=7,
+)
+NONE = _share(
+    "guessed-without-release",
+    "guessed without a release",
+    "T_none: share named by the best guess from public statistics of the other records, by ten folds; a yardstick of a perfect reference",
+    direction="neither",
+    order=8,
+)
+OWN = _share("own-value", "own value among the copies", "share of the records whose own value is one of their L copies", order=9)
+OWN_OUT = _share(
+    "own-value-without",
+    "own value among the copies without it",
+    "the same share, had the record's value not been used",
+    direction="neither",
+    order=10,
+)
+_count = partial(_beyond, kind="count", disclosure=Disclosure.COUNT, unbounded=False)
+NAMED = _count(
+    "named-records",
+    "records named",
+    "records with more copies near their value than without it, by Fisher's one-sided test and Benjamini-Hochberg at 5 %",
+    order=11,
+)
+REVERSED = _count(
+    "named-in-reverse",
+    "records named in reverse",
+    "the same count with both sides exchanged: what chance makes",
+    direction="neither",
+    order=12,
+)
+ALIGNED = _mean(
+    "disclosure-aligned", "disclosure of aligned datasets", "D where somebody gets the datasets with their rows in one order", order=13
+)
+_hidden = partial(_share, parameter="variable", many=True)
+HIDDEN = _hidden(
+    "hidden-named",
+    "{term} named",
+    "share of the records whose level of this predictor, not released, has a posterior probability of .95 given its pattern's copies, "
+    "at odds of 4 times those before",
+    order=14,
+)
+HIDDEN_AREA = _hidden(
+    "hidden-aligned",
+    "{term} told by aligned datasets",
+    "area under the curve by which the likelihood ratio of a record's L copies tells this predictor, not released, in pairs of a pattern",
+    order=15,
+)
+MEASURES = (MEAN, ISOLATED, TOP, LARGEST, PERSONS, WITH, OUT, NONE, OWN, OWN_OUT, NAMED, REVERSED, ALIGNED, HIDDEN, HIDDEN_AREA)
+_COLUMNS = {
+    WITH: "with",
+    OUT: "out",
+    NONE: "none",
+    OWN: "own_value_with",
+    OWN_OUT: "own_value_out",
+    NAMED: "named",
+    REVERSED: "reversed",
+    LARGEST: "largest_D",
+}
+
+
+def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
+    """The figures of `riskweighted.attribution` that stand among risks: of the file, and of each variable where there are several."""
+    variables = list(dict.fromkeys(table["variables"]))
+    for name, rows in table.groupby("variables", sort=False):
+        variable = None if name == variables[0] else str(name)  # the box of all stands first
+        figures = {(row["release"], row["group"]): row for _, row in rows.iterrows()}
+        for measure, key in (
+            (MEAN, (_SHUFFLED, _ALL)),
+            (ISOLATED, (_SHUFFLED, _ISOLATED)),
+            (TOP, (_SHUFFLED, _TOP)),
+            (ALIGNED, ("aligned", _ALL)),
+        ):
+            if key in figures:
+                yield _difference(measure, figures[key], variable)
+        whole = figures[_SHUFFLED, _ALL]
+        yield Value(PERSONS, max(whole["records"] * whole["upper"], whole["named"] - whole["reversed"], 0.0), variable)
+        for measure, column in _COLUMNS.items():
+            yield Value(measure, float(whole[column]), variable)
+
+
+def _difference(measure: Measure, row: Mapping[str, Any], variable: str | None) -> Value:
+    reach = 1.959963984540054 * row["se"]
+    return Value(
+        measure,
+        float(row["D"]),
+        variable,
+        error=float(row["se"]),
+        interval=(row["D"] - reach, row["D"] + reach),
+        rule="normal, over units and packs",
+    )
+
+
+def values_of_hidden(table: pd.DataFrame) -> Iterator[Value]:
+    """The figures of `riskweighted.disclosure.hidden.hidden_predictors` that stand among risks."""
+    for row in table.to_dict("records"):
+        yield Value(HIDDEN, float(row["named"]), term=str(row["column"]))
+        yield Value(HIDDEN_AREA, float(row["AUC (aligned)"]), term=str(row["column"]))
