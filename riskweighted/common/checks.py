@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -17,6 +17,7 @@ __all__ = [
     "check_names",
     "check_number",
     "check_path",
+    "check_reasons",
     "check_seed",
     "check_sequence",
     "check_share",
@@ -80,6 +81,17 @@ def check_sequence(value: object, what: str) -> tuple[object, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InputError(f"{what} must be a list, got {type(value).__name__}")
     return tuple(value)
+
+
+def check_reasons(value: object, what: str) -> dict[str, str]:
+    """A table of reasons by column."""
+    if not isinstance(value, Mapping):
+        raise InputError(f'{what} must be a table of reasons by column, such as {{ age = "it is public" }}, got {type(value).__name__}')
+    for name, reason in value.items():
+        check_text(reason, f"{what}.{name}")
+        if not reason.strip():
+            raise InputError(f"{what}.{name} must give a reason, got an empty text")
+    return dict(value)
 
 
 def check_path(value: object, what: str) -> Path:

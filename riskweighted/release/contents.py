@@ -84,7 +84,8 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     source = file_hash(run.folder / "manifest.json")
     share, most = share_of_uniques(run), run.study.release.unique_share  # what an intruder has who knows all unaltered columns
     facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
-    facts |= {"unshuffled": run.study.release.unshuffled, "linked": run.study.linking_column is not None}
+    stated = run.study.release
+    facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())

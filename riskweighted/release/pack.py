@@ -20,6 +20,7 @@ from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
 from riskweighted.evaluation.summary import CONVERGED
+from riskweighted.measures.beyond import HIDDEN
 from riskweighted.release.contents import Contents, failing_schemes, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
 from riskweighted.risk.copies import refuse_copies
@@ -27,6 +28,7 @@ from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 
 __all__ = ["FORMATS", "ReleasePack", "check_release", "release_run"]
 
+_MOST_TOLD = 0.01
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
 
 
@@ -110,6 +112,7 @@ def release_run(
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         page = None if report is None else _made_once(report)
         chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
+        _check_hidden(finished, chosen)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
         for variable in finished.study.variables:
             refuse_copies(data, variable, finished.study.unaltered(data))
@@ -202,6 +205,19 @@ def _check_exposure(run: FinishedRun, *, accept_uniques: bool, demonstration: bo
         raise InputError(
             f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more than release.unique_share "
             f"({100 * most:g} %): release or know fewer columns, coarsen them, or accept it explicitly (--accept-uniques)"
+        )
+
+
+def _check_hidden(run: FinishedRun, schemes: Sequence[str]) -> None:
+    """Refuse predictors that are not released and yet told, of more than 1 % of the records, unless they were declared with a reason."""
+    rows = run.tables["risk"]
+    told = rows[(rows["key"] == HIDDEN.key) & rows["label"].isin(list(schemes)) & (rows["value"] > _MOST_TOLD)]
+    names = [name for name in dict.fromkeys(told["term"].astype(str)) if name not in run.study.release.hidden]
+    if names:
+        most = told.loc[told["term"].isin(names), "value"].max()
+        raise InputError(
+            f"the datasets tell {listing(names)}, which is not released, of up to {100 * most:.1f} % of the records (at most 1 %): release "
+            "the column, leave it out of the formula, synthesize it first in a chain, or declare why it may be told ([release] hidden)"
         )
 
 

@@ -18,6 +18,7 @@ from riskweighted.common.checks import (
     check_names,
     check_number,
     check_path,
+    check_reasons,
     check_sequence,
     check_text,
     real_path,
@@ -201,7 +202,8 @@ class ReleaseSettings:
 
     ``shuffle``: rows leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13);
     ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. ``unit``: a column such as a household's
-    number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights.
+    number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not
+    released and may be told by the datasets all the same, each with the reason why, which stands on the sign-off sheet.
     """
 
     L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
@@ -212,6 +214,7 @@ class ReleaseSettings:
     shuffle: bool = field(default=True, metadata=_WRITTEN)
     unshuffled: str | None = field(default=None, metadata=_WRITTEN)
     unit: str | None = field(default=None, metadata=_WRITTEN)
+    hidden: Mapping[str, str] = field(default_factory=dict, metadata=_WRITTEN)
 
     def __post_init__(self) -> None:
         check_count(self.L)
@@ -229,8 +232,10 @@ class ReleaseSettings:
             raise InputError(f"shuffle must be true or false, got {self.shuffle!r}")
         for name in ("unshuffled", "unit"):
             check_text(getattr(self, name), name, optional=True)
-        if self.shuffle != (self.unshuffled is None):
+        if self.shuffle == bool((self.unshuffled or "").strip()):
             raise InputError('shuffle = false and unshuffled = "the reason" go together: give both, or neither')
+
+        object.__setattr__(self, "hidden", check_reasons(self.hidden, "hidden"))
 
     def precision_of(self, variable: str) -> float | None:
         """The precision of one variable, where one is given."""

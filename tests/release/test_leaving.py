@@ -1,5 +1,7 @@
 """Datasets leave with their rows shuffled within released patterns, which the run's entropy makes again."""
 
+import dataclasses
+import json
 import stat
 import warnings
 from datetime import UTC, datetime
@@ -12,6 +14,9 @@ from finished_run import SETTINGS, confidential_data, copied_run, finished_run
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.data.io import read_table
+from riskweighted.evaluation.tables import as_row, as_table
+from riskweighted.measures.beyond import HIDDEN
+from riskweighted.measures.measure import Value
 from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.pack import check_release, release_run
 from riskweighted.reports.render import render_report
@@ -77,9 +82,12 @@ def test_without_shuffling_the_reason_stands_on_the_sheet_and_units_move_as_one(
     ("release", "what"),
     [
         ({"shuffle": False}, "go together"),
+        ({"shuffle": False, "unshuffled": " "}, "go together"),
         ({"unshuffled": "x"}, "go together"),
         ({"shuffle": "no"}, "shuffle must be true or false"),
         ({"unit": 3}, "unit"),
+        ({"hidden": ["age"]}, "hidden must be a table of reasons"),
+        ({"hidden": {"age": ""}}, "hidden.age"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(release, what):
@@ -129,3 +137,18 @@ def test_files_tell_neither_when_nor_by_whom_they_were_made(tmp_path):
     (pack / "codebook.csv").touch()
     with pytest.warns(RiskWeightedWarning, match="2 files and folders of the pack have other times or modes"):
         check_release(pack, run)
+
+
+@pytest.mark.slow
+def test_a_hidden_predictor_that_is_told_is_refused_unless_it_is_declared(tmp_path):
+    run = load_run(finished_run())
+    row = as_row("pairwise", Value(HIDDEN, 0.034, term="age"))
+    told = run.with_tables({**run.tables, "risk": pd.concat([run.tables["risk"], as_table([row])], ignore_index=True)})
+    with pytest.raises(InputError, match=r"tell 'age', which is not released, of up to 3\.4 % of the records"):
+        release_run(told, tmp_path / "pack", schemes=["pairwise"])
+    assert not (tmp_path / "pack").exists()
+    manifest = json.loads(json.dumps(told.manifest))
+    manifest["settings"]["release"]["hidden"] = {"age": "it is on every *door*"}
+    declared = dataclasses.replace(told, manifest=manifest)
+    sheet = (release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
+    assert r"age is not released, and the datasets may tell it: it is on every \*door\*" in sheet

@@ -57,6 +57,7 @@ OTHERS = {
     ("ReleaseSettings", "format"): "parquet",
     ("ReleaseSettings", "columns"): ("age",),
     ("ReleaseSettings", "precision"): 0.5,
+    ("ReleaseSettings", "hidden"): {"age": "public"},
     ("EvaluatingSettings", "quantiles"): (0.1,),
     ("EvaluatingSettings", "regression"): "income ~ group",
     ("EvaluatingSettings", "coefficient"): "group",
