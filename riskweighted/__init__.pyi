@@ -23,6 +23,7 @@ from .contract.synthesizer import (
     load_synthesizer as load_synthesizer,
     synthesizer_names as synthesizer_names,
 )
+from .derivation.derived import derived as derived
 from .design.design import (
     Design as Design,
     build_design as build_design,

@@ -28,6 +28,7 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.ranks import Ranked, order_alike
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.design.precision import round_to
@@ -36,7 +37,6 @@ from riskweighted.release.leak_text import TextSecrets, make_text_secrets, probl
 from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.nearness import Chance, equal_rows, find_nearness, most_by_chance
 from riskweighted.release.sensitive import Fresh, Sensitive, find_sensitive, same_records
-from riskweighted.risk.copies import Ranked, order_alike
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Secrets", "check_datasets", "check_made", "check_pack", "check_synthesized", "gather_secrets", "recorded"]

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from riskweighted.risk.copies import Ranked, order_alike
+from riskweighted.common.ranks import Ranked, order_alike
 
 __all__ = ["Chance", "chance_of", "equal_rows", "find_nearness", "most_by_chance"]
 

@@ -1,0 +1,171 @@
+"""Whether unaltered columns give a sensitive variable away, alone or together: the table of what does (METHODS section 13)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_names, check_number
+from riskweighted.common.errors import InputError, listing
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns
+from riskweighted.common.native import as_pandas
+from riskweighted.derivation.amounts import findings_of_amounts
+from riskweighted.derivation.columns import LEAST, Columns
+from riskweighted.derivation.judging import EXACT, PREDICTED, RECOVERED, STATUS, Amounts, Finding
+from riskweighted.derivation.levels import findings_of_levels, findings_of_status
+from riskweighted.intruder.patterns import known_patterns
+
+__all__ = ["COLUMNS", "REFUSE", "WARN", "derived"]
+
+COLUMNS = ("target", "columns", "rule", "relation", "recovered", "base", "verdict")
+REFUSE, WARN = "refuse", "warn"
+_MOST_ROWS = 20_000
+_SEED = 20_000  # the same part of the records every time
+_DIGITS = 2  # of a share
+_MORE = 0.05  # that a second prediction must tell beyond the best one before it
+_TINY = 1e-12  # where the reach is zero
+_STRENGTH = {EXACT: 2, RECOVERED: 1}
+_WORDS = ("its amounts", "its missing values", "its zeros")
+
+
+def derived(
+    data: pd.DataFrame,
+    target: str | Sequence[str],
+    known: str | Sequence[str] = (),
+    released: Sequence[str] | None = None,
+    *,
+    radius: float | Mapping[str, float] = 0.2,
+    min_radius: float = 0.0,
+    codes: Mapping[str, Sequence[float]] | None = None,
+    categorical: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return how columns that leave unaltered tell a sensitive variable, before anything is fitted (METHODS section 13).
+
+    A column that is the variable in other units, its sum with another one, its order, or its bands makes every synthetic value of it
+    idle. Looked for are any function of one column, also within the levels of another; sums and products of any number of columns; any
+    function of two combined (sum, difference, product, ratio, maximum, minimum); one ratio or difference that many records share; levels
+    that are intervals of it; and what tells its zeros, missing values, special codes, or a level. No prediction of a record uses its own
+    value.
+
+    Parameters
+    ----------
+    data : DataFrame
+        The confidential data; of more than 20,000 records a random 20,000, always the same, are looked at.
+    target : str or sequence of str
+        The variables to be synthesized; each is looked at by itself.
+    known : str or sequence of str
+        What an intruder knows; its best guess by pattern is the base that a relation is compared with.
+    released : sequence of str, optional
+        The other columns that leave unaltered; without them every other column of the data.
+    radius : float or mapping of variable to float
+        Recovered is what is within this part of the value.
+    min_radius : float
+        Recovered is also what is within this distance.
+    codes : mapping of variable to sequence of float, optional
+        Special codes, which are no amounts.
+    categorical : sequence of str
+        Targets of numbers whose values are levels.
+
+    Returns
+    -------
+    DataFrame
+        A row for each relation: ``target``, ``columns`` (a tuple), ``rule``, ``relation`` in words, ``recovered`` (the share of the records
+        for which the target is told, to a percent), ``base`` (the share without these columns), ``verdict``. Rules: "exact" (a relation
+        holds for a tenth of the records and more), "recovered" (four fifths within the radius, and three quarters of what the base
+        misses), "coarsening", "status", each with the verdict "refuse"; "predicted" (a quarter of what the base misses): "warn". No value
+        of the data is in it.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data
+    >>> rng = np.random.default_rng(1)
+    >>> wages = (data["income"] * rng.uniform(0.2, 0.8, len(data))).round(2)
+    >>> parts = data.assign(wages=wages, other=data["income"] - wages)
+    >>> rw.derived(parts, "income", known="region", released=["wages", "other"])[["columns", "rule", "relation", "verdict"]]
+              columns   rule relation verdict
+    0  (wages, other)  exact    a sum  refuse
+    """
+    data, targets = as_pandas(data), check_names(target, "target")
+    known = check_names(known, "known")
+    others = [str(name) for name in data.columns if name not in targets] if released is None else check_names(released, "released")
+    tested = [name for name in dict.fromkeys([*known, *others]) if name not in targets]
+    require_columns(data, list(dict.fromkeys([*targets, *known, *others])), "data")
+    _check_radius(radius, min_radius, targets)
+    if len(data) > _MOST_ROWS:
+        data = data.iloc[np.sort(np.random.default_rng(_SEED).choice(len(data), _MOST_ROWS, replace=False))]
+    columns = Columns.of({name: data[name] for name in tested})
+    patterns = known_patterns(data, [name for name in known if name not in targets]).codes
+    rows: list[tuple[object, ...]] = []
+    for name in targets:
+        reach = (float(radius[name] if isinstance(radius, Mapping) else radius), float(min_radius))
+        levels = name in categorical or not holds_numbers(data[name])
+        stated = None if levels else np.asarray((codes or {}).get(name, ()), dtype=float)
+        rows += [(name, *row) for row in _of_target(data[name], stated, columns, patterns, reach)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _check_radius(radius: float | Mapping[str, float], min_radius: float, targets: Sequence[str]) -> None:
+    if isinstance(radius, Mapping):
+        lacking = [name for name in targets if name not in radius]
+        if lacking:
+            raise InputError(f"radius has none for {listing(lacking)}; give one number, or one for each target")
+    for given in radius.values() if isinstance(radius, Mapping) else [radius]:
+        check_number(given, "radius", least=0)
+    check_number(min_radius, "min_radius", least=0)
+
+
+def _of_target(
+    column: pd.Series, codes: np.ndarray | None, columns: Columns, patterns: np.ndarray, reach: tuple[float, float]
+) -> Iterator[tuple[object, ...]]:
+    """The rows of one target; `codes`: None for one of levels."""
+    rng = np.random.default_rng(_SEED)
+    if codes is None:
+        levels = np.asarray(pd.factorize(column, use_na_sentinel=False)[0])
+        found = list(findings_of_levels(levels, columns.among(np.arange(len(levels))), patterns, rng)) if levels.max() > 0 else []
+    else:
+        found = list(_of_numbers(as_floats(column), codes, columns, patterns, reach, rng))
+    for finding in _without_repetition(found):
+        verdict = WARN if finding.rule == PREDICTED else REFUSE
+        shares = (round(finding.recovered, _DIGITS), round(finding.base, _DIGITS))
+        yield finding.columns, finding.rule, finding.relation, *shares, verdict
+
+
+def _of_numbers(
+    values: np.ndarray, codes: np.ndarray, columns: Columns, patterns: np.ndarray, reach: tuple[float, float], rng: np.random.Generator
+) -> Iterator[Finding]:
+    """What tells the status of numbers (n,), and what their amounts."""
+    status = np.where(~np.isfinite(values), 1, np.where(values == 0, 2, 0))
+    for number, code in enumerate(codes):
+        status[values == code] = len(_WORDS) + number
+    words = [*_WORDS, *["one of its special codes"] * len(codes)]
+    yield from findings_of_status(status, columns.among(np.arange(len(values))), words)
+    rows = np.flatnonzero(status == 0)
+    y = values[rows]
+    if len(rows) >= LEAST and np.ptp(y) > 0:
+        within = np.maximum(np.maximum(reach[0] * np.abs(y), reach[1]), _TINY)
+        amounts = Amounts.of(y, within, np.unique(patterns[rows], return_inverse=True)[1], rng)
+        yield from findings_of_amounts(amounts, columns.among(rows), rng)
+
+
+def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Each relation once: not what a part of its columns tells as well, and of predictions only those that tell more."""
+    refused = [finding for finding in found if finding.rule != PREDICTED]
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    for finding in refused:
+        if (finding.columns, finding.rule) not in seen and not any(_tells_as_much(other, finding) for other in refused):
+            seen.add((finding.columns, finding.rule))
+            yield finding
+    most = 0.0
+    for finding in sorted((finding for finding in found if finding.rule == PREDICTED), key=lambda finding: len(finding.columns)):
+        refused_alone = any(set(other.columns) <= set(finding.columns) and other.rule in _STRENGTH for other in refused)
+        if not refused_alone and (len(finding.columns) == 1 or finding.recovered > most + _MORE):
+            most = max(most, finding.recovered)
+            yield finding
+
+
+def _tells_as_much(one: Finding, other: Finding) -> bool:
+    """Whether a relation makes another one superfluous: it tells as much from fewer columns, or more from the same ones."""
+    stronger = _STRENGTH.get(one.rule, 0) - _STRENGTH.get(other.rule, 0)
+    if other.rule == STATUS or one.rule not in _STRENGTH:
+        return False
+    return (set(one.columns) < set(other.columns) and stronger >= 0) or (set(one.columns) == set(other.columns) and stronger > 0)
