@@ -31,6 +31,13 @@ from .design.design import (
 )
 from .design.formulas import response_name as response_name
 from .design.transforms import Transform as Transform
+from .disclosure.attribution import attribution as attribution
+from .disclosure.folds import (
+    Folds as Folds,
+    read_folds as read_folds,
+    write_folds as write_folds,
+)
+from .disclosure.policy import DisclosureSettings as DisclosureSettings
 from .evaluation.assess import (
     Assessment as Assessment,
     assess as assess,

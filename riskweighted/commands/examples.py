@@ -23,6 +23,7 @@ EXAMPLES = {
         "riskweighted assess households.csv --synthetic ours=a.csv,b.csv \\\n"
         "  --synthetic theirs=c.csv --known region --synthesized income --out both",
     ),
+    "folds": ("riskweighted folds households.csv --synthesized income \\\n  --K 5 --out folds",),
     "reidentify": ("riskweighted reidentify study.toml --out links",),
     "report": ("riskweighted report results", "riskweighted report results --internal --figures figures"),
     "summary": ("riskweighted summary results", "riskweighted summary results --format latex --unit income=dollars"),

@@ -16,6 +16,7 @@ from riskweighted.commands.accountant import accountant
 from riskweighted.commands.assess import assess
 from riskweighted.commands.check import check
 from riskweighted.commands.examples import EXAMPLES
+from riskweighted.commands.folds import folds
 from riskweighted.commands.init import init
 from riskweighted.commands.registering import HELP_NAMES, register
 from riskweighted.commands.reidentify import reidentify
@@ -42,7 +43,7 @@ COMMAND -h shows examples and exit codes."""
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start here": (init, check, run, demo),
     "Weights": (tune, sweep, weights, accountant),
-    "Risk and utility": (assess, reidentify, summary, report),
+    "Risk and utility": (assess, folds, reidentify, summary, report),
     "Release": (release,),
     "What is installed": (synthesizers,),
 }

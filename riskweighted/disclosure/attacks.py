@@ -1,4 +1,4 @@
-"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 7).
+"""Guesses of an intruder who holds a whole pack: L copies of every row, and all rows of its released pattern (METHODS section 13).
 
 No guess is made of a confidential value: rows, patterns and drawn values are all that is read. The true values decide which attack is
 taken, on a random half of the records, and score it on the other half.
@@ -11,7 +11,7 @@ import numpy as np
 from riskweighted.common.jit import kernel
 from riskweighted.disclosure.coding import Coding, coverings
 
-__all__ = ["ATTACKS", "best_scores", "guesses", "hits", "own_guess"]
+__all__ = ["ATTACKS", "SHARES", "best_scores", "guesses", "hits", "middles", "own_guess"]
 
 SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
 ATTACKS = (*(f"own share {share:g}" for share in SHARES), "median", "mean")
@@ -36,7 +36,7 @@ def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndar
         chosen = _chosen(lower, upper, share, starts, SHARES)
         flat = lower.reshape(len(lower), -1)
         made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
-        made[len(SHARES) :, :, rows] = _middles(coding, drawn, made[len(SHARES) - 1][:, rows])
+        made[len(SHARES) :, :, rows] = middles(coding, drawn, made[len(SHARES) - 1][:, rows])
     return made
 
 
@@ -51,7 +51,7 @@ def _blocks(patterns: np.ndarray, copies: int) -> Iterator[tuple[np.ndarray, np.
         first = last
 
 
-def _middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+def middles(coding: Coding, drawn: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Median and mean of the amounts of each row, (2, V, m); where most copies are none, and of levels, the guess `otherwise` (V, m)."""
     made = np.array([otherwise, otherwise])
     amounts = coding.is_amount(drawn)

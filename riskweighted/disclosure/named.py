@@ -1,4 +1,4 @@
-"""Records whose copies lie near the truth beyond chance, counted so that the count can be believed (METHODS section 7)."""
+"""Records whose copies lie near the truth beyond chance, counted so that the count can be believed (METHODS section 13)."""
 
 from typing import NamedTuple
 
@@ -12,13 +12,15 @@ class Named(NamedTuple):
     """How many records a release names beyond what it would name had their values not been used.
 
     ``forward``: records found at the level; ``reversed``: the same with both counts exchanged, which names nobody but by chance;
-    ``false_share``: an estimate of the share of false ones, (1 + reversed) / max(forward, 1), at most 1; ``records`` (n,): which.
+    ``false_share``: an estimate of the share of false ones, (1 + reversed) / max(forward, 1), at most 1; ``records``,
+    ``unnamed`` (n,): which ones forward and reversed.
     """
 
     forward: int
     reversed: int
     false_share: float
     records: np.ndarray
+    unnamed: np.ndarray
 
     @property
     def net(self) -> int:
@@ -41,7 +43,7 @@ def name_records(near: np.ndarray, near_without: np.ndarray, copies: int, level:
     forward = _found(near, near_without, copies, level)
     backward = _found(near_without, near, copies, level)
     count, reverse = int(forward.sum()), int(backward.sum())
-    return Named(count, reverse, min((1 + reverse) / max(count, 1), 1.0), forward)
+    return Named(count, reverse, min((1 + reverse) / max(count, 1), 1.0), forward, backward)
 
 
 def _found(more: np.ndarray, less: np.ndarray, copies: int, level: float) -> np.ndarray:

@@ -63,7 +63,7 @@ def test_examples_name_options_that_there_are(name, example):
     assert words[:2] == ["riskweighted", name]
     options = {word for word in words if word.startswith("--")}
     shown = command(name, "--help", columns=200).output
-    assert options <= set(re.findall(r"--[a-z-]+", shown))
+    assert options <= set(re.findall(r"--[A-Za-z-]+", shown))
 
 
 def test_quiet_and_verbose_exclude_each_other():

@@ -12,7 +12,16 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["LeftOut", "Moments", "add_to_left_out", "add_to_moments", "averages_without", "no_moments", "nothing_left_out"]
+__all__ = [
+    "LeftOut",
+    "Moments",
+    "add_to_left_out",
+    "add_to_moments",
+    "averages_without",
+    "no_moments",
+    "nothing_left_out",
+    "smoothed_weights",
+]
 
 _PRIOR, _PRIOR_SHAPE = 10.0, 0.5  # of the Pareto shape: so many observations of it
 _FEWEST = 5  # weights of a tail that has a shape
@@ -203,3 +212,29 @@ def averages_without(left: LeftOut, draws: int) -> tuple[np.ndarray, np.ndarray]
         total = others * left.weights[i] + weights.sum()
         averages[i] = (others * left.weighted[i] + (weights * value).sum()) / total
     return averages, shapes
+
+
+@kernel
+def smoothed_weights(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (n, S) of sum 1 whose tails are smoothed, from their logarithms up to a constant; and their Pareto shapes, (n,).
+
+    The shape of weights that are all the same is 0.
+    """
+    n, draws = log_weights.shape
+    weights, shapes = np.empty((n, draws)), np.zeros(n)
+    kept = math.ceil(min(draws / 5, 3 * math.sqrt(draws))) + 1
+    for i in range(n):
+        order = np.argsort(log_weights[i])
+        top, least = log_weights[i, order[-1]], log_weights[i, order[0]]
+        weights[i] = np.exp(log_weights[i] - top)
+        if top > least and kept <= draws:
+            cutoff = max(log_weights[i, order[draws - kept]] - top, _LEAST)
+            first = draws - kept
+            while first < draws and log_weights[i, order[first]] - top <= cutoff:
+                first += 1
+            tail = weights[i][order[first:]]
+            shapes[i] = _smooth(tail, math.exp(cutoff))
+            for rank in range(len(tail)):
+                weights[i, order[first + rank]] = tail[rank]
+        weights[i] /= weights[i].sum()
+    return weights, shapes

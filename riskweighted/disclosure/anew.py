@@ -1,0 +1,246 @@
+"""Weights made anew without a record: how much less the others' likelihood would weigh, had its value not been there (METHODS section 13).
+
+Risk weights read everybody's values: leave record i out, and the weights of the others of its known pattern change. Of a pattern of M
+records all M changes of M weights are a matrix, so that what they do to a draw's log posterior is a product of matrices.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from riskweighted.common.errors import InputError
+from riskweighted.disclosure.coding import Coding
+from riskweighted.intruder.world import World
+from riskweighted.weights.families import FAMILIES, family_settings
+from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+
+__all__ = ["MOST", "Weighting", "change_of_weights", "is_made_anew", "weights_without"]
+
+MOST = 20_000  # records of a pattern whose weights are made anew, for marginal weights; for k-way ones a fifth
+_COLUMNS = 2_000  # records that are left out in one product
+
+
+class Weighting(NamedTuple):
+    """How the weights of a fit were made: a scheme, `match` of several variables, and the adjustment clip(scale a + shift, 0, 1)."""
+
+    scheme: str
+    match: object = "own"
+    scale: float = 1.0
+    shift: float = 0.0
+    cluster: str | None = None
+
+
+class _Cut(NamedTuple):
+    """Of `delete`: the records' risks in order, and the share of them that is kept."""
+
+    ordered: np.ndarray
+    share: float
+
+
+def is_made_anew(weighting: Weighting) -> bool:
+    """Whether weights of this kind can be made anew here; others are held as they are, which is said."""
+    named = parse_scheme(weighting.scheme)
+    if weighting.cluster is not None:
+        return False
+    return named.name not in FAMILIES or FAMILIES[named.name].fit is None
+
+
+def depends_on_values(weighting: Weighting) -> bool:
+    """Whether a record's value has any part in the weights of others."""
+    named = parse_scheme(weighting.scheme)
+    return named.name not in (UNWEIGHTED, "uniform")
+
+
+class _Pattern(NamedTuple):
+    """Of a pattern of M records: ``inside`` (M, M), whether the value of column h lies in the ball of row j."""
+
+    rows: np.ndarray
+    inside: np.ndarray
+
+
+def change_of_weights(world: World, weighting: Weighting, alpha: np.ndarray, terms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sum_{j != i} (a_j^-i - a_j) l_js - a_i l_is of every record i, (n, S), and of which records it is known, (n,).
+
+    Parameters
+    ----------
+    world : World
+        Under the scenario that the weights were made for.
+    weighting : Weighting
+    alpha : array (n,)
+        The weights; InputError where the scheme gives others.
+    terms : array (n, S)
+        log p(y_i | theta_s), times the survey weight where there is one.
+    """
+    changes = -alpha[:, None] * np.where(alpha[:, None] > 0, terms, 0.0)
+    known = np.ones(len(alpha), dtype=bool)
+    if not depends_on_values(weighting):
+        return changes, known
+    coding, k = Coding(world), _tuple_size(weighting)
+    cut, order = _cut_of(world, weighting), np.argsort(world.patterns.codes, kind="stable")
+    kept = None if cut is None else _Kept(world, alpha, terms)
+    for rows in np.split(order, np.cumsum(world.patterns.sizes)[:-1]):
+        if len(rows) > (MOST if k == 1 else MOST // 5):
+            known[rows] = False
+            continue
+        pattern = _Pattern(rows, _inside(coding, rows))
+        if not np.allclose(_alpha(weighting, _risks(world, pattern, k), cut), alpha[rows], atol=1e-9):
+            raise InputError(f"the weights of the fit are not those of scheme {weighting.scheme!r} under this scenario")
+        for start in range(0, len(rows), _COLUMNS):
+            left = np.arange(start, min(start + _COLUMNS, len(rows)))
+            risks = _risks_without(world, pattern, k, left)
+            cuts = None if cut is None else _cuts_without(cut, alpha[rows], _risks(world, pattern, k), risks, left)
+            made = _made_without(weighting, risks, cuts, cut)
+            made[left, np.arange(len(left))] = 0.0  # the record's own, which goes altogether
+            changes[rows[left]] = (made - alpha[rows][:, None]).T @ terms[rows]
+            if kept is not None and cuts is not None:
+                changes[rows[left]] += kept.beyond(rows, _risks(world, pattern, k), cuts)
+    return changes, known
+
+
+def weights_without(world: World, weighting: Weighting, alpha: np.ndarray, record: int) -> np.ndarray:
+    """The weights (n,) without one record, its own being 0."""
+    made = alpha.copy()
+    if depends_on_values(weighting):
+        k, cut = _tuple_size(weighting), _cut_of(world, weighting)
+        rows = np.flatnonzero(world.patterns.codes == world.patterns.codes[record])
+        pattern = _Pattern(rows, _inside(Coding(world), rows))
+        left = np.flatnonzero(rows == record)
+        risks = _risks_without(world, pattern, k, left)
+        cuts = None if cut is None else _cuts_without(cut, alpha[rows], _risks(world, pattern, k), risks, left)
+        if cuts is not None:
+            made = (_all_risks(world) <= cuts[0]).astype(float)
+        made[rows] = _made_without(weighting, risks, cuts, cut)[:, 0]
+    made[record] = 0.0
+    return made
+
+
+def _tuple_size(weighting: Weighting) -> int:
+    """k of k-way weights; 1 where they are a function of a record's own risk."""
+    name = parse_scheme(weighting.scheme).name
+    return 2 if name == "pairwise" else int(name.split("-")[0]) if name.endswith("-way") else 1
+
+
+def _inside(coding: Coding, rows: np.ndarray) -> np.ndarray:
+    """Whether the value of column h lies in the box of row j, (M, M)."""
+    lower, upper = (ends[:, rows] for ends in coding.reach)
+    truth = coding.truth[:, rows]
+    by_variable = [(low[:, None] <= y) & (y <= up[:, None]) for low, up, y in zip(lower, upper, truth, strict=True)]
+    return np.asarray(np.logical_and.reduce(by_variable))
+
+
+def _joint(outside: np.ndarray, missing: np.ndarray, size: int, k: int) -> np.ndarray:
+    """The mean k-way risk from who lies outside whose box (M, M) and how many boxes miss each candidate (M, m), in a pattern of `size`."""
+    k = min(k, size)
+    value = np.ones_like(missing, dtype=float)
+    tuples = 1.0
+    for t in range(1, k):
+        value *= np.maximum(missing - t, 0)
+        tuples *= size - t
+    return np.asarray(outside @ value / (size * tuples))
+
+
+def _policy(world: World, risks: np.ndarray, size: int) -> np.ndarray:
+    """Risks of a pattern of one record are what the scenario says of singletons."""
+    if size > 1:
+        return risks
+    return np.full_like(risks, 0.0 if world.scenario.singletons == "paper" else 1.0)
+
+
+def _risks(world: World, pattern: _Pattern, k: int) -> np.ndarray:
+    """The risks of a pattern's records, (M,)."""
+    size, outside = len(pattern.rows), 1.0 - pattern.inside
+    risks = outside.sum(axis=1) / size if k == 1 else _joint(outside, outside.sum(axis=0), size, k)
+    return _policy(world, risks, size)
+
+
+def _risks_without(world: World, pattern: _Pattern, k: int, left: np.ndarray) -> np.ndarray:
+    """The risks of a pattern's records without each of some, (M, m)."""
+    size, outside = len(pattern.rows) - 1, 1.0 - pattern.inside
+    if size == 0:
+        return np.ones((1, len(left)))
+    if k == 1:
+        risks = (outside.sum(axis=1)[:, None] - outside[:, left]) / size
+        return _policy(world, risks, size)
+    missing = outside.sum(axis=0)[:, None] - outside[left].T
+    gone = np.zeros_like(missing)
+    gone[left, np.arange(len(left))] = 1.0
+    k = min(k, size)
+    value, tuples = 1.0 - gone, 1.0
+    for t in range(1, k):
+        value *= np.maximum(missing - t, 0)
+        tuples *= size - t
+    return _policy(world, np.asarray(outside @ value / (size * tuples)), size)
+
+
+def _alpha(weighting: Weighting, risks: np.ndarray, cut: _Cut | float | np.ndarray | None) -> np.ndarray:
+    """Weights from risks."""
+    named = parse_scheme(weighting.scheme)
+    settings = family_settings(named.name, named.settings) if named.name in FAMILIES else {}
+    if isinstance(cut, _Cut):
+        cut = np.quantile(cut.ordered, cut.share)
+    if named.name == "delete":
+        made = (risks <= cut).astype(float)
+    elif named.name == "power":
+        made = (1 - risks) ** settings["g"]
+    elif named.name == "mix":
+        made = 1 - settings["t"] * risks
+    else:
+        made = np.clip(1 - risks, 0.0, 1.0)
+    return np.asarray(np.clip(weighting.scale * made + weighting.shift, 0.0, 1.0))
+
+
+def _made_without(weighting: Weighting, risks: np.ndarray, cuts: np.ndarray | None, cut: _Cut | None) -> np.ndarray:
+    return _alpha(weighting, risks, cut if cuts is None else cuts)
+
+
+def _all_risks(world: World) -> np.ndarray:
+    from riskweighted.risk.identification import confidential_risk
+
+    return np.asarray(confidential_risk(world))
+
+
+def _cut_of(world: World, weighting: Weighting) -> _Cut | None:
+    named = parse_scheme(weighting.scheme)
+    if named.name != "delete":
+        return None
+    return _Cut(np.sort(_all_risks(world)), 1 - family_settings("delete", named.settings)["q"])
+
+
+def _cuts_without(cut: _Cut, alpha: np.ndarray, risks: np.ndarray, without: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """The quantile of the risks without each of some records of a pattern, (m,): those of other patterns stay what they are."""
+    ordered = cut.ordered
+    others = np.delete(ordered, np.searchsorted(ordered, np.sort(risks)) + _among_equals(np.sort(risks)))
+    cuts = np.empty(len(left))
+    for at, record in enumerate(left):
+        cuts[at] = np.quantile(np.append(others, np.delete(without[:, at], record)), cut.share)
+    return cuts
+
+
+def _among_equals(ordered: np.ndarray) -> np.ndarray:
+    """The number of each value among those equal to it, from 0."""
+    first = np.searchsorted(ordered, ordered)
+    return np.arange(len(ordered)) - first
+
+
+class _Kept:
+    """What the records of other patterns add where the cut of `delete` moves."""
+
+    def __init__(self, world: World, alpha: np.ndarray, terms: np.ndarray) -> None:
+        risks = _all_risks(world)
+        self._order = np.argsort(risks, kind="stable")
+        self._ordered, self._terms = risks[self._order], terms
+        self._cut = math.nan if not (alpha > 0).any() else float(risks[alpha > 0].max())
+
+    def beyond(self, rows: np.ndarray, risks: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+        """Sum over records outside a pattern of the change of their weight times their terms, (m, S)."""
+        made = np.zeros((len(cuts), self._terms.shape[1]))
+        here = np.zeros(len(self._order), dtype=bool)
+        here[rows] = True
+        start = int(np.searchsorted(self._ordered, self._cut, "right"))
+        for cut in np.unique(cuts):
+            end = int(np.searchsorted(self._ordered, cut, "right"))
+            moved = self._order[min(start, end) : max(start, end)]
+            total = self._terms[moved[~here[moved]]].sum(axis=0)
+            made[cuts == cut] = total if end > start else -total
+        return made

@@ -1,0 +1,201 @@
+"""`attribution`: what a whole release gives away of a person beyond what it would had that person's value never been used (METHODS 13)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.checks import check_count, check_names, check_seed
+from riskweighted.common.errors import InputError
+from riskweighted.common.native import as_pandas
+from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.comparing import Sides
+from riskweighted.disclosure.folds import Folds
+from riskweighted.disclosure.own_packs import FittedPacks
+from riskweighted.disclosure.policy import DisclosureSettings
+from riskweighted.disclosure.setting import Asked, Setting
+from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.world import World, make_world
+from riskweighted.sequence.fit import Fit
+
+__all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
+
+Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
+
+
+def attribution(
+    confidential: pd.DataFrame,
+    packs: Packs | None,
+    scenario: Scenario,
+    *,
+    released: str | Sequence[str] = (),
+    fit: Fit | None = None,
+    folds: Folds | None = None,
+    scheme: str | None = None,
+    groups: str | Sequence[str] = (),
+    unit: str | None = None,
+    survey: str | None = None,
+    settings: DisclosureSettings | None = None,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return what a whole release tells of persons beyond what it would tell had a person's value not been used (METHODS section 13).
+
+    An intruder holds all L datasets and guesses every record's value from its own copies and those of all rows with its released
+    columns. T_with is the share of records that the best guess names: it lies within reach of the true value. T_out is the same of the
+    release that the tool would have made without the record's value, and T_none of the best guess without a release, made by somebody
+    with a perfect reference sample. D = T_with - T_out is disclosure, T_out - T_none inference (Hotz et al. 2022; Annamalai et al. 2024).
+    D is a lower bound by these attacks, no certificate.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    packs : sequence of L DataFrames, several such, or None
+        The release, its rows in the order of `confidential`; several packs of L if the tool made them, which tell how much D varies. With
+        `fit` None draws five.
+    scenario : Scenario
+    released : str or sequence of str
+        Columns that leave unaltered besides ``scenario.known``.
+    fit : Fit, optional
+        What the datasets were drawn from: T_out by importance weights over whole datasets.
+    folds : Folds, optional
+        What another tool made of `riskweighted folds`, read by `riskweighted.read_folds`.
+    scheme : str, optional
+        By which the weights of the fit were made, so that those of others can be made anew without a record; else they are held.
+    groups : str or sequence of str
+        Columns that do not leave altered, whose levels are judged as groups of their own.
+    unit : str, optional
+        A column such as a household's number, over which errors are taken.
+    survey : str, optional
+        Survey weights, by which records are counted.
+    settings : DisclosureSettings, optional
+        Limits of the verdict.
+    random_seed : int, optional
+
+    Returns
+    -------
+    DataFrame. A row for each of ``variables`` (the box of all, and each), ``release`` ("shuffled": rows exchanged within released patterns
+    in both, the figure of a release; "aligned": files whose rows pair) and ``group`` ("all", "isolated", "top 1 %", and those of
+    `groups`). Columns ``records``, ``with``, ``out``, ``none``, ``D`` with ``se`` and its ``upper`` 95 % limit, ``inference``; of one copy
+    ``copy_with``, ``copy_out``; ``own_value_with``, ``own_value_out``, the share of records whose own value is among the L copies;
+    ``named`` records (Benjamini-Hochberg at 5 % of Fisher's exact test), ``reversed`` and the estimated ``false_share``; of own fits
+    ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``, ``reasons``, ``accepted``;
+    ``persons``, the larger of n times the upper limit of D and the records named net; ``not_judged``, ``held``,
+    ``packs``, ``worst_groups``. Confidential.
+
+    Raises
+    ------
+    InputError
+        If the datasets do not pair with the data, folds do not belong to them or were made with the values of the fold, or the fit's
+        weights are not those of `scheme`.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, fit, scenario
+    >>> table = rw.attribution(data, None, scenario, fit=fit, scheme="marginal", random_seed=1)
+    >>> table["group"].unique().tolist(), bool(table.loc[0, "D"] < 0.1)
+    (['all', 'isolated', 'top 1 %'], True)
+    >>> table.attrs["held"]
+    ('the unit of the grid (precision)', 'the choice of the model, if it was made on these data')
+    """
+    confidential = as_pandas(confidential)
+    check_seed(random_seed)
+    world = make_world(confidential, scenario)
+    asked = Asked(check_names(released, "released"), check_names(groups, "groups"), unit, survey, settings)
+    if fit is not None and folds is not None:
+        raise InputError("fit and folds were both given: choose how to know what the release would be without a record")
+    given = None if packs is None else as_packs(packs)
+    if fit is not None:
+        return attribution_of_fit(
+            fit, world, asked, given, weighting=None if scheme is None else Weighting(scheme), random_seed=random_seed
+        )
+    if given is None:
+        raise InputError("packs is None and there is no fit: give the released datasets")
+    return attribution_of_folds(world, given, folds, asked, random_seed)
+
+
+def attribution_of_fit(
+    fit: Fit,
+    world: World,
+    asked: Asked,
+    packs: Sequence[Sequence[pd.DataFrame]] | None = None,
+    *,
+    L: int = 20,  # noqa: N803
+    weighting: Weighting | None = None,
+    repeats: int = 5,
+    refits: int = 10,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """`attribution` of a run's own fit, for what its datasets would be without each record.
+
+    `packs`: those that leave, on which records are counted that are named; else those drawn here, `repeats` of `L` datasets.
+    """
+    rng = np.random.default_rng(random_seed)
+    if fit.keeps_true_values or not fit.estimates:
+        drawn = packs or [fit.synthesize(L, random_seed=int(rng.integers(2**31)))]
+        return attribution_of_folds(world, drawn, None, asked, random_seed)
+    copies = L if packs is None else len(packs[0])
+    coding, setting = Coding(world), Setting(world, asked, rng)
+    own = FittedPacks.of(fit, world, weighting, rng, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
+    given = None if packs is None else [_numbers(coding, world, pack) for pack in packs]
+
+    def sides(part: Coding, which: Sequence[int], shuffle: bool) -> Sides:
+        made = own.sides(part, which, setting.patterns, setting.units, rng, shuffle)
+        if given is None:
+            return made
+        return made._replace(seen=tuple(setting.side(part, pack[list(which)], shuffle) for pack in given))
+
+    table = setting.table(coding, sides, own.judged)
+    share = 1 - float(own.judged.mean())
+    untold = [] if fit.converged else ["a fit that did not converge tells nothing of what it would be without a record"]
+    untold += [f"{share:.1%} of the records are not judged: importance weights fail, refit them"] if share > 0.01 else []
+    return setting.finished(table, untold, own.held, own.repeats)
+
+
+def attribution_of_folds(
+    world: World,
+    packs: Sequence[Sequence[pd.DataFrame]],
+    folds: Folds | None,
+    asked: Asked,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """`attribution` of any tool's datasets by the folds that it made; without folds it is not judged, and D is NaN."""
+    rng = np.random.default_rng(random_seed)
+    coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
+    given = [_numbers(coding, world, pack) for pack in packs]
+    out = [] if folds is None else [coding_numbers(coding, pack) for pack in folds.packs]
+    if folds is not None:
+        folds.check(world, len(packs[0]))
+
+    def sides(part: Coding, which: Sequence[int], shuffle: bool) -> Sides:
+        using = tuple(setting.side(part, pack[list(which)], shuffle) for pack in given)
+        if folds is None:
+            return Sides(using, (), np.full(len(setting.patterns), np.nan))
+        without = folds.side([setting.side(part, pack[list(which)], shuffle) for pack in out])
+        return Sides(using, (without,) * len(using), np.full(len(setting.patterns), np.nan))
+
+    table = setting.table(coding, sides, np.ones(len(setting.patterns), dtype=bool))
+    untold = [] if folds is not None else ["no fit and no folds say what the release would be without a record"]
+    return setting.finished(table, untold, (), len(packs))
+
+
+def as_packs(packs: Packs) -> list[Sequence[pd.DataFrame]]:
+    """One pack or several, each of as many datasets."""
+    given = [packs] if isinstance(packs, pd.DataFrame) else list(packs)
+    if not given:
+        raise InputError("no synthetic dataset was given; valid is at least one")
+    several = [given] if not isinstance(given[0], (list, tuple, Sequence)) else given
+    sizes = {len(pack) for pack in several}
+    if len(sizes) > 1:
+        raise InputError("packs hold different numbers of datasets: all must hold L")
+    return [[as_pandas(frame) for frame in pack] for pack in several]
+
+
+def _numbers(coding: Coding, world: World, pack: Sequence[pd.DataFrame]) -> np.ndarray:
+    """The copies of a pack whose rows pair with the confidential ones, (V, n, L)."""
+    return coding_numbers(coding, world.pair(pack).frames)
+
+
+def coding_numbers(coding: Coding, frames: Sequence[pd.DataFrame]) -> np.ndarray:
+    """The copies of datasets, (V, n, L)."""
+    return np.stack([coding.numbers(frame) for frame in frames], axis=2)

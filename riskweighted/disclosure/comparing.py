@@ -1,0 +1,166 @@
+"""From both sides of a release to the table of what it gives away beyond inference (METHODS section 13)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.disclosure.attacks import best_scores
+from riskweighted.disclosure.named import Named, name_records
+from riskweighted.disclosure.sides import Side
+
+__all__ = ["ALIGNED", "SHUFFLED", "Records", "Sides", "compare", "worst_group"]
+
+SHUFFLED, ALIGNED = "shuffled", "aligned"
+_UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
+_FEWEST = 5  # records of a group that is judged by itself
+
+
+class Sides(NamedTuple):
+    """R packs, with the values of the records used and without each of them.
+
+    ``single`` (n,): D of one copy, NaN where it is not known; ``seen``: packs on which named records and own values are counted, where
+    they are not the first ones. No pack is on the other side where nobody knows it.
+    """
+
+    using: tuple[Side, ...]
+    without: tuple[Side, ...]
+    single: np.ndarray
+    seen: tuple[Side, ...] = ()
+
+    @property
+    def counted(self) -> tuple[Side, ...]:
+        """The packs on which records are counted."""
+        return self.seen or self.using
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Of n records what is the same for all packs. Confidential.
+
+    ``half``: by which half attacks are chosen; ``none``: whom the best guess without a release names; ``judged``: of whom both sides are
+    known; ``groups``: records by the group's name, "all" among them; ``weights``: survey weights; ``units``: codes of households, which
+    count as one; ``folds``: codes of the folds that the other side was made by.
+    """
+
+    half: np.ndarray = field(repr=False)
+    none: np.ndarray = field(repr=False)
+    judged: np.ndarray = field(repr=False)
+    groups: Mapping[str, np.ndarray] = field(repr=False)
+    weights: np.ndarray | None = field(default=None, repr=False)
+    units: np.ndarray | None = field(default=None, repr=False)
+    folds: np.ndarray | None = field(default=None, repr=False)
+
+    def mean(self, values: np.ndarray, rows: np.ndarray) -> float:
+        """Over some records, by their survey weights."""
+        if not rows.any():
+            return math.nan
+        return float(np.average(values[rows], weights=None if self.weights is None else self.weights[rows]))
+
+
+def compare(sides: Sides, records: Records, release: str, variables: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a row for each group of records, and D of every record and pack (R, n)."""
+    n, copies = len(records.half), sides.using[0].copies
+    using, without = (np.array([best_scores(side.named, records.half, records.weights) for side in of]) for of in sides[:2])
+    attributed = using.astype(float) - without if len(without) else np.empty((0, n))
+    named = [name_records(a.near, b.near, copies) for a, b in zip(sides.counted, sides.without, strict=False)]
+    both = {
+        "with": using.mean(axis=0),
+        "out": without.mean(axis=0) if len(without) else np.full(n, np.nan),
+        "none": records.none.astype(float),
+        "copy_with": _mean_of([side.near / copies for side in sides.counted], n),
+        "copy_out": _mean_of([side.near / copies for side in sides.without], n),
+        "own_value_with": _mean_of([side.same for side in sides.counted], n),
+        "own_value_out": _mean_of([side.same for side in sides.without], n),
+    }
+    rows = []
+    for group, members in records.groups.items():
+        there = members & records.judged
+        figures = {name: records.mean(values, there) for name, values in both.items()}
+        off = figures["with"] - figures["out"]
+        se = error(attributed, there, records) if len(attributed) else math.nan
+        rows.append(
+            {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
+            | {name: figures.pop(name) for name in ("with", "out", "none")}
+            | {"D": off, "se": se, "upper": off + _UPPER * se, "inference": records.mean(both["out"] - both["none"], there)}
+            | figures
+            | _counts(named, there)
+            | _largest(sides.single[there])
+        )
+    return pd.DataFrame(rows), attributed
+
+
+def _mean_of(packs: Sequence[np.ndarray], n: int) -> np.ndarray:
+    """A figure of each record, mean over the packs; NaN where there is none."""
+    return np.asarray(np.mean(packs, axis=0)) if len(packs) else np.full(n, np.nan)
+
+
+def _counts(named: Sequence[Named], there: np.ndarray) -> dict[str, float]:
+    """Records named in the two directions among some, mean over the packs."""
+    if not named:
+        return dict.fromkeys(("named", "reversed", "false_share"), math.nan)
+    forward = float(np.mean([found.records[there].sum() for found in named]))
+    reverse = float(np.mean([found.unnamed[there].sum() for found in named]))
+    return {"named": forward, "reversed": reverse, "false_share": min((1 + reverse) / max(forward, 1.0), 1.0)}
+
+
+def _largest(single: np.ndarray) -> dict[str, float]:
+    """Of the attributable disclosure of one copy the mean, the largest and how many lie above .01 and .05."""
+    known = single[np.isfinite(single)]
+    if not len(known):
+        return dict.fromkeys(("copy_D", "largest_D", "above_.01", "above_.05"), math.nan)
+    return {
+        "copy_D": float(known.mean()),
+        "largest_D": float(known.max()),
+        "above_.01": float((known > 0.01).sum()),
+        "above_.05": float((known > 0.05).sum()),
+    }
+
+
+def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
+    """The standard error of mean D of some records, over units, over packs, and over folds where these vary more (METHODS section 13)."""
+    of_record = attributed[:, there].mean(axis=0)
+    if len(of_record) < 2:
+        return math.nan
+    weights = np.ones(len(of_record)) if records.weights is None else records.weights[there]
+    total = weights.sum()
+    off = weights * (of_record - np.average(of_record, weights=weights))
+    variance = _between(off, None if records.units is None else records.units[there]) / total**2
+    if records.folds is not None:
+        variance = max(variance, _between(off, records.folds[there]) / total**2)
+    if len(attributed) > 1:
+        means = np.average(attributed[:, there], axis=1, weights=weights)
+        variance += float(means.var(ddof=1)) / len(means)
+    return math.sqrt(variance)
+
+
+def _between(off: np.ndarray, codes: np.ndarray | None) -> float:
+    """The variance of a sum of weighted distances from the mean whose terms come in clusters."""
+    sums = off if codes is None else np.bincount(np.unique(codes, return_inverse=True)[1], off)
+    count = len(sums)
+    return float((sums**2).sum() * count / max(count - 1, 1))
+
+
+def worst_group(attributed: np.ndarray, codes: np.ndarray, records: Records) -> tuple[float, float, int]:
+    """Return the largest lower bound of D over groups, corrected for their number, D of that group, and the number of groups judged.
+
+    `codes` (n,): the group of every record. Groups of fewer than five records are not judged by themselves; a group's error is at least
+    what the spread of all records gives for its size, since a few records that are all named vary by nothing.
+    """
+    from scipy.stats import norm
+
+    of_record, codes = attributed.mean(axis=0)[records.judged], codes[records.judged]
+    sizes = np.bincount(codes)
+    large = sizes >= _FEWEST
+    if not large.any():
+        return math.nan, math.nan, 0
+    mean = np.bincount(codes, of_record) / np.maximum(sizes, 1)
+    off = (of_record - mean[codes]) ** 2
+    variance = np.bincount(codes, off) / np.maximum(sizes - 1, 1)
+    spread = np.sqrt(np.maximum(variance, of_record.var()) / np.maximum(sizes, 1))
+    lower = np.where(large, mean - norm.isf(0.05 / large.sum()) * spread, -np.inf)
+    worst = int(lower.argmax())
+    return float(lower[worst]), float(mean[worst]), int(large.sum())

@@ -1,0 +1,226 @@
+"""Folds of units, by which any tool shows what its release would be without a record; and decoys, by which it shows that it was.
+
+Of K folds the tool is run K times, each time without the values of one fold, and makes rows for everybody. Every fold's release is attacked
+by itself, and only that fold is scored: in a file of out-of-fold rows a record's neighbours would carry its value.
+
+Some values of each fold's training rows are exchanged for high ones, or for low ones: decoys. A tool that was trained on them gives values
+that move with them, and one that was trained on the data themselves gives values that do not.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.atomic import make_folder, write_file
+from riskweighted.common.checks import check_count, check_names, check_seed
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash, fingerprint
+from riskweighted.common.frames import require_columns
+from riskweighted.common.native import as_pandas
+from riskweighted.data.io import read_table, write_table
+from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, slope_on_decoys
+from riskweighted.disclosure.sides import Side
+from riskweighted.intruder.world import World
+
+__all__ = ["Folds", "read_folds", "write_folds"]
+
+_LEAST_Z = 3.0  # of the slope of what the folds' releases give on what they were trained on
+_MANIFEST, _ASSIGNMENT, _DECOYS = "folds.json", "assignment.csv", "decoys.csv"
+_PRIVATE = "confidential: keep this folder where the data are kept"
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Folds are what a tool made without the values of each K-th of the records. Confidential.
+
+    ``of_row`` (n,): the fold of every record; ``packs``: of each fold L datasets of n rows; ``trained`` (K,): the mean score of what the
+    tool was to be trained on, decoys among it; ``synthesized``: the variables.
+    """
+
+    of_row: np.ndarray = field(repr=False)
+    packs: Sequence[Sequence[pd.DataFrame]] = field(repr=False)
+    trained: np.ndarray = field(repr=False)
+    synthesized: tuple[str, ...]
+
+    def check(self, world: World, copies: int) -> None:
+        """Refuse folds of other variables or of another number of datasets than the release, and those made with the fold's values."""
+        missing = [name for name in world.scenario.synthetic if name not in self.synthesized]
+        if missing:
+            raise InputError(f"the folds synthesize {', '.join(self.synthesized)}, and the scenario {', '.join(missing)} as well")
+        counts = {len(pack) for pack in self.packs}
+        if counts != {copies}:
+            raise InputError(f"the release has {copies} datasets and the folds {sorted(counts)}: both must have L")
+        given = [[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in self.packs]
+        slope, z = slope_on_decoys(self.trained, np.array(given))
+        if z < _LEAST_Z:
+            raise InputError(
+                f"the folds do not show the decoys that were planted in what the tool was to be trained on (slope {slope:.2f}, z {z:.1f}): "
+                "they were made with the values of the fold; run the tool on each folds/k/train.csv by itself"
+            )
+
+    def side(self, sides: Sequence[Side]) -> Side:
+        """What the folds tell: of every record that which its own fold's release tells, and no other."""
+        first = sides[0]
+        named, near, same, mode = first.named.copy(), first.near.copy(), first.same.copy(), first.mode.copy()
+        for number, side in enumerate(sides):
+            rows = self.of_row == number
+            named[:, rows], near[rows], same[rows], mode[:, rows] = (
+                side.named[:, rows],
+                side.near[rows],
+                side.same[rows],
+                side.mode[:, rows],
+            )
+        return Side(named, near, same, mode, first.copies)
+
+
+def write_folds(
+    confidential: pd.DataFrame,
+    synthesized: str | Sequence[str],
+    out: str | Path,
+    *,
+    K: int = 5,  # noqa: N803
+    unit: str | None = None,
+    random_seed: int | None = None,
+) -> None:
+    """Write what a tool is to be run on, K times, so that `attribution` can tell what its release would be without a record.
+
+    ``out/k/train.csv``: the data without fold k, with decoys; ``out/k/rows.csv``: everybody's other columns, for which the tool makes
+    values; ``assignment.csv``: the fold of every row; ``decoys.csv`` and ``folds.json``. The tool's L datasets, of n rows in the order of
+    ``rows.csv``, are put beside them as ``out/k/synthetic_1.csv`` to ``synthetic_L.csv``. All files are confidential and their owner's.
+
+    Parameters
+    ----------
+    confidential : DataFrame, n rows
+    synthesized : str or sequence of str
+        The variables that the tool synthesizes.
+    out : path
+        A new folder.
+    K : int
+        The number of folds, from 2.
+    unit : str, optional
+        A column such as a household's number: rows of one unit stand in one fold.
+    random_seed : int, optional
+        Leave it out but for experiments.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown, the folder exists, or there are fewer than K units.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from riskweighted.runs.examples import data
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "folds"
+    >>> rw.write_folds(data, "income", folder, random_seed=1)
+    >>> sorted(path.name for path in folder.iterdir())
+    ['1', '2', '3', '4', '5', 'assignment.csv', 'decoys.csv', 'folds.json']
+    """
+    confidential, names, out = as_pandas(confidential), check_names(synthesized, "synthesized"), Path(out)
+    check_seed(random_seed)
+    require_columns(confidential, [*names, *([] if unit is None else [unit])], "confidential data")
+    if not names or check_count(K, "K") < 2:
+        raise InputError(f"folds need a synthesized variable and K >= 2, got {len(names)} variables and K = {K}")
+    if out.exists():
+        raise InputError(f"{str(out)!r} exists: name a new folder")
+    rng = np.random.default_rng(random_seed)
+    of_row = _assigned(confidential, unit, K, rng)
+    planted = plant(confidential, names, of_row, rng)
+    make_folder(out, private=True)
+    rows, hashes = confidential.drop(columns=list(names)), {}
+    for number in range(K):
+        folder = out / str(number + 1)
+        make_folder(folder, private=True)
+        write_table(planted.trained(confidential, names, of_row, number), folder / "train.csv", private=True)
+        write_table(rows, folder / "rows.csv", private=True)
+        hashes[str(number + 1)] = {name: file_hash(folder / name) for name in ("train.csv", "rows.csv")}
+    write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), out / _ASSIGNMENT, private=True)
+    write_table(planted.table(), out / _DECOYS, private=True)
+    about = {"note": _PRIVATE, "K": K, "synthesized": list(names), "data": fingerprint(confidential), "files": hashes}
+    write_file(out / _MANIFEST, json.dumps(about, indent=1), private=True)
+
+
+def _assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator) -> np.ndarray:
+    """The fold of every row, (n,), from 0; units stay together."""
+    n = len(confidential)
+    codes = np.arange(n) if unit is None else pd.factorize(confidential[unit], use_na_sentinel=False)[0]
+    units = int(codes.max()) + 1
+    if units < count:
+        raise InputError(f"K = {count} folds need as many units, and there are {units}")
+    return np.asarray((rng.permutation(units) % count)[codes])
+
+
+def read_folds(folder: str | Path, confidential: pd.DataFrame) -> Folds:
+    """Return what a tool made of the folder of `write_folds`, checked.
+
+    Raises
+    ------
+    InputError
+        If the folder is of other data, a file of it was changed, a fold has no datasets or another number of them, or rows differ.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "folds"
+    >>> rw.write_folds(data, "income", folder, K=2, random_seed=1)
+    >>> for fold in ("1", "2"):  # a tool that is better run on train.csv
+    ...     synthetic[0].to_csv(folder / fold / "synthetic_1.csv", index=False)
+    >>> [len(pack) for pack in rw.read_folds(folder, data).packs]
+    [1, 1]
+    """
+    folder, confidential = Path(folder), as_pandas(confidential)
+    try:
+        about = json.loads((folder / _MANIFEST).read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(folder)!r} is no folder of riskweighted folds: {_MANIFEST} cannot be read") from error
+    if about["data"] != fingerprint(confidential):
+        raise InputError(f"{str(folder)!r} holds the folds of other data")
+    names, count = tuple(about["synthesized"]), int(about["K"])
+    of_row = read_table(folder / _ASSIGNMENT)["fold"].to_numpy() - 1
+    planted = Decoys.read(read_table(folder / _DECOYS))
+    packs, trained, rows = [], np.empty(count), confidential.drop(columns=list(names))
+    for number in range(count):
+        part = folder / str(number + 1)
+        for name, known in about["files"][str(number + 1)].items():
+            if not (part / name).is_file() or file_hash(part / name) != known:
+                raise InputError(f"{str(part / name)!r} is not what riskweighted folds wrote: write the folds anew and run the tool again")
+        packs.append(_pack(part, rows, names))
+        shown = planted.trained(confidential, names, of_row, number)
+        trained[number] = decoy_scores(confidential, shown, names[0]).mean()
+    if len({len(pack) for pack in packs}) > 1:
+        raise InputError(f"the folds hold {[len(pack) for pack in packs]} datasets: each must hold L")
+    return Folds(of_row, packs, trained, names)
+
+
+def _pack(folder: Path, rows: pd.DataFrame, names: Sequence[str]) -> list[pd.DataFrame]:
+    """The datasets of one fold, on the index of the data."""
+    paths = sorted(folder.glob("synthetic_*.csv"), key=lambda path: (len(path.name), path.name))
+    if not paths:
+        raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on its train.csv, for the rows of rows.csv")
+    return [_dataset(path, rows, names) for path in paths]
+
+
+def _dataset(path: Path, rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    frame = read_table(path)
+    require_columns(frame, list(names), path.name)
+    if len(frame) != len(rows):
+        raise InputError(f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row for each, in their order")
+    for name in rows.columns:
+        if name in frame.columns and not _alike(frame[name], rows[name]):
+            raise InputError(f"{str(path)!r}: {name!r} is not what rows.csv says: the tool keeps its rows and their order")
+    return rows.assign(**{name: frame[name].to_numpy() for name in names})
+
+
+def _alike(column: pd.Series, like: pd.Series) -> bool:
+    """Whether two columns hold the same values row by row, however they were written."""
+    both = [pd.to_numeric(one.astype(object), errors="coerce") for one in (column, like)]
+    if all(one.notna().sum() == other.notna().sum() for one, other in zip(both, (column, like), strict=True)):
+        mine, theirs = (one.to_numpy(dtype=float) for one in both)
+        return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0, equal_nan=True))
+    texts = [one.astype(object).where(one.notna(), "").astype(str).to_numpy() for one in (column, like)]
+    return bool((texts[0] == texts[1]).all())

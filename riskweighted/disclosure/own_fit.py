@@ -1,0 +1,182 @@
+"""A fit's release as it would be without each record: importance weights over whole datasets, and refits where they fail (METHODS 13)."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
+from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.synthesizer import data_dependent
+from riskweighted.design.precision import Precision
+from riskweighted.disclosure.anew import Weighting, change_of_weights, depends_on_values, is_made_anew, weights_without
+from riskweighted.disclosure.coding import Coding
+from riskweighted.intruder.world import World
+from riskweighted.risk.expected import gives_masses
+from riskweighted.risk.kernels.draws import smoothed_weights
+from riskweighted.risk.masses import ball_masses
+from riskweighted.sampling.loo import K_LIMIT
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit as fit_anew
+from riskweighted.weights.subsets import match_subsets
+
+__all__ = ["COPIES", "Drawn", "Without", "draw_copies", "leave_out", "refit_without", "what_is_held"]
+
+COPIES = 400
+_LEAST_ESS = 30.0
+_ROOM = 150_000_000  # numbers of copies that are held
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """M datasets of a fit, each of its own posterior draw. Confidential.
+
+    ``values`` (V, n, M): the scenario's variables as numbers; ``terms``: of each variable of the fit log p(y_i | theta_s), times the survey
+    weight, (n, M); ``masses`` (n, M): the probability that the record's value lands in its ball, where the fit tells.
+    """
+
+    values: np.ndarray = field(repr=False)
+    terms: dict[str, np.ndarray] = field(repr=False)
+    masses: np.ndarray | None = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Without:
+    """How probable each of M datasets is without each record. Confidential.
+
+    ``weights`` (n, M) of sum 1; ``pareto_k``, ``effective`` (n,): the shape of their tail and their effective number; ``judged`` (n,):
+    whether they are to be relied on; ``single`` (n,): attributable disclosure of one copy, NaN where it is not known;
+    ``held``: what reads the records' values and is not made anew.
+    """
+
+    weights: np.ndarray = field(repr=False)
+    pareto_k: np.ndarray = field(repr=False)
+    effective: np.ndarray = field(repr=False)
+    judged: np.ndarray = field(repr=False)
+    single: np.ndarray = field(repr=False)
+    held: tuple[str, ...] = ()
+
+
+def draw_copies(fit: Fit, coding: Coding, rng: np.random.Generator, precision: Precision = None, copies: int = COPIES) -> Drawn:
+    """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there is room for."""
+    available, n = fit.sizes["chain"] * fit.sizes["draw"], len(fit.confidential)
+    count = max(min(copies, available, _ROOM // n), min(50, available)) if fit.estimates else copies
+    places = spread_draws(fit.sizes["chain"], fit.sizes["draw"], count) if fit.estimates else [(0, 0)] * count
+    values = np.empty((len(coding.names), n, count))
+    terms = {name: np.empty((n, count)) for name in (fit.variables if fit.estimates else ())}
+    masses = np.empty((n, count)) if gives_masses(fit) and fit.estimates else None
+    mass = None if masses is None else ball_masses(fit, coding.world, precision)
+    for s, place in enumerate(places):
+        theta: Any = fit.thetas(*place)
+        frame = fit.released(theta, rng, precision)
+        values[:, :, s] = coding.numbers(frame)
+        for name, of_variable in terms.items():
+            of_variable[:, s] = _terms(fit, theta, name)
+        if mass is not None and masses is not None:
+            masses[:, s] = mass(theta, rng, frame)
+    return Drawn(values, terms, masses)
+
+
+def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
+    """log p(y_i | theta) of a variable, times the survey weight; under a guarantee the clipped contribution, (n,)."""
+    if any(block.censoring is not None for block in fit.blocks.values()):
+        return fit.contributions(theta, variable)
+    total = np.zeros(len(fit.confidential))
+    for block in fit.prepared.blocks:
+        if block.variable == variable:
+            fitted = fit.blocks[block.name]
+            terms = fitted.terms(theta[block.name])
+            total[block.member] += terms if fitted.survey is None else terms * fitted.survey.to_numpy()
+    return total
+
+
+def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None = None) -> Without:
+    """Return the weights of the datasets without each record, others' risk weights made anew.
+
+    `weighting`: how the fit's risk weights were made; None holds them as they are, which is said where they differ between records.
+    """
+    n = len(fit.confidential)
+    changes, known = np.zeros((n, drawn.values.shape[2])), np.ones(n, dtype=bool)
+    for variable, terms in drawn.terms.items():
+        of_variable, sure = _change(fit, world, variable, terms, weighting)
+        changes += of_variable
+        known &= sure
+    weights, pareto_k = smoothed_weights(changes)
+    effective = 1 / (weights**2).sum(axis=1)
+    judged = (pareto_k <= K_LIMIT) & (effective >= _LEAST_ESS)
+    single = np.full(n, np.nan) if drawn.masses is None else drawn.masses.mean(axis=1) - (weights * drawn.masses).sum(axis=1)
+    if not drawn.terms:
+        judged, single = np.ones(n, dtype=bool), np.zeros(n)
+    return Without(weights, pareto_k, effective, judged, single, what_is_held(fit, weighting, bool(known.all())))
+
+
+def _change(fit: Fit, world: World, variable: str, terms: np.ndarray, weighting: Weighting | None) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the log posterior of every draw changes without each record, (n, M), and where the weights were made anew, (n,)."""
+    everywhere = np.ones(len(terms), dtype=bool)
+    if any(block.censoring is not None for block in fit.blocks.values()):
+        return -terms, everywhere  # contributions, of equal weights
+    alpha = fit.alphas[variable].to_numpy()
+    if weighting is None or not is_made_anew(weighting):
+        return -alpha[:, None] * np.where(alpha[:, None] > 0, terms, 0.0), everywhere
+    return change_of_weights(_weighing(world, fit, variable, weighting), weighting, alpha, terms)
+
+
+def _weighing(world: World, fit: Fit, variable: str, weighting: Weighting) -> World:
+    """The world in which the weights of a variable are made."""
+    subset = next(names for names in match_subsets(weighting.match, world.scenario.synthetic) if variable in names)  # type: ignore[arg-type]
+    return world.only(subset)
+
+
+def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tuple[str, ...]:
+    """What reads the records' values, by name, and stays as it is when one is left out."""
+    held = []
+    differ = any(fit.alphas[name].nunique() > 1 for name in fit.variables)
+    if differ and (weighting is None or not is_made_anew(weighting)):
+        held.append("risk weights of the other records")
+    elif not anew:
+        held.append("risk weights in known patterns of too many records")
+    for name, block in fit.blocks.items():
+        told = data_dependent(block.synthesizer)
+        held += [fit.prepared.label_of(name, what) for what in (("whatever its preparation reads",) if told is None else told)]
+    if any(link.structure is not None for link in fit.prepared.links):
+        held.append("rules of structure, if they were found in the data")
+    held.append("the choice of the model, if it was made on these data")
+    return tuple(held)
+
+
+def refit_without(fit: Fit, world: World, record: int, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
+    """Return the fit without one record: its weight is 0, and its row holds the values of another record of its known pattern.
+
+    So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
+    Risk weights are those made anew. Chains are as long as the fit's.
+    """
+    confidential, names = fit.confidential.copy(), list(fit.variables)
+    mates = np.flatnonzero(world.patterns.codes == world.patterns.codes[record])
+    mates = mates[mates != record]
+    donor = int(rng.choice(mates if len(mates) else np.delete(np.arange(len(confidential)), record)))
+    for name in names:
+        confidential[name] = confidential[name].where(np.arange(len(confidential)) != record, confidential[name].iloc[donor])
+    alphas = {}
+    for name in names:
+        alpha = fit.alphas[name].to_numpy().copy()
+        if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting):
+            alpha = weights_without(_weighing(world, fit, name, weighting), weighting, alpha, record)
+        alpha[record] = 0.0
+        alphas[name] = alpha
+    made = pd.DataFrame(alphas, fit.confidential.index)
+    sizes, seed = fit.sizes, int(rng.integers(2**31))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FlatWeightsWarning)
+        return fit_anew(
+            fit.synthesizer,  # type: ignore[arg-type]
+            confidential,
+            made[names[0]] if fit.prepared.of_one else made,
+            random_seed=seed,
+            draws=sizes["draw"],
+            tune=sizes["draw"],
+            chains=sizes["chain"],
+            survey=fit.survey,
+        )

@@ -1,0 +1,138 @@
+"""When a release gives away too much: limits of an agency's board, and the verdict (METHODS section 13)."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from riskweighted.common.checks import check_number, check_text
+from riskweighted.common.errors import InputError, listing
+
+__all__ = ["NOT_JUDGED", "PASS", "REFUSE", "WARN", "DisclosureSettings", "DisclosureVerdict", "judge"]
+
+PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
+_NET, _UNJUDGED = "named", 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosureSettings:
+    """Limits of what a release may give away beyond inference: a board's policy, not estimates.
+
+    Refused is a release where the upper 95 % limit of mean D lies above ``mean`` or that of isolated records above ``isolated``, the
+    largest D of one copy of an own fit above ``largest``, the share of records whose own value is among their copies exceeds the same
+    without them by ``own_value``, records named less those named in reverse are more than ``named`` and more than ``named_share`` of
+    those named, or D of some released pattern or declared group lies above ``group``, corrected for the number of groups. Warned of is
+    mean D above ``warn_mean``, of isolated records above ``warn_isolated``, the largest above ``warn_largest``.
+
+    ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
+    the default needs one as well.
+
+    Examples
+    --------
+    >>> rw.DisclosureSettings(mean=0.03, accept={"mean": "agreed by the board"}).mean
+    0.03
+    """
+
+    mean: float = 0.02
+    isolated: float = 0.05
+    largest: float = 0.20
+    own_value: float = 0.05
+    named: float = 3
+    named_share: float = 0.05
+    group: float = 0.05
+    warn_mean: float = 0.005
+    warn_isolated: float = 0.02
+    warn_largest: float = 0.05
+    accept: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        limits = [limit.name for limit in fields(self) if limit.name != "accept"]
+        for name in limits:
+            check_number(getattr(self, name), f"release.disclosure.{name}", least=0)
+        if not isinstance(self.accept, Mapping):
+            raise InputError('release.disclosure.accept must be a table of reasons by rule, such as mean = "reason"')
+        strange = [name for name in self.accept if name not in limits]
+        if strange:
+            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing(limits)}")
+        for name, reason in self.accept.items():
+            check_text(reason, f"release.disclosure.accept.{name}")
+            if not reason.strip():
+                raise InputError(f"release.disclosure.accept.{name} must say the reason")
+        object.__setattr__(self, "accept", dict(self.accept))
+        unexplained = [f.name for f in fields(self) if f.name in limits and getattr(self, f.name) > float(str(f.default))]
+        unexplained = [name for name in unexplained if name not in self.accept]
+        if unexplained:
+            raise InputError(f"release.disclosure: {listing(unexplained)} above the default needs a reason under accept")
+
+
+class DisclosureVerdict(NamedTuple):
+    """``verdict``: "pass", "warn", "refuse" or "not judged"; ``reasons``: what was broken; ``accepted``: what, and why it may be."""
+
+    verdict: str
+    reasons: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
+
+
+class _Broken(NamedTuple):
+    rule: str
+    text: str
+    warning: bool = False
+
+
+def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> DisclosureVerdict:
+    """Return the verdict on what `riskweighted.attribution` gives: of a release as it leaves, shuffled, and of aligned files.
+
+    "not judged" is no pass: nobody knows what the release gives away.
+    """
+    settings = settings or DisclosureSettings()
+    untold = table.attrs.get("not_judged", ())
+    if len(untold) or not len(table) or table.loc[table["group"] == "all", "D"].isna().any():
+        return DisclosureVerdict(NOT_JUDGED, tuple(untold) or ("what the release would be without a record is not known",))
+    broken = list(_broken(table, settings))
+    accepted = tuple(f"{one.text}: {settings.accept[one.rule]}" for one in broken if one.rule in settings.accept)
+    left = [one for one in broken if one.rule not in settings.accept]
+    refused = tuple(one.text for one in left if not one.warning)
+    if refused:
+        return DisclosureVerdict(REFUSE, refused, accepted)
+    warned = tuple(one.text for one in left)
+    return DisclosureVerdict(WARN if warned or accepted else PASS, warned, accepted)
+
+
+def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Broken]:
+    for _, row in table[table["group"].isin(["all", "isolated"])].iterrows():
+        of = f"{row['release']}, {row['variables']}"
+        if row["group"] == "isolated":
+            yield from _of_mean(row, "isolated", f"isolated records ({of})", settings)
+        else:
+            yield from _of_mean(row, "mean", of, settings)
+            yield from _of_persons(row, of, settings)
+    for worst in table.attrs.get("worst_groups", ()):
+        if worst["lower"] > settings.group:
+            text = f"D of a {worst['of']} is {worst['D']:.3f}, above {settings.group:g} beyond chance ({worst['release']})"
+            yield _Broken("group", text)
+
+
+def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings) -> Iterator[_Broken]:
+    limit, warned = getattr(settings, rule), getattr(settings, f"warn_{rule}")
+    if math.isnan(row["upper"]) and row["records"]:
+        yield _Broken(rule, f"mean D of {of}: too few records for an error")
+    elif row["upper"] > limit:
+        advice = "" if row["D"] > limit else ": not shown to be small, draw more packs or folds"
+        yield _Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
+    elif row["D"] > warned:
+        yield _Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)
+
+
+def _of_persons(row: "pd.Series[Any]", of: str, settings: DisclosureSettings) -> Iterator[_Broken]:
+    if row["largest_D"] > settings.largest:
+        yield _Broken("largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.largest:g}")
+    elif row["largest_D"] > settings.warn_largest:
+        yield _Broken("warn_largest", f"the largest D of one copy ({of}) is {row['largest_D']:.3f}, above {settings.warn_largest:g}", True)
+    beyond = row["own_value_with"] - row["own_value_out"]
+    if beyond > settings.own_value:
+        yield _Broken("own_value", f"the own value is among the copies of {beyond:.3f} more of the records than without it ({of})")
+    net = row["named"] - row["reversed"]
+    if net > max(settings.named, settings.named_share * row["named"]):
+        yield _Broken(_NET, f"records are named beyond chance, {net:.3g} more than in reverse ({of})")

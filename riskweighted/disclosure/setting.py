@@ -1,0 +1,114 @@
+"""What a question of attribution is asked of: records, groups and released patterns; and the table of its answers."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import SingletonWarning
+from riskweighted.common.frames import require_columns
+from riskweighted.common.survey import checked_survey
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.comparing import ALIGNED, SHUFFLED, Records, Sides, compare, worst_group
+from riskweighted.disclosure.policy import DisclosureSettings, judge
+from riskweighted.disclosure.shuffle import released_patterns
+from riskweighted.disclosure.sides import Side, exchanged, side_of
+from riskweighted.disclosure.yardstick import named_without_release
+from riskweighted.intruder.world import World
+from riskweighted.risk.expected import isolated_records, top_values
+from riskweighted.risk.identification import confidential_risk
+
+__all__ = ["Asked", "MakeSides", "Setting"]
+
+MakeSides = Callable[[Coding, Sequence[int], bool], Sides]  # of some variables, their places among all, and whether rows are shuffled
+
+
+class Asked(NamedTuple):
+    """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights and a board's limits."""
+
+    released: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    unit: str | None = None
+    survey: str | None = None
+    settings: DisclosureSettings | None = None
+
+
+class Setting:
+    """What is the same for both releases and all variables of one question. Confidential."""
+
+    def __init__(self, world: World, asked: Asked, rng: np.random.Generator, folds: np.ndarray | None = None) -> None:
+        confidential, n = world.confidential, len(world.confidential)
+        needed = [*asked.released, *asked.groups, *([] if asked.unit is None else [asked.unit])]
+        require_columns(confidential, needed, "confidential data")
+        self.world, self.asked, self.rng, self.folds = world, asked, rng, folds
+        self.patterns = released_patterns(confidential, list(dict.fromkeys([*world.scenario.known, *asked.released])))
+        self.units = None if asked.unit is None else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
+        survey = checked_survey(asked.survey, confidential)
+        self.weights = None if survey is None else survey.to_numpy()
+        self.half = rng.permutation(n) % 2 == 0
+        self.worst: list[dict[str, object]] = []
+
+    def records(self, coding: Coding, judged: np.ndarray) -> Records:
+        """What is the same for both releases of some variables."""
+        none = named_without_release(coding, self.patterns, self.rng)
+        groups = _groups(coding, self.asked.groups)
+        return Records(self.half, none, judged, groups, self.weights, self.units, self.folds)
+
+    def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
+        """All rows."""
+        parts: list[tuple[str, Coding, Sequence[int]]] = [(" and ".join(coding.names), coding, range(len(coding.names)))]
+        if len(coding.names) > 1:
+            parts += [(name, Coding(self.world.only(name)), [v]) for v, name in enumerate(coding.names)]
+        rows = []
+        for variables, part, which in parts:
+            records = self.records(part, judged)
+            for release in (SHUFFLED, ALIGNED):
+                row, attributed = compare(sides(part, which, release == SHUFFLED), records, release, variables)
+                rows.append(row)
+                self._note_worst(attributed, records, release, variables)
+        return pd.concat(rows, ignore_index=True)
+
+    def _note_worst(self, attributed: np.ndarray, records: Records, release: str, variables: str) -> None:
+        if not len(attributed):
+            return
+        codes = {"released pattern": self.patterns}
+        codes |= {f"level of {name!r}": pd.factorize(self.world.confidential[name], use_na_sentinel=False)[0] for name in self.asked.groups}
+        for of, code in codes.items():
+            lower, mean, count = worst_group(attributed, code, records)
+            self.worst.append({"of": of, "release": release, "variables": variables, "lower": lower, "D": mean, "groups": count})
+
+    def side(self, coding: Coding, values: np.ndarray, shuffle: bool) -> Side:
+        """What copies (V, n, L) tell; with `shuffle` rows are exchanged within released patterns."""
+        shown = exchanged(values, self.patterns, self.rng, self.units) if shuffle else values
+        return side_of(coding, shown, self.patterns)
+
+    def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int) -> pd.DataFrame:
+        """With what is said beside the table."""
+        table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
+        verdict = judge(table, self.asked.settings)
+        table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted}
+        first = table.iloc[0]
+        units = first["records"] if self.units is None else len(np.unique(self.units))
+        table.attrs["persons"] = float(max(units * max(first["upper"], 0.0), first["named"] - first["reversed"], 0.0))
+        return table
+
+
+def _groups(coding: Coding, columns: Sequence[str]) -> dict[str, np.ndarray]:
+    """Records by the group's name, (n,) each: all, isolated, with the largest hundredth of a number, and the levels of columns."""
+    world = coding.world
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingletonWarning)
+        risk = confidential_risk(world).to_numpy()
+    groups = {"all": np.ones(len(risk), dtype=bool), "isolated": isolated_records(risk)}
+    top = np.zeros(len(risk), dtype=bool)
+    for v in np.flatnonzero(coding.is_numeric):
+        amounts = coding.is_amount(coding.truth[v])
+        top[amounts] |= top_values(coding.truth[v][amounts])
+    if top.any():
+        groups["top 1 %"] = top
+    for name in columns:
+        codes, levels = pd.factorize(world.confidential[name], use_na_sentinel=False)
+        groups |= {f"{name} = {level}": codes == code for code, level in enumerate(levels)}
+    return groups

@@ -1,0 +1,56 @@
+"""Weights made anew without a record, against the schemes on the data without it."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.disclosure.anew import Weighting, change_of_weights, weights_without
+from riskweighted.intruder.world import make_world
+
+SCHEMES = ("unweighted", "uniform(c=0.3)", "marginal", "pairwise", "3-way", "power(g=2)", "mix(t=0.5)", "delete(q=0.1)")
+RNG = np.random.default_rng(1)
+N = 80
+DATA = pd.DataFrame(
+    {
+        "region": RNG.choice(7, N, p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.06, 0.04]),
+        "income": np.exp(RNG.normal(0, 0.6, N)),
+        "smokes": RNG.choice(["yes", "no"], N),
+    }
+)
+TERMS = RNG.normal(size=(N, 5))
+
+
+def weights(scheme: str, data: pd.DataFrame, scenario: rw.Scenario, scale: float) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alpha = rw.scheme_weights(scheme, data, scenario)
+        return (alpha if scale == 1 else rw.adjust_weights(alpha, scale)).to_numpy()
+
+
+@pytest.mark.parametrize("synthetic", ["income", ["income", "smokes"]], ids=str)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
+def test_changes_are_those_of_the_scheme_without_the_record(scheme, synthetic):
+    scenario = rw.Scenario(known="region", synthetic=synthetic)
+    scale = 1.2 if scheme in ("marginal", "pairwise") else 1.0
+    world, weighting = make_world(DATA, scenario), Weighting(scheme, scale=scale)
+    alpha = weights(scheme, DATA, scenario, scale)
+    changes, known = change_of_weights(world, weighting, alpha, TERMS)
+    assert known.all()
+    for record in range(0, N, 3):
+        others = np.delete(np.arange(N), record)
+        anew = weights(scheme, DATA.iloc[others], scenario, scale)
+        expected = (anew - alpha[others]) @ TERMS[others] - alpha[record] * TERMS[record]
+        assert changes[record] == pytest.approx(expected, abs=1e-12)
+        assert weights_without(world, weighting, alpha, record)[others] == pytest.approx(anew)
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
+def test_weights_of_another_scheme_are_refused():
+    world = make_world(DATA, rw.Scenario(known="region", synthetic="income"))
+    alpha = weights("marginal", DATA, world.scenario, 1.0)
+    with pytest.raises(rw.InputError, match="not those of scheme 'pairwise'"):
+        change_of_weights(world, Weighting("pairwise"), alpha, TERMS)

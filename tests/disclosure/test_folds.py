@@ -1,0 +1,178 @@
+"""Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values is found."""
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+
+SCENARIO = rw.Scenario(known="region", synthetic="income")
+L = 10
+
+
+def households(n: int = 1_000) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    region = rng.integers(0, 5, n)
+    income = np.exp(10 + 0.2 * region + 0.5 * rng.normal(size=n)).round()
+    return pd.DataFrame({"region": region, "home": np.arange(n) // 2, "income": income, "smokes": rng.choice(["yes", "no", "at times"], n)})
+
+
+def regression(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Conjugate log-normal means by region, a draw of mean and scale for each dataset."""
+    made = np.empty((L, len(rows)))
+    for copy in range(L):
+        for region, income in train.groupby("region")["income"]:
+            logs, there = np.log(income), (rows["region"] == region).to_numpy()
+            scale = np.sqrt(((logs - logs.mean()) ** 2).sum() / rng.chisquare(len(logs) - 1))
+            made[copy, there] = np.exp(logs.mean() + scale * (rng.normal() / np.sqrt(len(logs)) + rng.normal(size=there.sum())))
+    return made.round()
+
+
+def donors(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """A value of one of five neighbours in the order of the rows, the row's own among them where it was trained on."""
+    made = np.empty((L, len(rows)))
+    place = np.searchsorted(train.index.to_numpy(), np.arange(len(rows)))
+    first = np.clip(place - 2, 0, len(train) - 5)
+    for copy in range(L):
+        made[copy] = train["income"].to_numpy()[first + rng.integers(0, 5, len(rows))]
+    return made
+
+
+def run(tool, folder: Path, data: pd.DataFrame, *, cheats: bool = False) -> None:
+    """The tool on every fold; one that cheats is run on all the data."""
+    rng, folds = np.random.default_rng(7), pd.read_csv(folder / "assignment.csv")["fold"].to_numpy()
+    for number in range(1, folds.max() + 1):
+        rows = pd.read_csv(folder / str(number) / "rows.csv")
+        train = pd.read_csv(folder / str(number) / "train.csv").set_axis(np.flatnonzero(folds != number))
+        for copy, values in enumerate(tool(data if cheats else train, rows, rng), start=1):
+            rows.assign(income=values).to_csv(folder / str(number) / f"synthetic_{copy}.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    return households()
+
+
+@pytest.fixture
+def folder(tmp_path, data) -> Path:
+    rw.write_folds(data, "income", tmp_path / "folds", random_seed=1)
+    return tmp_path / "folds"
+
+
+def test_a_fold_holds_no_value_of_its_own_and_only_its_owner_reads_it(folder, data):
+    assert all(stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600) for path in [folder, *folder.rglob("*")])
+    assignment, decoys = pd.read_csv(folder / "assignment.csv"), pd.read_csv(folder / "decoys.csv")
+    for number in range(1, 6):
+        out = assignment["fold"].to_numpy() == number
+        train, rows = (pd.read_csv(folder / str(number) / name) for name in ("train.csv", "rows.csv"))
+        assert len(train) == (~out).sum()
+        assert list(rows) == ["region", "home", "smokes"]
+        assert not set(decoys.loc[decoys["fold"] == number, "values_of_row"] - 1) & set(np.flatnonzero(out))
+        changed = (train["income"].to_numpy() != data["income"].to_numpy()[~out]).sum()
+        assert 0 < changed <= (decoys["fold"] == number).sum() == 48
+
+
+def test_rows_of_one_unit_stand_in_one_fold(tmp_path, data):
+    rw.write_folds(data, ["income", "smokes"], tmp_path / "folds", K=3, unit="home", random_seed=1)
+    folds = pd.read_csv(tmp_path / "folds" / "assignment.csv")["fold"]
+    assert folds.groupby(data["home"]).nunique().max() == 1
+    assert sorted(folds.unique()) == [1, 2, 3]
+
+
+def attributed(tool, folder: Path, data: pd.DataFrame) -> pd.DataFrame:
+    run(tool, folder, data)
+    pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
+    return rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
+
+
+@pytest.mark.quick
+def test_a_regression_says_nothing_of_a_person_and_donors_do(folder, data):
+    smooth = attributed(regression, folder, data).set_index(["release", "group"])
+    assert abs(smooth.loc[("shuffled", "all"), "D"]) < 0.05
+    assert smooth["named"].max() == 0
+    table = attributed(donors, folder, data)
+    told = table.set_index(["release", "group"]).loc[("aligned", "all")]
+    assert told["D"] > 0.15
+    assert told["own_value_with"] > 0.8 > 0.1 > told["own_value_out"]
+    assert table.attrs["verdict"] == "refuse"
+    assert table.attrs["persons"] > 20
+
+
+@pytest.mark.parametrize("tool", [regression, donors])
+def test_a_tool_that_saw_the_folds_values_is_found(tool, folder, data):
+    run(tool, folder, data, cheats=True)
+    pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
+    with pytest.raises(rw.InputError, match="do not show the decoys"):
+        rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
+
+
+def change(path: Path, text: str, other: str) -> None:
+    path.write_text(path.read_text().replace(text, other, 1))
+
+
+def drop_dataset(folder: Path) -> None:
+    (folder / "2" / "synthetic_10.csv").unlink()
+
+
+def drop_rows(folder: Path) -> None:
+    path = folder / "3" / "synthetic_1.csv"
+    pd.read_csv(path).iloc[1:].to_csv(path, index=False)
+
+
+def other_rows(folder: Path) -> None:
+    path = folder / "3" / "synthetic_1.csv"
+    pd.read_csv(path).iloc[::-1].to_csv(path, index=False)
+
+
+def other_training(folder: Path) -> None:
+    path = folder / "1" / "train.csv"
+    pd.read_csv(path).iloc[1:].to_csv(path, index=False)
+
+
+def nothing_made(folder: Path) -> None:
+    for path in (folder / "4").glob("synthetic_*.csv"):
+        path.unlink()
+
+
+SPOILT = [
+    (drop_dataset, "each must hold L"),
+    (drop_rows, "a row for each"),
+    (other_rows, "is not what rows.csv says"),
+    (other_training, "is not what riskweighted folds wrote"),
+    (nothing_made, "holds no synthetic_1.csv"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), SPOILT, ids=lambda value: getattr(value, "__name__", ""))
+def test_folds_that_do_not_belong_are_refused(spoil, message, folder, data):
+    run(regression, folder, data)
+    spoil(folder)
+    with pytest.raises(rw.InputError, match=message):
+        rw.read_folds(folder, data)
+
+
+def test_folds_of_other_data_or_of_another_number_of_datasets_are_refused(folder, data):
+    run(regression, folder, data)
+    with pytest.raises(rw.InputError, match="folds of other data"):
+        rw.read_folds(folder, data.assign(income=data["income"] + 1))
+    folds = rw.read_folds(folder, data)
+    with pytest.raises(rw.InputError, match="both must have L"):
+        rw.attribution(data, [data] * 3, SCENARIO, folds=folds)
+
+
+def test_without_fit_and_folds_nothing_is_judged(data):
+    table = rw.attribution(data, [data] * 2, SCENARIO, random_seed=1)
+    assert table["D"].isna().all()
+    assert table.loc[table["release"] == "aligned", "with"].iloc[0] == 1
+    assert table.attrs["verdict"] == "not judged"
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
+def test_one_pattern_a_row_is_attacked_by_its_own_copies_alone(data):
+    rng = np.random.default_rng(1)
+    noisy = [data.assign(income=data["income"] * np.exp(rng.normal(0, 0.2, len(data)))) for _ in range(L)]
+    table = rw.attribution(data, noisy, SCENARIO, released="home", random_seed=1)
+    assert table.loc[table["release"] == "aligned", "with"].iloc[0] > 0.9

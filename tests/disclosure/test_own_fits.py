@@ -1,0 +1,102 @@
+"""What a fit's release would be without each record, by weights and by refits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+import riskweighted as rw
+from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_packs import FittedPacks
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.kernels.draws import smoothed_weights
+from riskweighted.sampling.loo import importance_weights
+
+SCENARIO = rw.Scenario(known="region", synthetic="income")
+
+
+def households(n: int = 300) -> pd.DataFrame:
+    rng = np.random.default_rng(9)
+    region = rng.choice(["n", "s", "w"], n)
+    return pd.DataFrame({"region": region, "income": np.exp(9 + 0.4 * (region == "n") + 0.6 * rng.normal(size=n)).round(1)})
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    return households()
+
+
+def fitted(data: pd.DataFrame, scheme: str, seed: int = 1) -> rw.Fit:
+    synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
+    return rw.fit(synthesizer, data, rw.scheme_weights(scheme, data, SCENARIO), random_seed=seed, draws=500, tune=300)
+
+
+def test_smoothed_weights_are_those_of_arviz():
+    terms = np.random.default_rng(1).normal(size=(40, 300)) * np.linspace(0, 3, 40)[:, None]
+    weights, shapes = smoothed_weights(-terms)
+    expected, pareto_k = importance_weights(terms)
+    assert weights == pytest.approx(expected, rel=1e-6)
+    assert shapes == pytest.approx(pareto_k, abs=1e-6)
+
+
+@pytest.mark.quick
+def test_a_fit_of_many_records_gives_little_away_and_is_judged(data):
+    fit = fitted(data, "marginal")
+    table = rw.attribution(data, None, SCENARIO, fit=fit, scheme="marginal", random_seed=3)
+    assert set(table["group"]) == {"all", "isolated", "top 1 %"}
+    told = table.set_index(["release", "group"])
+    assert abs(told.loc[("shuffled", "all"), "D"]) < 0.03
+    assert told.loc[("aligned", "all"), "named"] == 0
+    assert 0 < told.loc[("aligned", "all"), "copy_D"] < 0.02
+    assert "the choice of the model, if it was made on these data" in table.attrs["held"]
+    assert "risk weights of the other records" not in table.attrs["held"]
+    assert "risk weights of the other records" in rw.attribution(data, None, SCENARIO, fit=fit, random_seed=3).attrs["held"]
+
+
+def test_true_values_in_a_pack_of_a_fit_are_found(data):
+    fit, rng = fitted(data, "unweighted"), np.random.default_rng(4)
+    honest = fit.synthesize(20, random_seed=5)
+    assert rw.attribution(data, honest, SCENARIO, fit=fit, scheme="unweighted", random_seed=3).attrs["verdict"] in ("pass", "warn")
+    true = rng.random(len(data)) < 0.08
+    spoilt = [frame.assign(income=frame["income"].where(~true, data["income"])) for frame in honest]
+    table = rw.attribution(data, spoilt, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
+    assert table.attrs["verdict"] == "refuse"
+    assert table["named"].max() >= 0.7 * true.sum()
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.ConvergenceWarning")
+def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own():
+    data = households(60)
+    data.loc[0, "income"] = 5e7  # alone it widens the whole distribution
+    world = make_world(data, SCENARIO)
+    fit = fitted(data, "unweighted")
+    coding, rng = Coding(world), np.random.default_rng(1)
+    weighted = leave_out(fit, world, draw_copies(fit, coding, rng), Weighting("unweighted"))
+    assert not weighted.judged[0]
+    packs = FittedPacks.of(fit, world, Weighting("unweighted"), rng, copies=10, repeats=3, refits=1)
+    assert packs.judged[0]
+    assert list(packs.refitted) == [0]
+    assert np.log(packs.refitted[0]).std() < 0.7 < np.log(packs.drawn.values).std()
+    none = FittedPacks.of(fit, world, Weighting("unweighted"), rng, copies=10, repeats=3, refits=0)
+    assert not none.judged[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["unweighted", "marginal", "delete(q=0.05)"])
+def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
+    """z of the probability that a copy lands in the ball, against fits without the record whose weights are made anew."""
+    world, weighting, rng = make_world(data, SCENARIO), Weighting(scheme), np.random.default_rng(2)
+    fit = fitted(data, scheme)
+    coding = Coding(world)
+    drawn = draw_copies(fit, coding, rng, copies=2_000)
+    without = leave_out(fit, world, drawn, weighting)
+    off = []
+    for record in rng.choice(len(data), 15, replace=False):
+        anew = draw_copies(refit_without(fit, world, int(record), weighting, rng), coding, rng, copies=2_000)
+        difference = anew.masses[record].mean() - (without.weights[record] * drawn.masses[record]).sum()
+        error = np.hypot(anew.masses[record].std() / np.sqrt(2_000), drawn.masses[record].std() / np.sqrt(without.effective[record]))
+        off.append(difference / error)
+    assert np.sqrt(np.mean(np.square(off))) < 1.4
+    assert np.abs(off).max() < norm.isf(0.0005)

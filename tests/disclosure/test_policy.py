@@ -1,0 +1,63 @@
+"""Verdicts on tables of which it is known what they break."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskweighted as rw
+from riskweighted.disclosure.policy import judge
+
+CLEAN = {
+    **{"variables": "income", "release": "shuffled", "group": "all", "records": 1_000},
+    **{"D": 0.0, "upper": 0.003, "largest_D": 0.01, "own_value_with": 0.02, "own_value_out": 0.01, "named": 2.0, "reversed": 0.0},
+}
+
+
+def verdict(settings=None, worst=-1.0, group="all", **changes):
+    table = pd.DataFrame([CLEAN, CLEAN | {"group": group} | changes])
+    table.attrs = {"worst_groups": ({"of": "released pattern", "release": "shuffled", "lower": worst, "D": 0.3, "variables": "income"},)}
+    return judge(table, settings)
+
+
+def test_what_gives_nothing_away_passes():
+    assert verdict() == ("pass", (), ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"upper": 0.021}, "refuse"),
+        ({"D": 0.006, "upper": 0.01}, "warn"),
+        ({"group": "isolated", "upper": 0.049}, "pass"),
+        ({"group": "isolated", "upper": 0.051}, "refuse"),
+        ({"group": "isolated", "D": 0.021, "upper": 0.04}, "warn"),
+        ({"group": "top 1 %", "D": 0.5, "upper": 0.6}, "pass"),
+        ({"largest_D": 0.06}, "warn"),
+        ({"largest_D": 0.21}, "refuse"),
+        ({"own_value_with": 0.07}, "refuse"),
+        ({"named": 4.0}, "refuse"),
+        ({"named": 40.0, "reversed": 38.0}, "pass"),
+        ({"worst": 0.06}, "refuse"),
+        ({"upper": np.nan}, "refuse"),
+        ({"D": np.nan, "upper": np.nan}, "not judged"),
+    ],
+    ids=str,
+)
+def test_each_limit_is_one(changes, expected):
+    assert verdict(**changes).verdict == expected
+
+
+def test_a_rule_may_be_broken_for_a_reason_which_is_told():
+    accepted = verdict(rw.DisclosureSettings(accept={"mean": "the board, 3 May"}), upper=0.03)
+    assert accepted.verdict == "warn"
+    assert "the board, 3 May" in accepted.accepted[0]
+
+
+@pytest.mark.parametrize("given", [{"mean": 0.03}, {"accept": {"means": "x"}}, {"accept": {"mean": ""}}, {"named": -1}], ids=str)
+def test_limits_without_a_reason_or_of_no_rule_are_refused(given):
+    with pytest.raises(rw.InputError):
+        rw.DisclosureSettings(**given)
+
+
+def test_a_stricter_limit_needs_no_reason():
+    assert verdict(rw.DisclosureSettings(mean=0.001)).verdict == "refuse"
