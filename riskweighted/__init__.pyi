@@ -2,6 +2,7 @@
 
 from .common.errors import (
     ConvergenceWarning as ConvergenceWarning,
+    DerivedWarning as DerivedWarning,
     ExplosionWarning as ExplosionWarning,
     FewRecordsWarning as FewRecordsWarning,
     FlatWeightsWarning as FlatWeightsWarning,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConvergenceWarning",
+    "DerivedWarning",
     "ExplosionWarning",
     "FewRecordsWarning",
     "FlatWeightsWarning",
@@ -84,6 +85,16 @@ class ConvergenceWarning(RiskWeightedWarning):
     ...     fit = rw.fit(synthesizer, data, draws=10, tune=10, random_seed=1)
     >>> fit.converged, said[0].category.__name__
     (False, 'ConvergenceWarning')
+    """
+
+
+class DerivedWarning(RiskWeightedWarning):
+    """Columns that leave unaltered predict a synthesized variable well, or give it away as the study declares.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", rw.DerivedWarning)  # stop there
     """
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from riskweighted.common.checks import check_names, check_number
 from riskweighted.common.errors import InputError, listing
@@ -23,7 +24,7 @@ _MOST_ROWS = 20_000
 _SEED = 20_000  # the same part of the records every time
 _DIGITS = 2  # of a share
 _MORE = 0.05  # that a second prediction must tell beyond the best one before it
-_TINY = 1e-12  # where the reach is zero
+_LEAST_REACH = 0.01  # of the value: what is that near is told, however small the radius
 _STRENGTH = {EXACT: 2, RECOVERED: 1}
 _WORDS = ("its amounts", "its missing values", "its zeros")
 
@@ -35,7 +36,7 @@ def derived(
     released: Sequence[str] | None = None,
     *,
     radius: float | Mapping[str, float] = 0.2,
-    min_radius: float = 0.0,
+    min_radius: float | Mapping[str, float] = 0.0,
     codes: Mapping[str, Sequence[float]] | None = None,
     categorical: Sequence[str] = (),
 ) -> pd.DataFrame:
@@ -58,8 +59,8 @@ def derived(
     released : sequence of str, optional
         The other columns that leave unaltered; without them every other column of the data.
     radius : float or mapping of variable to float
-        Recovered is what is within this part of the value.
-    min_radius : float
+        Recovered is what is within this part of the value, or within a hundredth where that is more.
+    min_radius : float or mapping of variable to float
         Recovered is also what is within this distance.
     codes : mapping of variable to sequence of float, optional
         Special codes, which are no amounts.
@@ -90,28 +91,26 @@ def derived(
     others = [str(name) for name in data.columns if name not in targets] if released is None else check_names(released, "released")
     tested = [name for name in dict.fromkeys([*known, *others]) if name not in targets]
     require_columns(data, list(dict.fromkeys([*targets, *known, *others])), "data")
-    _check_radius(radius, min_radius, targets)
+    reaches = zip(_by_target(radius, "radius", targets), _by_target(min_radius, "min_radius", targets), strict=True)
     if len(data) > _MOST_ROWS:
         data = data.iloc[np.sort(np.random.default_rng(_SEED).choice(len(data), _MOST_ROWS, replace=False))]
     columns = Columns.of({name: data[name] for name in tested})
     patterns = known_patterns(data, [name for name in known if name not in targets]).codes
     rows: list[tuple[object, ...]] = []
-    for name in targets:
-        reach = (float(radius[name] if isinstance(radius, Mapping) else radius), float(min_radius))
+    for name, reach in zip(targets, reaches, strict=True):
         levels = name in categorical or not holds_numbers(data[name])
         stated = None if levels else np.asarray((codes or {}).get(name, ()), dtype=float)
-        rows += [(name, *row) for row in _of_target(data[name], stated, columns, patterns, reach)]
+        with threadpool_limits(1):  # small matrices: several threads would wait for each other
+            rows += [(name, *row) for row in _of_target(data[name], stated, columns, patterns, reach)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _check_radius(radius: float | Mapping[str, float], min_radius: float, targets: Sequence[str]) -> None:
-    if isinstance(radius, Mapping):
-        lacking = [name for name in targets if name not in radius]
-        if lacking:
-            raise InputError(f"radius has none for {listing(lacking)}; give one number, or one for each target")
-    for given in radius.values() if isinstance(radius, Mapping) else [radius]:
-        check_number(given, "radius", least=0)
-    check_number(min_radius, "min_radius", least=0)
+def _by_target(given: float | Mapping[str, float], what: str, targets: Sequence[str]) -> list[float]:
+    """A checked number for each target."""
+    lacking = [name for name in targets if name not in given] if isinstance(given, Mapping) else []
+    if lacking:
+        raise InputError(f"{what} has none for {listing(lacking)}; give one number, or one for each target")
+    return [check_number(given[name] if isinstance(given, Mapping) else given, what, least=0) for name in targets]
 
 
 def _of_target(
@@ -142,7 +141,7 @@ def _of_numbers(
     rows = np.flatnonzero(status == 0)
     y = values[rows]
     if len(rows) >= LEAST and np.ptp(y) > 0:
-        within = np.maximum(np.maximum(reach[0] * np.abs(y), reach[1]), _TINY)
+        within = np.maximum(max(reach[0], _LEAST_REACH) * np.abs(y), reach[1])
         amounts = Amounts.of(y, within, np.unique(patterns[rows], return_inverse=True)[1], rng)
         yield from findings_of_amounts(amounts, columns.among(rows), rng)
 
@@ -156,7 +155,9 @@ def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
             seen.add((finding.columns, finding.rule))
             yield finding
     most = 0.0
-    for finding in sorted((finding for finding in found if finding.rule == PREDICTED), key=lambda finding: len(finding.columns)):
+    predicted = sorted((finding for finding in found if finding.rule == PREDICTED), key=lambda finding: finding.recovered)
+    best = {frozenset(finding.columns): finding for finding in predicted}
+    for finding in sorted(best.values(), key=lambda finding: len(finding.columns)):
         refused_alone = any(set(other.columns) <= set(finding.columns) and other.rule in _STRENGTH for other in refused)
         if not refused_alone and (len(finding.columns) == 1 or finding.recovered > most + _MORE):
             most = max(most, finding.recovered)

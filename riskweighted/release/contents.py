@@ -86,6 +86,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     facts |= {"uniques": f"{100 * share:.1f} %", "most_uniques": f"{100 * most:g} %", "accepted": share > most}
     stated = run.study.release
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
+    facts |= {"derived": stated.derived}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())

@@ -23,7 +23,7 @@ from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.measures.beyond import HIDDEN
 from riskweighted.release.contents import Contents, failing_schemes, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
-from riskweighted.risk.copies import refuse_copies
+from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 
 __all__ = ["FORMATS", "ReleasePack", "check_release", "release_run"]
@@ -114,8 +114,7 @@ def release_run(
         chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
         _check_hidden(finished, chosen)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
-        for variable in finished.study.variables:
-            refuse_copies(data, variable, finished.study.unaltered(data))
+        refuse_derived(finished.study, data)
         secrets = gather_secrets(finished, data, chosen, page)
         write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page), working.result)
         settle(working.result)

@@ -18,9 +18,9 @@ from riskweighted.design.levels import SPARSE, level_members, sparse_levels
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.survey import checked_design
-from riskweighted.risk.copies import refuse_copies
 from riskweighted.risk.expected import require_equality
 from riskweighted.risk.identification import confidential_risk
+from riskweighted.runs.derivation import check_derived
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import PreparedSequence
@@ -102,8 +102,7 @@ def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
         if cluster in study.variables:
             raise InputError(f"{setting} names {cluster!r}, which is synthesized: name a column that tells who belongs together")
     _check_survey(study, confidential)
-    for variable in study.variables:
-        refuse_copies(confidential, variable, study.unaltered(confidential))
+    check_derived(study, confidential)
 
 
 def _check_survey(study: Study, confidential: pd.DataFrame) -> None:

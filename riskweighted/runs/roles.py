@@ -2,20 +2,24 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.groups import group_codes
+from riskweighted.common.ranks import order_alike
 from riskweighted.data.io import numbers_in_text
+from riskweighted.derivation.columns import as_numbers
+from riskweighted.derivation.derived import REFUSE, derived
 from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells
-from riskweighted.risk.copies import determines, find_copies, order_alike
 from riskweighted.runs.columns import AMOUNT, LEVELS, YEAR, Column, skewness
+from riskweighted.runs.derivation import how_told
 
-__all__ = ["amounts_with_text", "gives_away", "known_of", "likely_target", "patterns_of", "predictors_of"]
+__all__ = ["amounts_with_text", "giving_away", "known_of", "likely_target", "patterns_of", "predictors_of"]
 
 _SENSITIVE = (
     "income|inc|wage|salar|earn|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt|loan|mortgage|rent|tax|benefit|pension|"
@@ -76,16 +80,36 @@ def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, tup
     return numbers
 
 
-def gives_away(data: pd.DataFrame, name: str, targets: Sequence[str]) -> str:
-    """How a column gives a target away, if it does."""
-    for target in targets:
-        if holds_numbers(data[target]):
-            how = find_copies(as_floats(data[target]), data[name])
-            if how:
-                return f"gives {target} away: it {how}"
-        elif determines(data[name], data[target]):
-            return f"gives {target} away: its value tells the level"
-    return ""
+def giving_away(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[Column]) -> dict[str, str]:
+    """The columns to leave out so that no others give a target away, alone or together, each with how it does.
+
+    Of several that do so together the one that is most in the order of the target is left out.
+    """
+    left_out: dict[str, str] = {}
+    for _ in columns:
+        kept = [column.name for column in columns if column.name not in left_out]
+        levels = [column.name for column in targets if column.use == LEVELS]
+        codes = {column.name: column.codes for column in targets}
+        table = derived(data, [column.name for column in targets], released=kept, codes=codes, categorical=levels)
+        refused = table[table["verdict"] == REFUSE].to_dict("records")
+        for row in refused:
+            if not set(row["columns"]) & set(left_out):
+                left_out[_likest(data, row)] = f"gives {row['target']} away{_together(row['columns'])}: {how_told(row)}"
+        if not refused:
+            break
+    return left_out
+
+
+def _together(columns: Sequence[str]) -> str:
+    return f", with {listing(columns)}" if len(columns) > 1 else ""
+
+
+def _likest(data: pd.DataFrame, row: Mapping[str, Any]) -> str:
+    """Of columns that tell a target together, the one in whose order it is most."""
+    if len(row["columns"]) == 1 or not holds_numbers(data[row["target"]]):
+        return str(row["columns"][0])
+    target = as_floats(data[row["target"]])
+    return str(max(row["columns"], key=lambda name: order_alike(as_numbers(data[name]), target)))
 
 
 # -- what is known, and what predicts

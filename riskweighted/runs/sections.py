@@ -203,7 +203,8 @@ class ReleaseSettings:
     ``shuffle``: rows leave shuffled within the patterns of all unaltered released columns, anew for every dataset (METHODS section 13);
     ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. ``unit``: a column such as a household's
     number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not
-    released and may be told by the datasets all the same, each with the reason why, which stands on the sign-off sheet.
+    released and may be told by the datasets all the same, each with the reason why, which stands on the sign-off sheet. ``derived``:
+    unaltered columns that may leave although they give a synthesized variable away (`riskweighted.derived`), with reasons in the same way.
     """
 
     L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
@@ -215,6 +216,7 @@ class ReleaseSettings:
     unshuffled: str | None = field(default=None, metadata=_WRITTEN)
     unit: str | None = field(default=None, metadata=_WRITTEN)
     hidden: Mapping[str, str] = field(default_factory=dict, metadata=_WRITTEN)
+    derived: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
 
     def __post_init__(self) -> None:
         check_count(self.L)
@@ -234,8 +236,8 @@ class ReleaseSettings:
             check_text(getattr(self, name), name, optional=True)
         if self.shuffle == bool((self.unshuffled or "").strip()):
             raise InputError('shuffle = false and unshuffled = "the reason" go together: give both, or neither')
-
         object.__setattr__(self, "hidden", check_reasons(self.hidden, "hidden"))
+        object.__setattr__(self, "derived", check_reasons(self.derived, "derived"))
 
     def precision_of(self, variable: str) -> float | None:
         """The precision of one variable, where one is given."""

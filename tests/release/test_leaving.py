@@ -152,3 +152,16 @@ def test_a_hidden_predictor_that_is_told_is_refused_unless_it_is_declared(tmp_pa
     declared = dataclasses.replace(told, manifest=manifest)
     sheet = (release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
     assert r"age is not released, and the datasets may tell it: it is on every \*door\*" in sheet
+
+
+@pytest.mark.slow
+def test_a_derived_column_is_declared_on_the_sign_off_sheet(tmp_path):
+    run = load_run(finished_run())
+    manifest = json.loads(json.dumps(run.manifest))
+    manifest["settings"]["release"]["derived"] = {"size": "it is on every *door*"}
+    declared = dataclasses.replace(run, manifest=manifest)
+    sheet = (release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
+    assert r"size leaves unaltered although it gives a synthesized variable away: it is on every \*door\*" in sheet
+    manifest["settings"]["release"]["derived"] = {"nope": "x"}
+    with pytest.raises(InputError, match="'nope'"):
+        release_run(dataclasses.replace(run, manifest=manifest), tmp_path / "other", schemes=["pairwise"])

@@ -58,6 +58,7 @@ OTHERS = {
     ("ReleaseSettings", "columns"): ("age",),
     ("ReleaseSettings", "precision"): 0.5,
     ("ReleaseSettings", "hidden"): {"age": "public"},
+    ("ReleaseSettings", "derived"): {"age": "public"},
     ("EvaluatingSettings", "quantiles"): (0.1,),
     ("EvaluatingSettings", "regression"): "income ~ group",
     ("EvaluatingSettings", "coefficient"): "group",

@@ -1,0 +1,118 @@
+"""Columns that give a synthesized variable away, in a study: refused before any fit, declared with a reason, or warned of."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskweighted.common.errors import DerivedWarning, InputError
+from riskweighted.runs.checked import check_study
+from riskweighted.runs.columns import look_at
+from riskweighted.runs.derivation import refuse_derived
+from riskweighted.runs.study import make_study
+from riskweighted.runs.suggestion import suggest
+
+pytestmark = pytest.mark.quick
+
+N = 400
+LINEAR = {"name": "linear-regression", "formula": "income ~ C(sex)", "transform": "log"}
+
+
+def people():
+    rng = np.random.default_rng(8)
+    income = np.round(rng.lognormal(9, 0.7, N), 2)
+    wages = np.round(income * rng.uniform(0.1, 0.9, N), 2)
+    data = pd.DataFrame({"income": income, "sex": rng.choice(["f", "m"], N), "age": rng.integers(18, 90, N)})
+    return data.assign(wages=wages, other=np.round(income - wages, 2), near=income * np.exp(rng.normal(0, 0.25, N)))
+
+
+def study(**changes):
+    settings = {
+        "data": {"path": "people.csv"},
+        "scenario": {"known": ["sex"], "synthetic": "income"},
+        "synthesizer": LINEAR,
+        "release": {"L": 2},
+        "weights": {"schemes": ["unweighted"]},
+    }
+    return make_study({**settings, **changes})
+
+
+def silent(study, data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_study(study, data)
+
+
+def test_what_does_not_leave_is_not_looked_at():
+    silent(study(), people())
+    silent(study(release={"L": 2, "columns": ["wages"]}), people())
+
+
+@pytest.mark.parametrize("setting", ["columns", "known"])
+def test_two_columns_that_add_up_are_refused_with_the_share_and_the_advice(setting):
+    if setting == "columns":
+        changed = study(release={"L": 2, "columns": ["wages", "other"]})
+    else:
+        changed = study(scenario={"known": ["wages", "other"], "synthetic": "income"})
+    for check in (check_study, refuse_derived):
+        with pytest.raises(InputError) as caught:
+            check(changed, people())
+        said = str(caught.value)
+        assert "\n" not in said
+        for words in ("wages", "other", "'income'", "a sum", "100 % of the records", "[release] derived"):
+            assert words in said
+        assert not any(f"{value:.2f}" in said for value in people()["income"])
+
+
+def test_every_column_of_a_relation_is_declared_with_a_reason():
+    columns = ["wages", "other"]
+    with pytest.raises(InputError, match="give away"):
+        check_study(study(release={"L": 2, "columns": columns, "derived": {"wages": "they are public"}}), people())
+    declared = study(release={"L": 2, "columns": columns, "derived": dict.fromkeys(columns, "they are public")})
+    with pytest.warns(DerivedWarning, match="declared in release.derived: they are public"):
+        check_study(declared, people())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refuse_derived(declared, people())
+
+
+def test_a_strong_predictor_is_warned_of_with_the_number():
+    with pytest.warns(DerivedWarning, match=r"'near' predicts the synthesized 'income': .*predicted; \d+ % of the records"):
+        check_study(study(release={"L": 2, "columns": ["near"]}), people())
+
+
+@pytest.mark.parametrize(
+    ("derived", "words"),
+    [(["wages"], "table of reasons"), ({"wages": ""}, "must give a reason"), ({"wages": 3}, "derived.wages"), ({"nope": "x"}, "nope")],
+)
+def test_bad_declarations(derived, words):
+    with pytest.raises(InputError, match=words):
+        check_study(study(release={"L": 2, "columns": ["wages"], "derived": derived}), people())
+
+
+def test_under_a_guarantee_predictors_are_looked_at_too():
+    data = people().assign(twice=lambda frame: 2 * frame["income"])
+    predicted = {**LINEAR, "formula": "income ~ twice"}
+    silent(study(synthesizer=predicted), data)
+    with pytest.raises(InputError, match="'twice'"):
+        refuse_derived(study(synthesizer=predicted, guarantee={"epsilon": 2}), data)
+
+
+def test_what_a_rule_states_is_a_declaration():
+    data = people().assign(works=np.where(np.arange(N) % 4 > 0, "yes", "no"))
+    data["income"] = data["income"].where(data["works"] == "yes", 0.0)
+    chain = {"name": "sequential", "predictors": ["sex"]}
+    stated = {"variables": {"income": {"when": "works == 'yes'", "otherwise": 0}}}
+    leaving = {"L": 2, "columns": ["works"]}
+    with pytest.raises(InputError, match=r"'works'.*its levels tell its zeros"):
+        check_study(study(synthesizer=chain, release=leaving), data)
+    silent(study(synthesizer=chain | stated, release=leaving), data)
+
+
+def test_a_first_study_holds_no_such_column():
+    data = people()
+    told = suggest(data, look_at(data), ("income",))
+    assert len({"wages", "other"} & {*told.known, *told.predictors, *told.released}) < 2
+    assert len({"wages", "other"} & set(told.left_out)) == 1
+    assert "a sum" in next(iter(told.left_out.values()))
