@@ -40,7 +40,7 @@ def share_of_one(values: np.ndarray, y: np.ndarray, kind: str, rng: np.random.Ge
     other = exchanged(y, rng)
     chance = np.sort(_constants(values, other, kind))
     beyond = [lower_limit(share, len(y)) - _most_in(chance, y, kind, width) for share, width in zip(shares, _WIDTHS, strict=True)]
-    return next((share for share, more in zip(shares, beyond, strict=True) if more >= _SHARED), 0.0)
+    return max((share for share, more in zip(shares, beyond, strict=True) if more >= _SHARED), default=0.0)
 
 
 def _most_in(arranged: np.ndarray, y: np.ndarray, kind: str, width: float) -> float:

@@ -149,19 +149,22 @@ def _of_numbers(
 def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
     """Each relation once: not what a part of its columns tells as well, and of predictions only those that tell more."""
     refused = [finding for finding in found if finding.rule != PREDICTED]
-    seen: set[tuple[tuple[str, ...], str]] = set()
     for finding in refused:
-        if (finding.columns, finding.rule) not in seen and not any(_tells_as_much(other, finding) for other in refused):
-            seen.add((finding.columns, finding.rule))
+        clearest = max((other for other in refused if other.columns == finding.columns and other.rule == finding.rule), key=_share)
+        if clearest is finding and not any(_tells_as_much(other, finding) for other in refused):
             yield finding
     most = 0.0
-    predicted = sorted((finding for finding in found if finding.rule == PREDICTED), key=lambda finding: finding.recovered)
+    predicted = sorted((finding for finding in found if finding.rule == PREDICTED), key=_share)
     best = {frozenset(finding.columns): finding for finding in predicted}
     for finding in sorted(best.values(), key=lambda finding: len(finding.columns)):
         refused_alone = any(set(other.columns) <= set(finding.columns) and other.rule in _STRENGTH for other in refused)
         if not refused_alone and (len(finding.columns) == 1 or finding.recovered > most + _MORE):
             most = max(most, finding.recovered)
             yield finding
+
+
+def _share(finding: Finding) -> float:
+    return finding.recovered
 
 
 def _tells_as_much(one: Finding, other: Finding) -> bool:
