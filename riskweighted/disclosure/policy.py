@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskweighted.common.checks import check_number, check_text
 from riskweighted.common.errors import InputError, listing
+from riskweighted.disclosure.comparing import ALIGNED
 
 __all__ = ["NOT_JUDGED", "PASS", "REFUSE", "WARN", "DisclosureSettings", "DisclosureVerdict", "judge"]
 
@@ -27,7 +28,7 @@ class DisclosureSettings:
     mean D above ``warn_mean``, of isolated records above ``warn_isolated``, the largest above ``warn_largest``.
 
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
-    the default needs one as well.
+    the default needs one as well. Mean D of aligned files, which do not leave, is held against the limits by its lower limit.
 
     Examples
     --------
@@ -116,9 +117,15 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Brok
 
 def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings) -> Iterator[_Broken]:
     limit, warned = getattr(settings, rule), getattr(settings, f"warn_{rule}")
+    if row["release"] == ALIGNED:  # which does not leave: here it must be shown to be large
+        row = row.copy()
+        row["D"] = row["upper"] = 2 * row["D"] - row["upper"]
     if math.isnan(row["upper"]) and row["records"]:
         yield _Broken(rule, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
+        if row["release"] == ALIGNED:
+            yield _Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
+            return
         advice = "" if row["D"] > limit else ": not shown to be small, draw more packs or folds"
         yield _Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
     elif row["D"] > warned:

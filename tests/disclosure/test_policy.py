@@ -38,6 +38,8 @@ def test_what_gives_nothing_away_passes():
         ({"named": 4.0}, "refuse"),
         ({"named": 40.0, "reversed": 38.0}, "pass"),
         ({"worst": 0.06}, "refuse"),
+        ({"release": "aligned", "D": 0.013, "upper": 0.022}, "pass"),
+        ({"release": "aligned", "D": 0.04, "upper": 0.05}, "refuse"),
         ({"upper": np.nan}, "refuse"),
         ({"D": np.nan, "upper": np.nan}, "not judged"),
     ],
