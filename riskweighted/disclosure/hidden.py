@@ -50,14 +50,15 @@ def hidden_predictors(
     codes = released_patterns(confidential, released)
     rows = _sample(codes, rng)
     codes = np.unique(codes[rows], return_inverse=True)[1]
-    thetas = [fit.thetas(*(int(rng.integers(fit.sizes[name])) for name in ("chain", "draw"))) for _ in datasets]
+    theta = fit.thetas(*(int(rng.integers(fit.sizes[name])) for name in ("chain", "draw")))  # the posterior is all that is known of theirs
+    copies = pd.concat([frame.iloc[rows] for frame in datasets], ignore_index=True)
     small = float((np.bincount(codes)[codes] < _SMALL).mean())
     table = []
     for name in hidden:
         levels = _levels(confidential[name].iloc[rows])
         if len(levels.values) > 1:
-            terms = np.array([_terms(fit, frame.iloc[rows], name, levels, theta) for frame, theta in zip(datasets, thetas, strict=True)])
-            table.append({"column": name, **_told(terms, levels.codes, codes), "small": small})
+            terms = _terms(fit, copies, name, levels, theta).reshape(len(levels.values), len(datasets), len(rows))
+            table.append({"column": name, **_told(terms.transpose(1, 0, 2), levels.codes, codes), "small": small})
     return pd.DataFrame(table, columns=["column", "J", "AUC (formula)", "AUC (aligned)", "named", "named (aligned)", "small"])
 
 
@@ -88,11 +89,11 @@ def _levels(column: pd.Series) -> _Levels:
 
 
 def _terms(fit: Fit, frame: pd.DataFrame, name: str, levels: _Levels, theta: object) -> np.ndarray:
-    """log p(copy | level, other predictors, theta) of every level and record, (levels, m)."""
-    made = np.empty((len(levels.values), len(frame)))
+    """log p(copy | level, other predictors, theta) of every level and copy, (levels, L m), of L datasets of m records below each other."""
+    made, codes = np.empty((len(levels.values), len(frame))), np.tile(levels.codes, len(frame) // len(levels.codes))
     for number, value in enumerate(levels.values):
         other = pd.Series([value] * len(frame), frame.index, dtype=frame[name].dtype)
-        own = frame[name].where(levels.codes == number, other).astype(frame[name].dtype)  # a record's own value where it has the level
+        own = frame[name].where(codes == number, other).astype(frame[name].dtype)  # a record's own value where it has the level
         densities = fit.drawing.log_densities(frame.assign(**{name: own}), elsewhere=True)(theta)  # type: ignore[arg-type]
         made[number] = np.maximum(sum(densities.values()), _IMPOSSIBLE)
     return made
