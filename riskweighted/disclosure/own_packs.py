@@ -16,6 +16,8 @@ from riskweighted.sequence.fit import Fit
 
 __all__ = ["FittedPacks"]
 
+_ALIGNED = 2
+
 
 @dataclass(frozen=True, eq=False)
 class FittedPacks:
@@ -71,12 +73,15 @@ class FittedPacks:
         rng: np.random.Generator,
         shuffle: bool,
     ) -> Sides:
-        """Both sides of every pack, of some of the variables, in released patterns (n,); with `shuffle` rows are exchanged within them."""
+        """Both sides of every pack, of some of the variables, in released patterns (n,); with `shuffle` rows are exchanged within them.
+
+        Aligned, which is not how a release leaves, two packs tell.
+        """
         values = self.drawn.values[list(which)]
         shown = exchanged(values, patterns, rng, units) if shuffle else values
         ends = SortedEnds(coding, values, patterns)
         using, without = [], []
-        for number, pack in enumerate(self.packs):
+        for number, pack in enumerate(self.packs if shuffle else self.packs[:_ALIGNED]):
             side = side_of(coding, np.ascontiguousarray(shown[:, :, pack]), patterns)
             using.append(side)
             chosen = chosen_datasets(self.without.weights, pack, rng)

@@ -9,12 +9,14 @@ import pandas as pd
 
 from riskweighted.common.checks import check_number, check_text
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.settings import read_by
 from riskweighted.disclosure.comparing import ALIGNED
 
 __all__ = ["NOT_JUDGED", "PASS", "REFUSE", "WARN", "DisclosureSettings", "DisclosureVerdict", "judge"]
 
+_READ = read_by(why="the verdict is read off finished tables")
 PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
-_NET, _UNJUDGED = "named", 0.01
+_NET, _UNKNOWN = "named", "not_judged"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +38,17 @@ class DisclosureSettings:
     0.03
     """
 
-    mean: float = 0.02
-    isolated: float = 0.05
-    largest: float = 0.20
-    own_value: float = 0.05
-    named: float = 3
-    named_share: float = 0.05
-    group: float = 0.05
-    warn_mean: float = 0.005
-    warn_isolated: float = 0.02
-    warn_largest: float = 0.05
-    accept: Mapping[str, str] = field(default_factory=dict, hash=False)
+    mean: float = field(default=0.02, metadata=_READ)
+    isolated: float = field(default=0.05, metadata=_READ)
+    largest: float = field(default=0.20, metadata=_READ)
+    own_value: float = field(default=0.05, metadata=_READ)
+    named: float = field(default=3, metadata=_READ)
+    named_share: float = field(default=0.05, metadata=_READ)
+    group: float = field(default=0.05, metadata=_READ)
+    warn_mean: float = field(default=0.005, metadata=_READ)
+    warn_isolated: float = field(default=0.02, metadata=_READ)
+    warn_largest: float = field(default=0.05, metadata=_READ)
+    accept: Mapping[str, str] = field(default_factory=dict, hash=False, metadata=_READ)
 
     def __post_init__(self) -> None:
         limits = [limit.name for limit in fields(self) if limit.name != "accept"]
@@ -54,9 +56,9 @@ class DisclosureSettings:
             check_number(getattr(self, name), f"release.disclosure.{name}", least=0)
         if not isinstance(self.accept, Mapping):
             raise InputError('release.disclosure.accept must be a table of reasons by rule, such as mean = "reason"')
-        strange = [name for name in self.accept if name not in limits]
+        strange = [name for name in self.accept if name not in (*limits, _UNKNOWN)]
         if strange:
-            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing(limits)}")
+            raise InputError(f"release.disclosure.accept names {listing(strange)}; valid are {listing([*limits, _UNKNOWN])}")
         for name, reason in self.accept.items():
             check_text(reason, f"release.disclosure.accept.{name}")
             if not reason.strip():
@@ -90,7 +92,10 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
     settings = settings or DisclosureSettings()
     untold = table.attrs.get("not_judged", ())
     if len(untold) or not len(table) or table.loc[table["group"] == "all", "D"].isna().any():
-        return DisclosureVerdict(NOT_JUDGED, tuple(untold) or ("what the release would be without a record is not known",))
+        reasons = tuple(untold) or ("what the release would be without a record is not known",)
+        if _UNKNOWN in settings.accept:
+            return DisclosureVerdict(WARN, (), (f"not judged, {'; '.join(reasons)}: {settings.accept[_UNKNOWN]}",))
+        return DisclosureVerdict(NOT_JUDGED, reasons)
     broken = list(_broken(table, settings))
     accepted = tuple(f"{one.text}: {settings.accept[one.rule]}" for one in broken if one.rule in settings.accept)
     left = [one for one in broken if one.rule not in settings.accept]

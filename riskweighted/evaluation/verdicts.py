@@ -9,19 +9,21 @@ from riskweighted.evaluation.judgement import MISFITS, MODEL
 from riskweighted.evaluation.summary import CONVERGED, FITS, LARGEST_R_HAT, MEAN_WEIGHT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
+from riskweighted.measures import beyond
 from riskweighted.measures.registry import measures
 from riskweighted.measures.regressions import OVERLAP
 
 __all__ = ["FAIL", "NOT_MEASURED", "PASS", "Verdict", "find_verdicts", "overall", "verdict_table"]
 
 PASS, FAIL, NOT_MEASURED = "pass", "FAIL", "not measured"
+_OF_POLICY = {"pass": PASS, "warn": PASS, "refuse": FAIL, "not judged": NOT_MEASURED}
 
 
 class Verdict(NamedTuple):
     """Whether a scheme keeps to one limit.
 
-    ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run, whether
-    its fit converged and whether its model suits the data.
+    ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None of what is judged of every run: whether
+    its fit converged, its model suits the data, and its datasets give away no more than the policy allows.
     """
 
     label: str
@@ -41,7 +43,7 @@ class Verdict(NamedTuple):
 def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) -> tuple[Verdict, ...]:
     """Every verdict of every label but the confidential data, in the order of the labels and of the thresholds.
 
-    `tables`: "summary", "risk", "utility", "fit_check" of a run.
+    `tables`: "summary", "risk", "utility", "fit_check", "disclosure_verdicts" of a run.
 
     A limit is held against every statistic of its measure; of the checks of a fit against the largest effect, of the overlap against
     the least of mean, quantiles and coefficient. The model is judged on its unweighted fit, and that verdict is every scheme's.
@@ -51,7 +53,7 @@ def find_verdicts(thresholds: Thresholds, tables: Mapping[str, pd.DataFrame]) ->
     verdicts: list[Verdict] = []
     for label in labels:
         of_fit = list(_of_fit(label, tables))
-        verdicts += of_fit
+        verdicts += [*of_fit, *_of_disclosure(label, tables)]
         for limit in thresholds.limits:
             if limit.of_check and not of_fit:
                 continue  # a baseline has no fit
@@ -127,6 +129,15 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
     fits = [str(value) for value in summary[FITS.name].dropna()]
     if fits or (models == MISFITS).any():
         yield _judged(label, FITS, "NO" not in fits and not (models == MISFITS).any())
+
+
+def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]:
+    """Whether a label's datasets give away no more beyond inference than the policy allows; "not judged" is no pass."""
+    judged = tables["disclosure_verdicts"].set_index("label")["verdict"]
+    if label in judged.index:
+        rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
+        value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
+        yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, _OF_POLICY[str(judged[label])])
 
 
 def _judged(label: str, column: SummaryColumn, passed: bool) -> Verdict:

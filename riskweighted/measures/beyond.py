@@ -33,9 +33,7 @@ ISOLATED = _mean(
     main=2,
     share=0.05,
 )
-TOP = _mean(
-    "disclosure-top", "disclosure of the top 1 %", "D, mean over the 1 % of the records of highest confidential risk", order=3, share=0.01
-)
+TOP = _mean("disclosure-top", "disclosure of the top 1 %", "D, mean over the records with the largest 1 % of a number", order=3, share=0.01)
 LARGEST = _beyond(
     "disclosure-largest",
     "largest disclosure of a record",

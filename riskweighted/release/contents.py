@@ -87,12 +87,19 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     stated = run.study.release
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
     facts |= {"derived": stated.derived}
+    facts |= {"disclosed": _disclosed(contents)}
     facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=identifying, run=source, version=made_by))
     write_file(folder / "README.md", render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL))
     _write_manifest(contents, source, folder, hashes)
+
+
+def _disclosed(contents: Contents) -> dict[str, tuple[str, str]]:
+    """Of each scheme the verdict on what it gives away beyond inference, and what was accepted with which reason."""
+    table = contents.run.tables["disclosure_verdicts"].set_index("label").astype(object).fillna("")
+    return {scheme: (str(table.loc[scheme, "verdict"]), str(table.loc[scheme, "accepted"])) for scheme in contents.schemes}
 
 
 def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:

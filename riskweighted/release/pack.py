@@ -19,6 +19,7 @@ from riskweighted.common.folders import opened
 from riskweighted.common.native import as_pandas
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
+from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.measures.beyond import HIDDEN
 from riskweighted.release.contents import Contents, failing_schemes, share_of_uniques, write_pack
@@ -112,6 +113,7 @@ def release_run(
         _check_exposure(finished, accept_uniques=accept_uniques, demonstration=demonstration)
         page = None if report is None else _made_once(report)
         chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
+        _check_disclosure(finished, chosen)
         _check_hidden(finished, chosen)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
         refuse_derived(finished.study, data)
@@ -205,6 +207,18 @@ def _check_exposure(run: FinishedRun, *, accept_uniques: bool, demonstration: bo
             f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more than release.unique_share "
             f"({100 * most:g} %): release or know fewer columns, coarsen them, or accept it explicitly (--accept-uniques)"
         )
+
+
+def _check_disclosure(run: FinishedRun, schemes: Sequence[str]) -> None:
+    """Refuse schemes that give away more than the policy allows, or of which that is not judged, unless it was accepted with a reason."""
+    verdicts = run.tables["disclosure_verdicts"].set_index("label")
+    for scheme in schemes:
+        verdict, reasons = str(verdicts.loc[scheme, "verdict"]), str(verdicts.loc[scheme, "reasons"])
+        if verdict in (REFUSE, NOT_JUDGED):
+            raise InputError(
+                f"the datasets of {scheme!r} are {'not judged' if verdict == NOT_JUDGED else 'refused'} for what they give away beyond "
+                f"inference: {reasons}; use another scheme or model, or accept it with a reason ([release.disclosure] accept)"
+            )
 
 
 def _check_hidden(run: FinishedRun, schemes: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict
-from riskweighted.measures import expected, fits
+from riskweighted.measures import beyond, expected, fits
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
 from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
@@ -22,7 +22,7 @@ from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["Answer", "find_answer"]
 
-_RISK = (expected.ISOLATED, expected.MEAN)
+_RISK = (beyond.MEAN, beyond.ISOLATED, expected.MEAN)
 _COST = (U_M, TWO_WAY_MEAN, TOTAL_VARIATION)  # the first that a run has
 _OVERLAPS = (COEFFICIENT, MEAN)
 _MOST_COLUMNS = 6

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from riskweighted.common.numbers import exactly, in_column
-from riskweighted.evaluation.summary import CONVERGED
+from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict, overall
+from riskweighted.measures import beyond
 from riskweighted.measures.checks import LARGEST
 from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.disclosure import WITHHELD, View, number
@@ -25,6 +26,12 @@ __all__ = [
 ]
 
 PASS_BUT_UTILITY = "pass (utility not judged)"
+_JUDGED = {  # of what is judged of every run: as a sentence, and in brief
+    (CONVERGED.statistic.key, FAIL): ("fit did not converge", "no convergence"),
+    (FITS.statistic.key, FAIL): ("model does not suit the data", "the model misfits"),
+    (beyond.MEAN.key, FAIL): ("datasets give away more than the policy allows", "discloses more than the policy allows"),
+    (beyond.MEAN.key, NOT_MEASURED): ("what the datasets give away is not judged", "disclosure is not judged"),
+}
 _WHICH = ("variable", "parameter", "term")
 
 
@@ -79,7 +86,7 @@ def _for_machines(verdict: Verdict, view: View) -> str:
 def _sentence(verdict: Verdict, view: View) -> str:
     """Why one limit is not kept."""
     if verdict.limit is None:
-        return "fit did not converge" if verdict.statistic == CONVERGED.statistic else "model does not suit the data"
+        return _JUDGED[verdict.statistic.key, verdict.verdict][0]
     name, bounds = in_words(verdict.statistic), bounds_of(verdict.limit)
     if verdict.verdict == NOT_MEASURED:
         return f"{name}: not measured, {bounds} is asked"
@@ -139,7 +146,7 @@ def _just_kept(verdicts: Sequence[Verdict], label: str) -> list[str]:
 def _briefly(verdict: Verdict, view: View) -> str:
     """What is not as it must be, without its limit."""
     if verdict.limit is None:
-        return "no convergence" if verdict.statistic == CONVERGED.statistic else "the model misfits"
+        return _JUDGED[verdict.statistic.key, verdict.verdict][1]
     name, value = in_words(verdict.statistic, alone=True), shown_value(verdict, view)
     if verdict.verdict == NOT_MEASURED:
         return f"{name} not measured"

@@ -45,7 +45,10 @@ def check_tables(tables: Mapping[str, pd.DataFrame], schemes: Sequence[str], var
     )
     _require(tables["convergence"], "tables/convergence.csv", ("label", "quantity", "converged", "engine"), _DIAGNOSTICS)
     _require(tables["fit_check"], "tables/fit_check.csv", ("label", "check", "parameter", "verdict"), _CHECKED)
-    for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), ("convergence", list(schemes)), ("fit_check", list(schemes))):
+    _require(tables["disclosure"], "tables/disclosure.csv", ("label", "release", "group"), ("D", "upper", "with", "out", "none"))
+    _require(tables["disclosure_verdicts"], "tables/disclosure_verdicts.csv", ("label", "verdict", "reasons", "accepted"), ())
+    of_schemes = ("convergence", "fit_check", "disclosure", "disclosure_verdicts")
+    for name, wanted in (("summary", [CONFIDENTIAL, *schemes]), *((name, list(schemes)) for name in of_schemes)):
         lacking = [label for label in wanted if label not in set(tables[name]["label"])]
         repeated = name == "summary" and tables[name]["label"].duplicated().any()
         if lacking or repeated:

@@ -22,8 +22,13 @@ data = { path = "households.csv" }
 scenario = { known = ["region"], synthetic = "income" }
 synthesizer = { name = "linear-regression", formula = "income ~ region + age", transform = "log" }
 weights = { schemes = ["unweighted", "marginal"] }
-release = { L = 3, columns = ["smokes"] }
 evaluation = { resamples = 50 }
+[release]
+L = 3
+columns = ["smokes"]
+[release.disclosure.accept]  # so few records never show that little is given away
+mean = "an example"
+isolated = "an example"
 """
 SWEEP = """
 study = "study.toml"

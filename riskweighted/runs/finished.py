@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "FinishedRun", "find_confidential", "load_run"]
 
-TABLES = ("summary", "risk", "utility", "convergence", "fit_check")
+TABLES = ("summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts")
 _RECORDS, _EXPECTED = "confidential/identification_risk.csv", "confidential/expected_risk.csv"
 _WEIGHTS = "confidential/weights.csv"
 
@@ -48,7 +48,7 @@ class FinishedRun:
     manifest : dict
         Settings, versions, input, SHA-256 of every file.
     tables : dict of str to DataFrame
-        "summary", "risk", "utility", "convergence", "fit_check": aggregates.
+        "summary", "risk", "utility", "convergence", "fit_check", "disclosure", "disclosure_verdicts": aggregates.
     study : Study
     verdicts : tuple of Verdict
         Of every label on every threshold, and on its fit.

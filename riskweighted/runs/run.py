@@ -24,6 +24,7 @@ from riskweighted.evaluation.fit_check import check_fit, fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
+from riskweighted.runs.beyond import measure_beyond
 from riskweighted.runs.checked import CheckedStudy, check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.fits import Fits
@@ -127,10 +128,13 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     fits = replace(fitting, checked=checked).all()
     datasets = _draw(checked, fits, streams, reporter)
     result = _evaluate(checked, fits, datasets, streams, reporter)
+    beyond = measure_beyond(checked, fits, datasets, streams, reporter)
+    result = replace(result, risk=pd.concat([result.risk, beyond.risk], ignore_index=True))
     with reporter.step("comparing the fits with the data") as advance:
         fit_check = _check_fits(checked, fits, streams, advance)
     summary = _summary(result, fits, fit_check)
     tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(checked, fits, datasets, result), "fit_check": fit_check}
+    tables |= {"disclosure": beyond.disclosure, "disclosure_verdicts": beyond.verdicts}
     verdicts = find_verdicts(checked.study.thresholds, tables)
     tables["verdicts"] = verdict_table(verdicts)
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}

@@ -28,6 +28,7 @@ from riskweighted.common.settings import as_table, read_by, to_table
 from riskweighted.contract.special_codes import stated_codes
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
+from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
@@ -205,6 +206,7 @@ class ReleaseSettings:
     number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not
     released and may be told by the datasets all the same, each with the reason why, which stands on the sign-off sheet. ``derived``:
     unaltered columns that may leave although they give a synthesized variable away (`riskweighted.derived`), with reasons in the same way.
+    ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
     """
 
     L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
@@ -217,6 +219,7 @@ class ReleaseSettings:
     unit: str | None = field(default=None, metadata=_WRITTEN)
     hidden: Mapping[str, str] = field(default_factory=dict, metadata=_WRITTEN)
     derived: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
+    disclosure: DisclosureSettings = field(default_factory=DisclosureSettings, metadata=_WRITTEN)
 
     def __post_init__(self) -> None:
         check_count(self.L)

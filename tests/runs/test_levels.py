@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from brute import assert_clear
+from finished_run import ACCEPTED
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
@@ -28,7 +29,7 @@ SETTINGS = {
     "synthesizer": {"name": "multinomial", "formula": "job ~ age + region"},
     "weights": {"schemes": ["unweighted", "marginal"]},
     "sampling": {"draws": 400, "tune": 200},
-    "release": {"L": 3},
+    "release": {"L": 3, "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20},
 }
 

@@ -6,7 +6,7 @@ import stat
 
 import pandas as pd
 import pytest
-from finished_run import SETTINGS, confidential_data, finished_run
+from finished_run import ACCEPTED, SETTINGS, confidential_data, finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.release.pack import release_run
@@ -41,7 +41,9 @@ def test_the_same_seed_gives_other_noise_and_the_entropy_gives_it_again(tmp_path
     assert "seed" not in json.loads((first / "manifest.json").read_text())["settings"]
 
 
-@pytest.mark.parametrize("change", [{"seed": 4}, {"release": {"L": 4, "columns": ["size"]}}, {"sampling": {"draws": 401, "tune": 200}}])
+@pytest.mark.parametrize(
+    "change", [{"seed": 4}, {"release": {"L": 4, "columns": ["size"], "disclosure": ACCEPTED}}, {"sampling": {"draws": 401, "tune": 200}}]
+)
 def test_an_edited_study_never_meets_the_same_noise(tmp_path, change):
     data, entropy = confidential_data(), b"0123456789abcdef" * 2 * 2
     one, two = (run_streams(check_study(make_study(settings), data), tmp_path, entropy) for settings in (SHORT, SHORT | change))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from riskweighted.common.settings import read_by
+from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee, Reference
 from riskweighted.intruder.scenario import Scenario
@@ -58,6 +59,7 @@ OTHERS = {
     ("ReleaseSettings", "columns"): ("age",),
     ("ReleaseSettings", "precision"): 0.5,
     ("ReleaseSettings", "hidden"): {"age": "public"},
+    ("ReleaseSettings", "disclosure"): DisclosureSettings(mean=0.01),
     ("ReleaseSettings", "derived"): {"age": "public"},
     ("EvaluatingSettings", "quantiles"): (0.1,),
     ("EvaluatingSettings", "regression"): "income ~ group",

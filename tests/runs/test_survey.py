@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from brute import assert_clear
 from command_line import riskweighted
+from finished_run import ACCEPTED
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
@@ -30,7 +31,7 @@ SETTINGS = {
     "synthesizer": {"name": "linear-regression", "formula": "income ~ age + region", "transform": "log"},
     "weights": {"schemes": ["unweighted", "marginal", "lipschitz-target(D=1)"], "survey": "w"},
     "sampling": {"draws": 400, "tune": 300},
-    "release": {"L": 3, "columns": ["age"]},
+    "release": {"L": 3, "columns": ["age"], "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20, "survey": "w", "strata": "region", "regressions": [FORMULA]},
 }
 

@@ -14,13 +14,15 @@ from riskweighted.common.seeds import ENTROPY_BYTES
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
+_SMALL = dict.fromkeys(("mean", "isolated", "largest", "own_value", "named", "group", "not_judged"), "a few records of a test")
+ACCEPTED = {"accept": _SMALL}  # so few records never show that little is given away
 SETTINGS = {
     "data": {"path": "data.csv"},
     "scenario": {"known": ["group"], "synthetic": "income"},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
     "weights": {"schemes": ["unweighted", "pairwise"]},
     "sampling": {"draws": 400, "tune": 200},
-    "release": {"L": 3, "columns": ["size"]},
+    "release": {"L": 3, "columns": ["size"], "disclosure": ACCEPTED},
     "evaluation": {"regression": "income ~ group + C(size)", "coefficient": "C(size)[T.2]", "resamples": 50},
     "seed": 3,
 }
@@ -63,7 +65,7 @@ CHAIN = {
     },
     "weights": {"schemes": ["unweighted", "pairwise"]},
     "sampling": {"draws": 300, "tune": 200},
-    "release": {"L": 3},
+    "release": {"L": 3, "disclosure": ACCEPTED},
     "evaluation": {"resamples": 50},
     "seed": 3,
 }

@@ -1,0 +1,70 @@
+"""What the datasets of a run give away beyond inference: of every scheme as it leaves, and of the predictors that are not released."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+from riskweighted.common.datasets import Datasets
+from riskweighted.common.progress import Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.attribution import attribution_of_fit
+from riskweighted.disclosure.hidden import hidden_predictors
+from riskweighted.disclosure.setting import Asked
+from riskweighted.evaluation.tables import as_row, as_table
+from riskweighted.measures.beyond import values_of_attribution, values_of_hidden
+from riskweighted.measures.measure import Value
+from riskweighted.runs.checked import CheckedStudy
+from riskweighted.sequence.fit import Fit
+
+__all__ = ["Beyond", "measure_beyond"]
+
+
+class Beyond(NamedTuple):
+    """What was found: ``risk``, rows of the table of risk; ``disclosure``, all figures by label; ``verdicts``: of each label the verdict of
+    the policy, its reasons, what was accepted and why, and what was held as it is.
+    """
+
+    risk: pd.DataFrame
+    disclosure: pd.DataFrame
+    verdicts: pd.DataFrame
+
+
+def measure_beyond(
+    checked: CheckedStudy, fits: Mapping[str, Fit], datasets: Mapping[str, Datasets], streams: Streams, reporter: Reporter
+) -> Beyond:
+    """Attribution of the datasets of every label, and what those of each fit tell of hidden predictors."""
+    rows, tables, verdicts = list[dict[str, object]](), dict[str, pd.DataFrame](), list[dict[str, object]]()
+    with reporter.step("measuring disclosure beyond inference") as advance:
+        for done, (label, fitted) in enumerate(fits.items(), 1):
+            table = _attributed(checked, fitted, label, datasets[label], streams)
+            tables[label] = table
+            rows += [as_row(label, value) for value in values_of_attribution(table)]
+            verdicts.append({"label": label, **{name: _listed(table.attrs[name]) for name in ("verdict", "reasons", "accepted", "held")}})
+            rows += [as_row(label, value) for value in _hidden(checked, fitted, label, datasets[label], streams)]
+            advance(done, len(fits))
+    disclosure = pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
+    return Beyond(as_table(rows), disclosure, pd.DataFrame(verdicts))
+
+
+def _listed(told: object) -> str:
+    return told if isinstance(told, str) else "; ".join(map(str, told))  # type: ignore[call-overload]
+
+
+def _attributed(checked: CheckedStudy, fitted: Fit, label: str, datasets: Datasets, streams: Streams) -> pd.DataFrame:
+    study, world = checked.study, checked.world
+    weights, released = study.weights, study.unaltered(world.confidential)
+    asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure)
+    made = Weighting(label, weights.match, weights.scale, weights.shift, weights.cluster) if label in weights.schemes else None
+    seed = streams.seed_for("disclosure", label)
+    return attribution_of_fit(fitted, world, asked, [datasets], weighting=made, random_seed=seed)
+
+
+def _hidden(checked: CheckedStudy, fitted: Fit, label: str, datasets: Datasets, streams: Streams) -> Iterator[Value]:
+    study = checked.study
+    if fitted.keeps_true_values or not fitted.estimates:
+        return iter(())
+    unaltered = study.unaltered(checked.world.confidential)
+    hidden = [name for name in study.synthesizer.columns if name not in (*unaltered, *study.variables)]
+    return values_of_hidden(hidden_predictors(fitted, datasets, hidden, unaltered, streams.seed_for("hidden", label)))

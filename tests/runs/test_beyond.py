@@ -1,0 +1,76 @@
+"""A run says first what its datasets give away beyond inference, and what nobody accepted does not leave."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from finished_run import ENTROPY, SETTINGS, confidential_data, finished_chain, finished_run
+
+from riskweighted.common.errors import InputError
+from riskweighted.evaluation.verdicts import NOT_MEASURED
+from riskweighted.release.pack import release_run
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import make_study
+
+pytestmark = pytest.mark.slow
+
+
+def of(run, label, key, **which):
+    rows = run.tables["risk"]
+    rows = rows[(rows["label"] == label) & (rows["key"] == key)]
+    for name, value in which.items():
+        rows = rows[rows[name].isna()] if value is None else rows[rows[name] == value]
+    (row,) = rows.to_dict("records")
+    return row
+
+
+def test_the_figures_of_a_run_are_those_of_its_table_and_stand_first():
+    run = load_run(finished_run())
+    table = run.tables["disclosure"]
+    whole = table[(table["label"] == "pairwise") & (table["release"] == "shuffled") & (table["group"] == "all")].iloc[0]
+    assert of(run, "pairwise", "disclosure")["value"] == whole["D"]
+    assert of(run, "pairwise", "guessed")["value"] - of(run, "pairwise", "guessed-without-value")["value"] == pytest.approx(whole["D"])
+    assert of(run, "pairwise", "guessed-without-release")["value"] == whole["none"]
+    assert abs(whole["D"]) < 0.1
+    assert list(run.tables["summary"])[5] == "disclosure beyond inference"
+    assert whole["records"] == 120
+
+
+def test_several_variables_have_a_box_and_each_its_own():
+    run = load_run(finished_chain())
+    box = of(run, "pairwise", "disclosure", variable=None)["value"]
+    each = [of(run, "pairwise", "disclosure", variable=name)["value"] for name in ("marital", "income", "smoke", "cigs")]
+    assert np.isfinite([box, *each]).all()
+
+
+def test_what_is_refused_does_not_leave_until_it_is_accepted_with_a_reason(tmp_path):
+    run = load_run(finished_run())
+    told = run.tables["disclosure_verdicts"].assign(verdict="refuse", reasons="mean D is 0.300")
+    with pytest.raises(InputError, match=r"'pairwise' are refused for what they give away beyond inference: mean D is 0\.300"):
+        release_run(run.with_tables({**run.tables, "disclosure_verdicts": told}), tmp_path / "pack", schemes=["pairwise"])
+    told = told.assign(verdict="not judged", reasons="no fit and no folds")
+    with pytest.raises(InputError, match="not judged for what they give away"):
+        release_run(run.with_tables({**run.tables, "disclosure_verdicts": told}), tmp_path / "pack", schemes=["pairwise"])
+    assert not (tmp_path / "pack").exists()
+    sheet = (release_run(run, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md").read_text()
+    assert "Disclosure beyond inference, pairwise: " in sheet
+
+
+def test_a_baseline_is_not_judged_and_a_hidden_predictor_is_told(tmp_path):
+    data = confidential_data()
+    data["income"] = np.round(data["income"] * (1 + 2 * (data["size"] == 3)), 4)
+    synthesizer = {**SETTINGS["synthesizer"], "formula": "income ~ group + C(size)"}
+    weights, release = {"schemes": ["unweighted"]}, {"L": 3}
+    evaluation = {"resamples": 50}
+    settings = SETTINGS | {"synthesizer": synthesizer, "weights": weights, "release": release, "evaluation": evaluation, "top_coding": {}}
+    run_study(make_study(settings), tmp_path / "run", confidential=data, entropy=ENTROPY)
+    run = load_run(tmp_path / "run")
+    assert of(run, "unweighted", "hidden-aligned", term="size")["value"] > 0.7
+    by_label = {verdict.label: verdict.verdict for verdict in run.verdicts if verdict.statistic.key == "disclosure"}
+    assert by_label["top-coding"] == NOT_MEASURED
+    assert np.isnan(of(run, "top-coding", "disclosure")["value"])
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert {"tables/disclosure.csv", "tables/disclosure_verdicts.csv"} <= set(manifest["files"])
+    assert not pd.read_csv(tmp_path / "run" / "tables" / "disclosure.csv").empty
