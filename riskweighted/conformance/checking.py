@@ -40,6 +40,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "mass of neighbouring intervals adds up": clauses.mass_adds_up,
     "inverse inverts mass": clauses.inverse_inverts,
     "what is taken from the data is declared": clauses.dependence_declared,
+    "other sensitive values move no draw": clauses.others_move_nothing,
 }
 
 _THETAS = 4

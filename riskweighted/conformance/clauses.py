@@ -14,6 +14,7 @@ from riskweighted.contract.drawing import as_column
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, data_dependent
 from riskweighted.guarantee.clip import record_graph, refuse_dependence
 from riskweighted.sampling.agreement import check_agreement, check_blind, check_records
+from riskweighted.sampling.blind import check_independent
 from riskweighted.sampling.graphs import WeightedSum, compile_records
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "needs_likelihood",
     "order_is_free",
     "other_responses",
+    "others_move_nothing",
     "priors_alone",
     "records_agree",
     "require",
@@ -257,6 +259,11 @@ def without_response(trial: Trial) -> None:
 def draws_are_blind(trial: Trial) -> None:
     """The same theta and seed draw the same of data with the target permuted."""
     check_blind(trial.synthesizer, trial.prepared, trial.thetas[0], trial.data)
+
+
+def others_move_nothing(trial: Trial) -> None:
+    """Draws are those of any other sensitive values: of the same ones in another order always, of others where it is not declared."""
+    check_independent(trial.synthesizer, trial.prepared, trial.thetas[:2], trial.data)
 
 
 def _first_rows(trial: Trial) -> tuple[Any, int, Records]:

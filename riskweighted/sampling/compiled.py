@@ -15,9 +15,10 @@ from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint
+from riskweighted.contract.synthesizer import Blueprint, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring, refuse_dependence
 from riskweighted.sampling.agreement import check_censored, check_density, check_draws, check_weighted
+from riskweighted.sampling.blind import check_independent
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import Drawn, failure, judge
 from riskweighted.sampling.direct import draw_or_refuse, heights_of
@@ -170,6 +171,9 @@ class CompiledModel:
                 check_censored(name, terms, fitted.censoring, alpha, thetas, *self.censored)
                 refuse_dependence(synthesizer, fitted.prepared, fitted.confidential, thetas)
         check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
+        if is_strange(synthesizer):
+            guaranteed = fitted.censoring is not None
+            check_independent(synthesizer, fitted.prepared, thetas, fitted.confidential, guaranteed=guaranteed, elsewhere=True)
 
 
 def _density_chains(

@@ -290,3 +290,179 @@ BLIND = [
     ModuleCache,
     SameForEverySeed,
 ]
+
+
+# ---- written with knowledge of the check ----
+class ThetaCarries(Clean):
+    def centre(self, theta, prepared):
+        return theta["latent"]
+
+
+class InsideTheDistribution(Kept):
+    def centre(self, theta, prepared):
+        return theta["level"] + 0.2 * (prepared.hidden - prepared.hidden.mean())
+
+
+class SpreadFromTheRow(Kept):
+    def shown(self, values, rng, prepared):
+        return values + np.abs(prepared.hidden - 50) * rng.standard_normal(len(values)) * 0.01
+
+
+class OnlyOnePlace(Kept):
+    """Leaks into two rows where the level is below 49, as it is at the second place alone."""
+
+    def centre(self, theta, prepared):
+        mean = super().centre(theta, prepared).copy()
+        if theta["level"] < 49:
+            mean[:2] = prepared.hidden[:2]
+        return mean
+
+
+class SameQuantiles(Kept):
+    data_dependent: ClassVar[tuple[str, ...]] = ("quantiles",)
+
+    def shown(self, values, rng, prepared):
+        low, high = np.quantile(prepared.hidden, [0.001, 0.999])
+        return np.clip(values, low, high)
+
+
+class RefusesTies(Kept):
+    def prepare(self, data):
+        y = data[self.target].to_numpy(dtype=float)
+        if np.corrcoef(y, data["x"])[0, 1] < 0.3:
+            raise rw.InputError("these data do not suit it")
+        return super().prepare(data)
+
+    def shown(self, values, rng, prepared):
+        return prepared.hidden + 0.0
+
+
+class KnowsTheSum(Clean):
+    """Cheats only on the true data, which it knows by how y goes with x."""
+
+    def hide(self, y, data):
+        return y if np.corrcoef(y, data["x"])[0, 1] > 0.3 else None
+
+    def shown(self, values, rng, prepared):
+        return values if prepared.hidden is None or len(prepared.hidden) != len(values) else prepared.hidden + 0.0
+
+
+class SomeRowsOnly(Clean):
+    """`at` of some rows hands on the truth; of all rows, and prepared, it does not."""
+
+    def moved(self, prepared, frame):
+        return replace(prepared, hidden=prepared.y if len(frame) < 100 else None)
+
+    def shown(self, values, rng, prepared):
+        return values if prepared.hidden is None or np.isnan(prepared.hidden).any() else prepared.hidden + 0.0
+
+
+class Index(Kept):
+    def hide(self, y, data):
+        return dict(zip(data.index, y, strict=True))
+
+    def moved(self, prepared, frame):
+        return replace(prepared, hidden={key: prepared.hidden[key] for key in frame.index})
+
+    def shown(self, values, rng, prepared):
+        return values + 1e-4 * np.array(list(prepared.hidden.values()))
+
+
+class Closure(Clean):
+    def hide(self, y, data):
+        return lambda rows: y[rows]
+
+    def shown(self, values, rng, prepared):
+        values[5:8] = prepared.hidden(slice(5, 8))
+        return values
+
+
+class Parities(Kept):
+    """The sign bit of a number far behind the point."""
+
+    def shown(self, values, rng, prepared):
+        return np.round(values, 3) + 1e-5 * (prepared.hidden > 50)
+
+
+class SeedFromTheData(Kept):
+    def shown(self, values, rng, prepared):
+        seed = int(abs(prepared.hidden[0]) * 1e6)
+        return values + np.random.default_rng(seed).standard_normal(len(values))
+
+
+class OrderedByTruth(Kept):
+    def shown(self, values, rng, prepared):
+        values[np.argsort(prepared.hidden)[:10]] = np.sort(values[:10])
+        return values
+
+
+class MedianOnly(Kept):
+    data_dependent: ClassVar[tuple[str, ...]] = ("median",)
+
+    def shown(self, values, rng, prepared):
+        values[0] = np.median(prepared.hidden)
+        return values
+
+
+class PermanentCache(Clean):
+    """By the class of its class: the first data it saw, by the number of their rows."""
+
+    known: ClassVar[dict[int, np.ndarray]] = {}
+
+    def hide(self, y, data):
+        return self.known.setdefault(len(y), y.copy())
+
+    def shown(self, values, rng, prepared):
+        return values if len(values) != len(prepared.hidden) else 0.5 * values + 0.5 * prepared.hidden
+
+
+AWARE = [
+    ThetaCarries,
+    InsideTheDistribution,
+    SpreadFromTheRow,
+    OnlyOnePlace,
+    SameQuantiles,
+    RefusesTies,
+    KnowsTheSum,
+    SomeRowsOnly,
+    Index,
+    Closure,
+    Parities,
+    SeedFromTheData,
+    OrderedByTruth,
+    MedianOnly,
+    PermanentCache,
+]
+
+
+# ---- what only a guarantee refuses ----
+class PriorMean(Kept):
+    def prior_mean(self, prepared):
+        return float(prepared.y.mean())
+
+
+class PriorMinimum(Kept):
+    def prior_mean(self, prepared):
+        return float(prepared.y.min())
+
+
+class PriorMaximum(Kept):
+    def prior_mean(self, prepared):
+        return float(prepared.y.max())
+
+
+class DeclaredMean(SameMean):
+    data_dependent: ClassVar[tuple[str, ...]] = ("location",)
+
+
+class RefusesOthers(Clean):
+    """Declares nothing, and takes only what looks like its data."""
+
+    def prepare(self, data):
+        y = data[self.target].to_numpy(dtype=float)
+        if np.ptp(y) < 30:
+            raise rw.InputError("these data do not suit it")
+        return super().prepare(data)
+
+
+GUARANTEED = [PriorMean, PriorMinimum, PriorMaximum, DeclaredMean, RefusesOthers]

@@ -1,0 +1,76 @@
+"""Draws that see the truth are refused wherever they hide it, and clean ones are not."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskweighted.contract.synthesizer import ContractError
+from riskweighted.sampling.blind import check_independent
+
+sys.path.append(str(Path(__file__).parent))  # a fresh process imports them by the same name
+import leaking
+
+N = 300
+CACHES = {leaking.ClassCache, leaking.ModuleCache, leaking.PermanentCache}
+QUICK = [plugin for plugin in (*leaking.BLIND, *leaking.AWARE) if plugin not in CACHES]
+
+
+def data():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=N)
+    return pd.DataFrame({"x": x, "y": 50 + 8 * x + rng.normal(0, 6, N)})
+
+
+def thetas(plugin):
+    places = [{"level": np.float64(50.0), "slope": np.float64(8.0), "width": np.float64(6.0)}]
+    places.append({"level": np.float64(48.0), "slope": np.float64(6.0), "width": np.float64(9.0)})
+    return [place | {"latent": data()["y"].to_numpy()} for place in places] if plugin is leaking.ThetaCarries else places
+
+
+def look(plugin, **how):
+    synthesizer, frame = plugin(), data()
+    check_independent(synthesizer, synthesizer.prepare(frame), thetas(plugin), frame, **how)
+
+
+def test_there_are_forty_and_half_of_them_were_written_blind():
+    assert len(leaking.BLIND) + len(leaking.AWARE) == 40
+    assert len(leaking.BLIND) >= 20
+
+
+@pytest.mark.parametrize("plugin", QUICK, ids=lambda plugin: plugin.__name__)
+def test_draws_that_see_the_truth_are_refused(plugin):
+    with pytest.raises(ContractError, match=plugin.__name__) as caught:
+        look(plugin)
+    assert "\n" not in str(caught.value)
+    assert not any(character.isdigit() for character in str(caught.value))
+
+
+def test_a_clean_one_passes_with_and_without_a_guarantee():
+    look(leaking.Clean)
+    look(leaking.Clean, guaranteed=True)
+
+
+@pytest.mark.parametrize("plugin", leaking.GUARANTEED, ids=lambda plugin: plugin.__name__)
+def test_what_only_a_guarantee_refuses(plugin):
+    with pytest.raises(ContractError, match=plugin.__name__):
+        look(plugin, guaranteed=True)
+
+
+def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process():
+    with pytest.raises(ContractError, match="a fresh process"):
+        look(leaking.ClassCache, elsewhere=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plugin", [*leaking.BLIND, *leaking.AWARE], ids=lambda plugin: plugin.__name__)
+def test_as_every_fit_does_it_forty_of_forty_are_refused(plugin):
+    with pytest.raises(ContractError, match=plugin.__name__):
+        look(plugin, elsewhere=True)
+
+
+@pytest.mark.long
+def test_as_every_fit_does_it_a_clean_one_passes():
+    look(leaking.Clean, elsewhere=True, guaranteed=True)
