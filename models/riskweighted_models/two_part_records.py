@@ -89,9 +89,12 @@ class TwoParts:
 
 
 def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Values (n,) of the members; elsewhere theirs in turn, so that every record has one."""
-    filled = values.copy()
-    filled[~member] = np.resize(values[member], int((~member).sum()))
+    """Values (n,) of the members; elsewhere theirs by even steps of rank, so that every record has one.
+
+    What is taken from all of them (location, scale) does not depend on the order of the records then.
+    """
+    filled, ranked, others = values.copy(), np.sort(values[member]), int((~member).sum())
+    filled[~member] = ranked[((np.arange(others) + 0.5) * len(ranked) / max(others, 1)).astype(int)]
     return filled
 
 

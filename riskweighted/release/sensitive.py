@@ -21,6 +21,7 @@ from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.sequence.blinded import blinded, refuse_seeing
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
@@ -143,7 +144,9 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
     fresh = {}
     for scheme in schemes:
         fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
-        drawn = fit.synthetic(_FRESH, random_seed=seed, precision=precisions or None)
+        if strange:
+            refuse_seeing(fit)
+        drawn = (blinded(fit) if strange else fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)
         frames = Datasets.of(confidential, drawn, run.study.variables)
         fresh[scheme] = Fresh(tuple(np.array([variable.equal(frame) for frame in frames]) for variable in variables))
         if strange or not _draws_again(fit, run, scheme):

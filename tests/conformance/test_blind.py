@@ -6,9 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.sampling.blind import check_independent
+from riskweighted.sampling.block_fit import prepare_model
+from riskweighted.sequence.blinded import blinded
+from riskweighted.sequence.fit import Fit
 
 sys.path.append(str(Path(__file__).parent))  # a fresh process imports them by the same name
 import leaking
@@ -74,3 +78,16 @@ def test_as_every_fit_does_it_forty_of_forty_are_refused(plugin):
 @pytest.mark.long
 def test_as_every_fit_does_it_a_clean_one_passes():
     look(leaking.Clean, elsewhere=True, guaranteed=True)
+
+
+@pytest.mark.parametrize("plugin", [leaking.Copy, leaking.FewRows, leaking.AtReadsTheFrame], ids=lambda plugin: plugin.__name__)
+def test_chance_is_not_made_of_the_draws_that_it_judges(plugin):
+    """A plug-in that copies true values, into all rows or a few, draws of a blinded fit what agrees with the truth by chance alone."""
+    frame, synthesizer = data(), plugin()
+    places = thetas(plugin)
+    posterior = xr.Dataset({name: (("chain", "draw"), [[float(place[name]) for place in places]]) for name in places[0]})
+    fitted = Fit.of(prepare_model(synthesizer, frame).fitted(pd.Series(1.0, frame.index), posterior, None))
+    leaks = fitted.released(fitted.draw(0, 0), np.random.default_rng(0), precision=1e-6)["y"]
+    chance = blinded(fitted).released(fitted.draw(0, 0), np.random.default_rng(0), precision=1e-6)["y"]
+    assert np.isclose(leaks, frame["y"], atol=1e-5).sum() >= (0 if plugin is leaking.AtReadsTheFrame else 3)
+    assert np.isclose(chance, frame["y"], atol=1e-5).sum() <= 2
