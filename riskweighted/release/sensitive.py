@@ -21,7 +21,7 @@ from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.sequence.blinded import blinded, refuse_seeing
+from riskweighted.sequence.blinded import blinded, not_leaving, refuse_seeing
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
@@ -146,7 +146,7 @@ def find_sensitive(run: FinishedRun, confidential: pd.DataFrame, schemes: Iterab
         fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
         if strange:
             refuse_seeing(fit)
-        drawn = (blinded(fit) if strange else fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)
+        drawn = not_leaving(blinded(fit) if strange else fit).synthetic(_FRESH, random_seed=seed, precision=precisions or None)
         frames = Datasets.of(confidential, drawn, run.study.variables)
         fresh[scheme] = Fresh(tuple(np.array([variable.equal(frame) for frame in frames]) for variable in variables))
         if strange or not _draws_again(fit, run, scheme):
@@ -164,9 +164,9 @@ def _draws_again(fit: Fit, run: FinishedRun, scheme: str) -> bool:
 
 
 def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
-    """The fit of a scheme, without its guarantee: these datasets do not leave, so that none limits their number."""
+    """The fit of a scheme."""
     alpha = run.alpha(scheme).set_axis(prepared.confidential.index)
-    return read_fit(run.posterior_path(scheme), prepared, alpha, None, run.study.guarantee, run.study.release.L).without_guarantee()
+    return read_fit(run.posterior_path(scheme), prepared, alpha, None, run.study.guarantee, run.study.release.L)
 
 
 def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:

@@ -21,6 +21,7 @@ from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.design.precision import find_precision, round_within
 from riskweighted.guarantee.clip import Censoring, censor
+from riskweighted.guarantee.ledger import LEDGER, entropy_of, opened
 from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.laplace import mode_of
@@ -70,6 +71,11 @@ class BlockFit:
     def statement(self) -> Statement | None:
         """What is proved of its datasets, under a guarantee."""
         return None if self.censoring is None else self.censoring.statement
+
+    @property
+    def entropy(self) -> int | None:
+        """What fixes its datasets under a guarantee; None without one. InputError where the fit was changed since."""
+        return entropy_of(self.posterior, None if self.censoring is None else self.censoring.digest())
 
     @property
     def converged(self) -> bool:
@@ -251,6 +257,8 @@ class PreparedModel:
     ) -> BlockFit:
         """A fit of this model, not yet judged where it is given no diagnostics."""
         judged = no_diagnostics() if diagnostics is None else diagnostics
+        if censoring is not None and LEDGER not in posterior.attrs:
+            posterior = opened(posterior, censoring.digest(), random_seed)
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
         return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey)
 
@@ -265,6 +273,8 @@ class PreparedModel:
             raise InputError(f"{str(path)!r} is the fit of other weights")
         if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
             raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
+        if censoring is not None and LEDGER not in stored.attrs:
+            raise InputError(f"{str(path)!r} is a fit from before the datasets of a guarantee were fixed with it: fit again")
         text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
         seed = int(text) if text else None
         if random_seed is not None and seed != random_seed:

@@ -7,10 +7,11 @@ import pandas as pd
 
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import is_strange
+from riskweighted.guarantee.ledger import without_ledger
 from riskweighted.sampling.blind import check_independent
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["blinded", "refuse_seeing"]
+__all__ = ["blinded", "not_leaving", "refuse_seeing"]
 
 _PLACES = 2
 
@@ -27,6 +28,12 @@ def blinded(fit: Fit) -> Fit:
         blocks[name] = replace(block, confidential=frame, prepared=block.synthesizer.prepare(frame))
     frame = _permuted(fit.confidential, list(fit.variables), order)
     return replace(fit, prepared=replace(fit.prepared, confidential=frame), blocks=blocks)
+
+
+def not_leaving(fit: Fit) -> Fit:
+    """The fit without its guarantee, for datasets that say what chance gives, are compared with the truth, and leave in no form."""
+    blocks = {name: replace(block, censoring=None, posterior=without_ledger(block.posterior)) for name, block in fit.blocks.items()}
+    return replace(fit, blocks=blocks)
 
 
 def _permuted(frame: pd.DataFrame, names: list[str], rng: np.random.Generator) -> pd.DataFrame:

@@ -202,10 +202,6 @@ class Fit:
         statements = [fit.statement for fit in self.blocks.values() if fit.statement is not None]
         return Statement.together(statements) if statements and len(statements) == len(self.blocks) else None
 
-    def without_guarantee(self) -> "Fit":
-        """The same where no datasets leave, so that no guarantee limits their number."""
-        return replace(self, blocks={name: replace(fit, censoring=None) for name, fit in self.blocks.items()})
-
     def value_fits(self) -> dict[str, BlockFit | None]:
         """The fit of each variable's amounts or levels; None where its statuses say all."""
         return {link.variable: None if link.values is None else self.blocks[link.values.name] for link in self.prepared.links}
@@ -265,9 +261,10 @@ class Fit:
         L : int
             From 1 to the number of posterior draws, which are chosen at random.
         random_seed : int, optional
-            The same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work back
-            to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets are
-            to leave; give one for experiments and tests.
+            Under a guarantee it plays no part: entropy kept with the fit decides its L datasets, of which every call gives the first.
+            Otherwise the same seed gives the same datasets, so it gives the noise away: who knows it and sees the datasets can work
+            back to the posterior draws, and test a guess at a confidential value. Leave it out, for fresh entropy, where datasets
+            are to leave; give one for experiments and tests.
         precision : float or mapping of variable to float, optional
             Drawn numbers are multiples of it. Without it: of the largest power of ten of which all confidential values are
             multiples, or they have 7 significant digits. Under a guarantee it must be given, but for a column of whole-number dtype, whose
@@ -315,13 +312,13 @@ class Fit:
         check_seed(random_seed)
         check_choice(parameters, ("draws", "mode"), "parameters")
         self.check_precision(precision)
-        self._check_guarantee(check_count(L), precision, parameters)
+        entropy, every = self._check_guarantee(check_count(L), precision, parameters)
         plugged = {name: plug_in(fit) for name, fit in self.blocks.items()} if parameters == "mode" else None
-        streams, sizes = np.random.SeedSequence(random_seed), self.sizes
+        streams, sizes = np.random.SeedSequence(random_seed if entropy is None else entropy), self.sizes
         choice = np.random.default_rng(streams.spawn(1)[0])
-        places = random_draws(sizes["chain"], sizes["draw"], L, choice) if self.estimates else [(0, 0)] * L
+        places = random_draws(sizes["chain"], sizes["draw"], every, choice) if self.estimates else [(0, 0)] * every
         self._warn_of_few_draws(L)
-        drawn = self._drawn(places, streams.spawn(L), plugged, precision)
+        drawn = self._drawn(places[:L], streams.spawn(L), plugged, precision)
         return drawn if self.native is None else map(self.native.like, drawn)
 
     def _drawn(
@@ -356,10 +353,19 @@ class Fit:
             if check_number(value, f"precision of {name!r}", least=0) == 0:
                 raise InputError(f"precision of {name!r} must be a number > 0, got 0")
 
-    def _check_guarantee(self, count: int, precision: Precision, parameters: str) -> None:
-        """Refuse datasets that the guarantee does not cover."""
-        if self.statement is None:
-            return
+    def _ledger(self) -> list[int] | None:
+        """The entropy of every block, which fixes the datasets of a guarantee; None without one."""
+        entropies = [fit.entropy for fit in self.blocks.values()]
+        kept = [entropy for entropy in entropies if entropy is not None]
+        if kept and len(kept) < len(entropies):
+            raise InputError("some blocks of this fit have a guarantee and others have none, so nothing can be drawn from it; fit anew")
+        return kept or None
+
+    def _check_guarantee(self, count: int, precision: Precision, parameters: str) -> tuple[list[int] | None, int]:
+        """The entropy that a guarantee keeps, if there is one, and how many datasets it decides; refuses those that it does not cover."""
+        entropy = self._ledger()
+        if self.statement is None or entropy is None:
+            return None, count
         if count > self.statement.L:
             raise InputError(f"L must be at most {self.statement.L}, for which the guarantee of this fit is stated, got {count}; fit anew")
         if parameters != "draws":
@@ -370,6 +376,7 @@ class Fit:
                     f"precision must be given under a guarantee: the dtype of {name!r} does not hold whole numbers, and a "
                     "precision found in the data depends on them"
                 )
+        return entropy, max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
 
     def _warn_of_few_draws(self, count: int) -> None:
         smallest = self.diagnostics["ess_bulk"].min() if len(self.diagnostics) else np.inf
