@@ -226,6 +226,6 @@ class Statement:
             "A person or household with m records has m times this epsilon.",
             "It takes the number of records, the predictors, all unaltered columns and L as public, and formula, priors, weights, clip, "
             "reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
-            "Outside epsilon: tuning on the data, fits made again (after a failure to converge, too), and every table, figure or verdict made "
+            "Outside epsilon: tuning on the data, fits made again (after one that failed, too), and every table, figure or verdict made "
             "of the confidential data. Epsilons of several schemes, variables or years of the same persons add up (accountant).",
         )
