@@ -95,8 +95,8 @@ def attribution(
     >>> table = rw.attribution(data, None, scenario, fit=fit, scheme="marginal", random_seed=1)
     >>> table["group"].unique().tolist(), bool(table.loc[0, "D"] < 0.1)
     (['all', 'isolated', 'top 1 %'], True)
-    >>> table.attrs["held"]
-    ('the unit of the grid (precision)', 'the choice of the model, if it was made on these data')
+    >>> table.attrs["held"][-1]
+    'the choice of the model, if it was made on these data'
     """
     confidential = as_pandas(confidential)
     check_seed(random_seed)

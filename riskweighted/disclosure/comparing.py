@@ -12,9 +12,8 @@ from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.named import Named, name_records
 from riskweighted.disclosure.sides import Side
 
-__all__ = ["ALIGNED", "SHUFFLED", "Records", "Sides", "compare", "worst_group"]
+__all__ = ["Records", "Sides", "compare", "worst_group"]
 
-SHUFFLED, ALIGNED = "shuffled", "aligned"
 _UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
 _FEWEST = 5  # records of a group that is judged by itself
 

@@ -39,6 +39,17 @@ class Folds:
 
     ``of_row`` (n,): the fold of every record; ``packs``: of each fold L datasets of n rows; ``trained`` (K,): the mean score of what the
     tool was to be trained on, decoys among it; ``synthesized``: the variables.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from riskweighted.runs.examples import data, synthetic
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "folds"
+    >>> rw.write_folds(data, "income", folder, K=2, random_seed=1)
+    >>> for fold in ("1", "2"):  # a tool that is better run on train.csv
+    ...     synthetic[0].to_csv(folder / fold / "synthetic_1.csv", index=False)
+    >>> rw.read_folds(folder, data).synthesized
+    ('income',)
     """
 
     of_row: np.ndarray = field(repr=False)

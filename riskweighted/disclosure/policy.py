@@ -10,11 +10,11 @@ import pandas as pd
 from riskweighted.common.checks import check_number, check_text
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import read_by
-from riskweighted.disclosure.comparing import ALIGNED
 
-__all__ = ["NOT_JUDGED", "PASS", "REFUSE", "WARN", "DisclosureSettings", "DisclosureVerdict", "judge"]
+__all__ = ["ALIGNED", "NOT_JUDGED", "PASS", "REFUSE", "SHUFFLED", "WARN", "DisclosureSettings", "DisclosureVerdict", "judge"]
 
 _READ = read_by(why="the verdict is read off finished tables")
+SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 PASS, WARN, REFUSE, NOT_JUDGED = "pass", "warn", "refuse", "not judged"
 _NET, _UNKNOWN = "named", "not_judged"
 

@@ -11,8 +11,8 @@ from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import ALIGNED, SHUFFLED, Records, Sides, compare, worst_group
-from riskweighted.disclosure.policy import DisclosureSettings, judge
+from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
+from riskweighted.disclosure.policy import ALIGNED, SHUFFLED, DisclosureSettings, judge
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.disclosure.sides import Side, exchanged, side_of
 from riskweighted.disclosure.yardstick import named_without_release

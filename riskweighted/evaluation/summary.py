@@ -48,7 +48,7 @@ FIT_COLUMNS = (FITS, MEAN_WEIGHT, LARGEST_R_HAT, CONVERGED)  # first in the main
 
 def summary_columns(risk: pd.DataFrame, utility: pd.DataFrame) -> tuple[SummaryColumn, ...]:
     """The columns that tables of risk and utility give, in order."""
-    shown = sorted((each for each in distinct(risk) if each.measure.main), key=lambda each: each.measure.main)
+    shown = sorted((each for each in distinct(risk) if each.measure.main and each.variable is None), key=lambda each: each.measure.main)
     return (*map(SummaryColumn, shown), *_utility_columns(utility))
 
 

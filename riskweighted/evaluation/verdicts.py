@@ -133,8 +133,8 @@ def _of_fit(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]
 
 def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[Verdict]:
     """Whether a label's datasets give away no more beyond inference than the policy allows; "not judged" is no pass."""
-    judged = tables["disclosure_verdicts"].set_index("label")["verdict"]
-    if label in judged.index:
+    judged = tables["disclosure_verdicts"].set_index("label")["verdict"] if "disclosure_verdicts" in tables else {}
+    if label in judged:
         rows = tables["risk"][(tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)]
         value, error = (float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error"))
         yield Verdict(label, Statistic(beyond.MEAN.key), value, error, None, _OF_POLICY[str(judged[label])])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from riskweighted.measures.measure import Disclosure, Measure, Value
@@ -135,9 +136,15 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
             if key in figures:
                 yield _difference(measure, figures[key], variable)
         whole = figures[_SHUFFLED, _ALL]
-        yield Value(PERSONS, max(whole["records"] * whole["upper"], whole["named"] - whole["reversed"], 0.0), variable)
+        yield Value(PERSONS, _persons(whole), variable)
         for measure, column in _COLUMNS.items():
             yield Value(measure, float(whole[column]), variable)
+
+
+def _persons(row: Mapping[str, Any]) -> float:
+    """N, a whole number; NaN where it is not judged."""
+    most = max(row["records"] * row["upper"], row["named"] - row["reversed"], 0.0)
+    return float(np.ceil(most)) if row["upper"] == row["upper"] else np.nan
 
 
 def _difference(measure: Measure, row: Mapping[str, Any], variable: str | None) -> Value:

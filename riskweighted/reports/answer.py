@@ -8,11 +8,12 @@ from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import COST, MISFITS, MODEL
 from riskweighted.evaluation.summary import LARGEST_R_HAT, SummaryColumn
-from riskweighted.evaluation.tables import CONFIDENTIAL, by_label, distinct
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import FAIL, NOT_MEASURED, PASS, Verdict
 from riskweighted.measures import beyond, expected, fits
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
+from riskweighted.measures.measure import Measure
 from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.reports.blocks import Term
@@ -59,6 +60,7 @@ class Answer:
     """What the page opens with."""
 
     what: str
+    told: str
     alarms: tuple[str, ...]
     heads: tuple[Head, ...]
     rows: tuple[Row, ...]
@@ -70,6 +72,7 @@ def find_answer(source: Source) -> Answer:
     columns = list(_columns(source))
     return Answer(
         plain(_what(source)),
+        plain(_told(source)),
         tuple(map(plain, _alarms(source))),
         tuple(_head(source, column) for column in columns),
         tuple(_rows(source, columns)),
@@ -89,6 +92,33 @@ def _what(source: Source) -> str:
         f"{study.release.L} synthetic datasets a scheme; a scheme's weights tell the model less about records that stand out. "
         f"The intruder knows {known} of a record and looks for its {names}{_nearness(source)}."
     )
+
+
+def _told(source: Source) -> str:
+    """What the release gives away of persons, in three sentences; nothing where it was not measured."""
+    L, near = source.run.study.release.L, _nearness(source)  # noqa: N806
+    figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)}
+    if not figures[beyond.PERSONS]:
+        return ""
+    whose = f"values of {', '.join(source.variables)}"
+    number = figures[beyond.PERSONS]
+    return (
+        f"With all {L} datasets of a scheme our attacks find, at the upper limit, {number} of {source.view.records:,} persons' {whose} "
+        "that they would not have found had the person's value never been used; this holds for these attacks and guarantees nothing "
+        f"against others. The share that they name{near} is {figures[beyond.WITH]}; without the person's own value {figures[beyond.OUT]}; "
+        f"{figures[beyond.NONE]} with good public statistics alone: only the first less the second is about the person. "
+        f"The difference is clear beyond chance for {figures[beyond.NAMED]}; their list must not leave the agency."
+    )
+
+
+def _by_scheme(source: Source, measure: Measure) -> str:
+    """A figure of each scheme as it may be shown, once where all have the same; nothing where none was measured."""
+    statistic = Statistic(measure.key)
+    if statistic not in distinct(source.run.tables["risk"]):
+        return ""
+    shown = source.by_label(statistic, source.run.schemes)
+    alike = len(set(shown)) == 1
+    return shown[0] if alike else ", ".join(f"{text} ({scheme})" for scheme, text in zip(source.run.schemes, shown, strict=True))
 
 
 def _nearness(source: Source) -> str:

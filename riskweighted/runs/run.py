@@ -129,11 +129,11 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
     datasets = _draw(checked, fits, streams, reporter)
     result = _evaluate(checked, fits, datasets, streams, reporter)
     beyond = measure_beyond(checked, fits, datasets, streams, reporter)
-    result = replace(result, risk=pd.concat([result.risk, beyond.risk], ignore_index=True))
+    shown = replace(result, risk=pd.concat([result.risk, beyond.risk], ignore_index=True))
     with reporter.step("comparing the fits with the data") as advance:
         fit_check = _check_fits(checked, fits, streams, advance)
-    summary = _summary(result, fits, fit_check)
-    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(checked, fits, datasets, result), "fit_check": fit_check}
+    summary = _summary(shown, fits, fit_check)
+    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(checked, fits, datasets, shown), "fit_check": fit_check}
     tables |= {"disclosure": beyond.disclosure, "disclosure_verdicts": beyond.verdicts}
     verdicts = find_verdicts(checked.study.thresholds, tables)
     tables["verdicts"] = verdict_table(verdicts)

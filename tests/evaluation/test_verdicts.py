@@ -118,7 +118,7 @@ def test_the_example_policy_comes_with_the_package():
 @pytest.mark.parametrize(
     ("table", "named"),
     [
-        ({"nope": 1}, "'nope' is no measure; valid are 'expected-isolated-risk'"),
+        ({"nope": 1}, "'nope' is no measure; valid are 'disclosure'"),
         ({"Mean risk": 1}, "is no measure"),
         ({"converged": 1}, "judged of every run"),
         ({"mean": 1}, "no harmful side"),

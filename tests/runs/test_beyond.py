@@ -10,6 +10,8 @@ from finished_run import ENTROPY, SETTINGS, confidential_data, finished_chain, f
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.verdicts import NOT_MEASURED
 from riskweighted.release.pack import release_run
+from riskweighted.reports.answer import find_answer
+from riskweighted.reports.source import gather
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
@@ -74,3 +76,17 @@ def test_a_baseline_is_not_judged_and_a_hidden_predictor_is_told(tmp_path):
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert {"tables/disclosure.csv", "tables/disclosure_verdicts.csv"} <= set(manifest["files"])
     assert not pd.read_csv(tmp_path / "run" / "tables" / "disclosure.csv").empty
+
+
+def test_the_report_opens_with_what_is_about_persons(tmp_path):
+    run, data = load_run(finished_run()), confidential_data()
+    told = find_answer(gather(run, False, data, 10)).told
+    assert told.startswith(
+        "With all 3 datasets of a scheme our attacks find, at the upper limit, fewer than 10 of 120 persons' values of income"
+    )
+    assert "guarantees nothing against others" in told
+    none = {of(run, label, "guessed-without-release")["value"] for label in run.schemes}
+    assert len(none) == 1  # one yardstick
+    rows = run.tables["risk"]
+    without = run.with_tables({**run.tables, "risk": rows[rows["key"] != "disclosure-number"].reset_index(drop=True)})
+    assert find_answer(gather(without, True, data, 10)).told == ""
