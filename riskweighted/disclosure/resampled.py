@@ -15,6 +15,8 @@ from riskweighted.disclosure.sides import Side, copies_near
 __all__ = ["SortedEnds", "chosen_datasets", "side_without"]
 
 COARSE, FINE = 32, 16  # places where a pattern's mode is looked for: so many, then so many to either side of the best
+PLACES = 64  # of one variable and as many records at least: places whose coverings by each dataset are counted once
+_SPREAD = 20  # datasets whose lower ends say where these places lie
 
 
 def chosen_datasets(weights: np.ndarray, pack: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -30,7 +32,11 @@ def chosen_datasets(weights: np.ndarray, pack: np.ndarray, rng: np.random.Genera
 
 
 class SortedEnds:
-    """Lower and upper ends of M copies (V, n, M) in the order of patterns, and of one variable sorted within them."""
+    """Lower and upper ends of M copies (V, n, M) in the order of patterns, and of one variable sorted within them.
+
+    ``places`` (B, 64): of one variable, of each of the B patterns of 64 records or more, where a mode is looked for; ``held``
+    (B, M, 64): how many boxes of each dataset hold these places; ``large``: which of them a pattern is, -1 where it is small.
+    """
 
     def __init__(self, coding: Coding, values: np.ndarray, patterns: np.ndarray) -> None:
         self.order = np.argsort(patterns, kind="stable")
@@ -43,6 +49,11 @@ class SortedEnds:
             for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
                 self.lower[:, :, first:last].sort(axis=2)
                 self.upper[:, :, first:last].sort(axis=2)
+        sizes = np.diff(self.starts)
+        large = np.flatnonzero(sizes >= PLACES) if len(values) == 1 else np.empty(0, dtype=np.int64)
+        self.large = np.full(len(sizes), -1)
+        self.large[large] = np.arange(len(large))
+        self.places, self.held = _held(self.lower[0], self.upper[0], self.starts[large], self.starts[large + 1])
 
 
 def side_without(coding: Coding, values: np.ndarray, ends: SortedEnds, using: Side, pack: np.ndarray, chosen: np.ndarray) -> Side:
@@ -69,7 +80,18 @@ def side_without(coding: Coding, values: np.ndarray, ends: SortedEnds, using: Si
     lower, upper = coding.ends(own)
     made = np.empty((len(ATTACKS), len(values), len(rows)))
     made[: len(SHARES)] = _guessed(
-        lower, upper, using.mode[:, rows], chosen[rows], ends.pattern[rows], ends.starts, ends.lower, ends.upper, SHARES
+        lower,
+        upper,
+        using.mode[:, rows],
+        chosen[rows],
+        ends.pattern[rows],
+        ends.starts,
+        ends.lower,
+        ends.upper,
+        SHARES,
+        ends.large,
+        ends.places,
+        ends.held,
     )
     made[len(SHARES) :] = middles(coding, own, made[len(SHARES) - 1])
     named[:, rows] = np.stack([coding.near(guess, rows) for guess in made])
@@ -90,6 +112,35 @@ def _share(at: np.ndarray, datasets: np.ndarray, first: int, last: int, lower: n
                 inside = inside and lower[v, s, row] <= at[v] and at[v] <= upper[v, s, row]
             held += inside
     return held / ((last - first) * len(datasets))
+
+
+@kernel
+def _held(lower: np.ndarray, upper: np.ndarray, first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places (B, 64) evenly among the lower ends of B patterns, and how many boxes of each dataset hold them, (B, M, 64).
+
+    Ends (M, n) are sorted within the patterns, which stand from `first` (B,) to `last`.
+    """
+    count = len(lower)
+    places = np.empty((len(first), PLACES))
+    held = np.empty((len(first), count, PLACES), dtype=np.int32)
+    for b in range(len(first)):
+        some = np.sort(lower[:: max(count // _SPREAD, 1), first[b] : last[b]].copy().ravel())
+        for g in range(PLACES):
+            places[b, g] = some[(2 * g + 1) * len(some) // (2 * PLACES)]
+        for s in range(count):
+            to = np.searchsorted(lower[s, first[b] : last[b]], places[b], "right")
+            held[b, s] = to - np.searchsorted(upper[s, first[b] : last[b]], places[b])
+    return places, held
+
+
+@kernel
+def _best_place(held: np.ndarray, datasets: np.ndarray) -> tuple[int, int]:
+    """Which of a pattern's places most boxes of some datasets hold, and how many do; `held` (M, 64)."""
+    total = np.zeros(PLACES, dtype=np.int64)
+    for s in datasets:
+        total += held[s]
+    best = int(np.argmax(total))
+    return best, total[best]
 
 
 @kernel
@@ -128,6 +179,9 @@ def _guessed(
     lower: np.ndarray,
     upper: np.ndarray,
     shares: np.ndarray,
+    large: np.ndarray,
+    places: np.ndarray,
+    held: np.ndarray,
 ) -> np.ndarray:
     """What the attacks guess of m rows that have a pack of their own, (shares, V, m)."""
     variables, rows, copies = own_lower.shape
@@ -136,7 +190,14 @@ def _guessed(
     share = np.empty(copies)
     for row in range(rows):
         first, last = starts[pattern[row]], starts[pattern[row] + 1]
-        mode, height = _mode(before[:, row].copy(), chosen[row], first, last, lower, upper)
+        mode, b = before[:, row].copy(), large[pattern[row]]
+        if b < 0:
+            mode, height = _mode(mode, chosen[row], first, last, lower, upper)
+        else:
+            height = _share(mode, chosen[row], first, last, lower, upper)
+            best, count = _best_place(held[b], chosen[row])
+            if count > height * (last - first) * copies:
+                mode, height = places[b, best : best + 1].copy(), count / ((last - first) * copies)
         for copy in range(copies):
             share[copy] = _share(own_lower[:, row, copy], chosen[row], first, last, lower, upper)
             if share[copy] > height:

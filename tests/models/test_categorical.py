@@ -19,6 +19,7 @@ from scipy.linalg import helmert
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.guarantee.ledger import opened
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sequence.fit import Fit
@@ -365,7 +366,8 @@ def test_a_guarantee_needs_public_levels_and_clips_every_record():
     prepared = prepare_model(model, frame)
     theta = coefficients(model, prepared.prepared, 1)
     fitted = fit_at(model, frame, theta, count=2)
-    fitted = fitted.changed(censoring=prepared.censor(guarantee, fitted.alpha, 2))
+    censoring = prepared.censor(guarantee, fitted.alpha, 2)
+    fitted = fitted.changed(censoring=censoring, posterior=opened(fitted.posterior, censoring.digest(), 1))
     assert fitted.statement.upper == 0.0  # a probability
     found = fitted.contributions(fitted.draw(0, 0))
     np.testing.assert_allclose(found, np.clip(terms(model, theta, prepared.prepared, frame), fitted.statement.lower, 0.0))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 import pytest
-from finished_run import SETTINGS, confidential_data, copied_run, finished_run
+from finished_run import ENTROPY, SETTINGS, confidential_data, copied_run, finished_run
 
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.fingerprints import file_hash
@@ -64,12 +64,12 @@ def test_without_shuffling_the_reason_stands_on_the_sheet_and_units_move_as_one(
     settings = SETTINGS | {"weights": {"schemes": ["unweighted"]}, "data": {"path": "data.csv"}}
     data.to_csv(tmp_path / "data.csv", index=False)
     kept = settings["release"] | {"shuffle": False, "unshuffled": "a panel of *two* waves"}
-    run_study(make_study(settings | {"release": kept}, tmp_path), tmp_path / "kept")
+    run_study(make_study(settings | {"release": kept}, tmp_path), tmp_path / "kept", entropy=ENTROPY)
     pack = release_run(tmp_path / "kept", tmp_path / "kept-pack").folder
     first = "data/unweighted/synthetic_unweighted_1.csv"
     assert (pack / first).read_bytes() == (tmp_path / "kept" / "synthetic" / "unweighted" / "synthetic_1.csv").read_bytes()
     assert r"joined by row: a panel of \*two\* waves" in (pack / "sign_off.md").read_text()
-    run_study(make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path), tmp_path / "linked")
+    run_study(make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path), tmp_path / "linked", entropy=ENTROPY)
     run = load_run(tmp_path / "linked")
     aligned, leaving = run.synthetic["unweighted"][0], leaving_datasets(run, data, "unweighted")[0]
     pairs = {frozenset(values) for _, values in aligned["income"].groupby(data["household"])}
