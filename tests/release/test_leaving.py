@@ -69,7 +69,9 @@ def test_without_shuffling_the_reason_stands_on_the_sheet_and_units_move_as_one(
     first = "data/unweighted/synthetic_unweighted_1.csv"
     assert (pack / first).read_bytes() == (tmp_path / "kept" / "synthetic" / "unweighted" / "synthetic_1.csv").read_bytes()
     assert r"joined by row: a panel of \*two\* waves" in (pack / "sign_off.md").read_text()
-    run_study(make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path), tmp_path / "linked", entropy=ENTROPY)
+    run_study(
+        make_study(settings | {"release": settings["release"] | {"unit": "household"}}, tmp_path), tmp_path / "linked", entropy=ENTROPY
+    )
     run = load_run(tmp_path / "linked")
     aligned, leaving = run.synthetic["unweighted"][0], leaving_datasets(run, data, "unweighted")[0]
     pairs = {frozenset(values) for _, values in aligned["income"].groupby(data["household"])}
