@@ -32,7 +32,7 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.contract.distribution import Records
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import free_shapes
-from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
+from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, data_dependent
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.fitting import CompiledModel, compile_prepared
 from riskweighted.sampling.settings import Sampling
@@ -137,6 +137,10 @@ class Movable:
     @property
     def target(self) -> str:
         return self.inner.target
+
+    @property
+    def data_dependent(self) -> tuple[str, ...] | None:
+        return data_dependent(self.inner)
 
     def prepare(self, data: pd.DataFrame) -> Any:
         if isinstance(self.inner, LevelModel):  # nor may all draws be of one level

@@ -22,13 +22,16 @@ _COLUMNS = 2_000  # records that are left out in one product
 
 
 class Weighting(NamedTuple):
-    """How the weights of a fit were made: a scheme, `match` of several variables, and the adjustment clip(scale a + shift, 0, 1)."""
+    """How the weights of a fit were made: a scheme, `match` of several variables, the adjustment clip(scale a + shift, 0, 1), and the world
+    in which risk was measured for them, if it is not the one that attribution is asked in (another radius).
+    """
 
     scheme: str
     match: object = "own"
     scale: float = 1.0
     shift: float = 0.0
     cluster: str | None = None
+    world: World | None = None
 
 
 class _Cut(NamedTuple):

@@ -18,26 +18,30 @@ ATTACKS = (*(f"own share {share:g}" for share in SHARES), "median", "mean")
 _BLOCK = 4_000_000  # numbers that are looked at together
 
 
-def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndarray:
+def guesses(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what each attack guesses of each row, (attacks, V, n), from the copies `values` (V, n, L) and released patterns (n,).
+
+    With it, how many boxes of all copies of a row's pattern hold each of the row's copies, (n, L).
 
     A guess g of a row is the best of the lower corners of its own copies' boxes and of the pattern's mode by
     share * own(g) + (1 - share) * pattern(g): own(g) is the share of the row's copies whose box (ball, level) holds g, and pattern(g)
     the same over all copies of all rows of its pattern. Median and mean are those of the row's amounts, where most copies are amounts.
     """
     made = np.empty((len(ATTACKS), len(values), values.shape[1]))
+    counted = np.empty(values.shape[1:], dtype=np.int32)
     for rows, starts in _blocks(patterns, values.shape[2]):
         drawn = np.ascontiguousarray(values[:, rows])
         lower, upper = coding.ends(drawn)
         sizes = np.diff(starts)
         cell = np.repeat(np.arange(len(sizes)), sizes * drawn.shape[2])
         held = coverings(lower.reshape(len(lower), -1), upper.reshape(len(lower), -1), cell)
+        counted[rows] = held.reshape(drawn.shape[1:])
         share = (held / np.repeat(sizes * drawn.shape[2], sizes * drawn.shape[2])).reshape(drawn.shape[1:])
         chosen = _chosen(lower, upper, share, starts, SHARES)
         flat = lower.reshape(len(lower), -1)
         made[: len(SHARES), :, rows] = flat[:, chosen].swapaxes(0, 1)
         made[len(SHARES) :, :, rows] = middles(coding, drawn, made[len(SHARES) - 1][:, rows])
-    return made
+    return made, counted
 
 
 def _blocks(patterns: np.ndarray, copies: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -114,7 +118,7 @@ def _chosen(lower: np.ndarray, upper: np.ndarray, share: np.ndarray, starts: np.
 
 def hits(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndarray:
     """Return which records each attack names, (attacks, n): whose true values lie within reach of its guess."""
-    return np.stack([coding.near(guess) for guess in guesses(coding, values, patterns)])
+    return np.stack([coding.near(guess) for guess in guesses(coding, values, patterns)[0]])
 
 
 def best_scores(named: np.ndarray, half: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

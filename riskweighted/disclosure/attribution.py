@@ -1,6 +1,6 @@
 """`attribution`: what a whole release gives away of a person beyond what it would had that person's value never been used (METHODS 13)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,7 @@ def attribution(
     unit: str | None = None,
     survey: str | None = None,
     settings: DisclosureSettings | None = None,
+    shuffled: bool = True,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return what a whole release tells of persons beyond what it would tell had a person's value not been used (METHODS section 13).
@@ -65,23 +66,26 @@ def attribution(
     groups : str or sequence of str
         Columns that do not leave altered, whose levels are judged as groups of their own.
     unit : str, optional
-        A column such as a household's number, over which errors are taken.
+        A column such as a household's number: a record's values are those of its unit, which is left out as a whole, and errors are over
+        units.
     survey : str, optional
         Survey weights, by which records are counted.
     settings : DisclosureSettings, optional
         Limits of the verdict.
+    shuffled : bool
+        Whether the datasets leave with their rows shuffled within released patterns; if not, aligned figures stand first and are judged.
     random_seed : int, optional
 
     Returns
     -------
     DataFrame. A row for each of ``variables`` (the box of all, and each), ``release`` ("shuffled": rows exchanged within released patterns
-    in both, the figure of a release; "aligned": files whose rows pair) and ``group`` ("all", "isolated", "top 1 %", and those of
-    `groups`). Columns ``records``, ``with``, ``out``, ``none``, ``D`` with ``se`` and its ``upper`` 95 % limit, ``inference``; of one copy
-    ``copy_with``, ``copy_out``; ``own_value_with``, ``own_value_out``, the share of records whose own value is among the L copies;
+    in both; "aligned": files whose rows pair; how the datasets leave stands first) and ``group`` ("all", "isolated", "top 1 %", and those
+    of `groups`). Columns ``records``, ``with``, ``out``, ``none``, ``D`` with ``se`` and its ``upper`` 95 % limit, ``inference``; of one
+    copy ``copy_with``, ``copy_out``; ``own_value_with``, ``own_value_out``, the share of records whose own value is among the L copies;
     ``named`` records (Benjamini-Hochberg at 5 % of Fisher's exact test), ``reversed`` and the estimated ``false_share``; of own fits
     ``copy_D``, ``largest_D``, ``above_.01``, ``above_.05``, of one copy. Its ``attrs``: ``verdict``, ``reasons``, ``accepted``;
-    ``persons``, the larger of n times the upper limit of D and the records named net; ``not_judged``, ``held``,
-    ``packs``, ``worst_groups``. Confidential.
+    ``persons``, the larger of n times the upper limit of D and the records named net; ``not_judged``, ``held``, ``packs``,
+    ``worst_groups``, ``leaves``, how the datasets leave. Confidential.
 
     Raises
     ------
@@ -101,7 +105,7 @@ def attribution(
     confidential = as_pandas(confidential)
     check_seed(random_seed)
     world = make_world(confidential, scenario)
-    asked = Asked(check_names(released, "released"), check_names(groups, "groups"), unit, survey, settings)
+    asked = Asked(check_names(released, "released"), check_names(groups, "groups"), unit, survey, settings, shuffled)
     if fit is not None and folds is not None:
         raise InputError("fit and folds were both given: choose how to know what the release would be without a record")
     given = None if packs is None else as_packs(packs)
@@ -136,14 +140,12 @@ def attribution_of_fit(
         return attribution_of_folds(world, drawn, None, asked, random_seed)
     copies = L if packs is None else len(packs[0])
     coding, setting = Coding(world), Setting(world, asked, rng)
-    own = FittedPacks.of(fit, world, weighting, rng, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
-    given = None if packs is None else [_numbers(coding, world, pack) for pack in packs]
+    own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
+    given = [] if packs is None else [_numbers(coding, world, pack) for pack in packs]
 
-    def sides(part: Coding, which: Sequence[int], shuffle: bool) -> Sides:
-        made = own.sides(part, which, setting.patterns, setting.units, rng, shuffle)
-        if given is None:
-            return made
-        return made._replace(seen=tuple(setting.side(part, pack[list(which)], shuffle) for pack in given))
+    def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
+        for release, both in own.sides(part, which, setting):
+            yield release, both._replace(seen=tuple(setting.side(part, pack[list(which)], release) for pack in given))
 
     table = setting.table(coding, sides, own.judged)
     share = 1 - float(own.judged.mean())
@@ -167,12 +169,12 @@ def attribution_of_folds(
     if folds is not None:
         folds.check(world, len(packs[0]))
 
-    def sides(part: Coding, which: Sequence[int], shuffle: bool) -> Sides:
-        using = tuple(setting.side(part, pack[list(which)], shuffle) for pack in given)
-        if folds is None:
-            return Sides(using, (), np.full(len(setting.patterns), np.nan))
-        without = folds.side([setting.side(part, pack[list(which)], shuffle) for pack in out])
-        return Sides(using, (without,) * len(using), np.full(len(setting.patterns), np.nan))
+    def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
+        for release in setting.releases:
+            using = tuple(setting.side(part, pack[list(which)], release) for pack in given)
+            left = [setting.side(part, pack[list(which)], release) for pack in out]
+            without = () if folds is None else (folds.side(left),) * len(using)
+            yield release, Sides(using, without, np.full(len(setting.patterns), np.nan))
 
     table = setting.table(coding, sides, np.ones(len(setting.patterns), dtype=bool))
     untold = [] if folds is not None else ["no fit and no folds say what the release would be without a record"]

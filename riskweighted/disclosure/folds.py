@@ -75,17 +75,12 @@ class Folds:
 
     def side(self, sides: Sequence[Side]) -> Side:
         """What the folds tell: of every record that which its own fold's release tells, and no other."""
-        first = sides[0]
-        named, near, same, mode = first.named.copy(), first.near.copy(), first.same.copy(), first.mode.copy()
+        made = Side(*(part.copy() for part in sides[0]))
         for number, side in enumerate(sides):
             rows = self.of_row == number
-            named[:, rows], near[rows], same[rows], mode[:, rows] = (
-                side.named[:, rows],
-                side.near[rows],
-                side.same[rows],
-                side.mode[:, rows],
-            )
-        return Side(named, near, same, mode, first.copies)
+            for whole, part in zip(made, side, strict=True):
+                whole[..., rows] = part[..., rows]
+        return made
 
 
 def write_folds(

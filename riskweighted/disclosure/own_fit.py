@@ -92,10 +92,11 @@ def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
     return total
 
 
-def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None = None) -> Without:
+def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None = None, units: np.ndarray | None = None) -> Without:
     """Return the weights of the datasets without each record, others' risk weights made anew.
 
     `weighting`: how the fit's risk weights were made; None holds them as they are, which is said where they differ between records.
+    `units` (n,), codes: records of one unit are left out together; what each does to the others' risk weights adds up.
     """
     n = len(fit.confidential)
     changes, known = np.zeros((n, drawn.values.shape[2])), np.ones(n, dtype=bool)
@@ -103,6 +104,10 @@ def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None 
         of_variable, sure = _change(fit, world, variable, terms, weighting)
         changes += of_variable
         known &= sure
+    if units is not None:
+        together = np.zeros((int(units.max()) + 1, changes.shape[1]))
+        np.add.at(together, units, changes)
+        changes = together[units]
     weights, pareto_k = smoothed_weights(changes)
     effective = 1 / (weights**2).sum(axis=1)
     judged = (pareto_k <= K_LIMIT) & (effective >= _LEAST_ESS)
@@ -125,6 +130,7 @@ def _change(fit: Fit, world: World, variable: str, terms: np.ndarray, weighting:
 
 def _weighing(world: World, fit: Fit, variable: str, weighting: Weighting) -> World:
     """The world in which the weights of a variable are made."""
+    world = weighting.world or world
     subset = next(names for names in match_subsets(weighting.match, world.scenario.synthetic) if variable in names)  # type: ignore[arg-type]
     return world.only(subset)
 
@@ -146,24 +152,29 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tu
     return tuple(held)
 
 
-def refit_without(fit: Fit, world: World, record: int, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
-    """Return the fit without one record: its weight is 0, and its row holds the values of another record of its known pattern.
+def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
+    """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
 
     So all that reads the data, bounds and knots and scales, is made of the other records' values, and a row is still made at its place.
     Risk weights are those made anew. Chains are as long as the fit's.
     """
     confidential, names = fit.confidential.copy(), list(fit.variables)
-    mates = np.flatnonzero(world.patterns.codes == world.patterns.codes[record])
-    mates = mates[mates != record]
-    donor = int(rng.choice(mates if len(mates) else np.delete(np.arange(len(confidential)), record)))
+    codes, others = world.patterns.codes, np.setdiff1d(np.arange(len(confidential)), gone)
+    donors = np.arange(len(confidential))
+    for record in gone:
+        mates = others[codes[others] == codes[record]]
+        donors[record] = rng.choice(mates if len(mates) else others)
     for name in names:
-        confidential[name] = confidential[name].where(np.arange(len(confidential)) != record, confidential[name].iloc[donor])
+        confidential[name] = confidential[name].array[donors]
     alphas = {}
     for name in names:
         alpha = fit.alphas[name].to_numpy().copy()
         if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting):
-            alpha = weights_without(_weighing(world, fit, name, weighting), weighting, alpha, record)
-        alpha[record] = 0.0
+            changes = [
+                weights_without(_weighing(world, fit, name, weighting), weighting, alpha, record) - alpha for record in gone.tolist()
+            ]
+            alpha = np.clip(alpha + np.sum(changes, axis=0), 0.0, 1.0)
+        alpha[gone] = 0.0
         alphas[name] = alpha
     made = pd.DataFrame(alphas, fit.confidential.index)
     sizes, seed = fit.sizes, int(rng.integers(2**31))

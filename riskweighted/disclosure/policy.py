@@ -30,7 +30,7 @@ class DisclosureSettings:
     mean D above ``warn_mean``, of isolated records above ``warn_isolated``, the largest above ``warn_largest``.
 
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
-    the default needs one as well. Mean D of aligned files, which do not leave, is held against the limits by its lower limit.
+    the default needs one as well. Mean D of files that do not leave, aligned ones as a rule, is held against the limits by its lower limit.
 
     Examples
     --------
@@ -107,12 +107,13 @@ def judge(table: pd.DataFrame, settings: DisclosureSettings | None = None) -> Di
 
 
 def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Broken]:
+    leaves = table.attrs.get("leaves", SHUFFLED)
     for _, row in table[table["group"].isin(["all", "isolated"])].iterrows():
         of = f"{row['release']}, {row['variables']}"
         if row["group"] == "isolated":
-            yield from _of_mean(row, "isolated", f"isolated records ({of})", settings)
+            yield from _of_mean(row, "isolated", f"isolated records ({of})", settings, leaves)
         else:
-            yield from _of_mean(row, "mean", of, settings)
+            yield from _of_mean(row, "mean", of, settings, leaves)
             yield from _of_persons(row, of, settings)
     for worst in table.attrs.get("worst_groups", ()):
         if worst["lower"] > settings.group:
@@ -120,15 +121,15 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[_Brok
             yield _Broken("group", text)
 
 
-def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings) -> Iterator[_Broken]:
+def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSettings, leaves: str) -> Iterator[_Broken]:
     limit, warned = getattr(settings, rule), getattr(settings, f"warn_{rule}")
-    if row["release"] == ALIGNED:  # which does not leave: here it must be shown to be large
+    if row["release"] != leaves:  # here it must be shown to be large
         row = row.copy()
         row["D"] = row["upper"] = 2 * row["D"] - row["upper"]
     if math.isnan(row["upper"]) and row["records"]:
         yield _Broken(rule, f"mean D of {of}: too few records for an error")
     elif row["upper"] > limit:
-        if row["release"] == ALIGNED:
+        if row["release"] != leaves:
             yield _Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
             return
         advice = "" if row["D"] > limit else ": not shown to be small, draw more packs or folds"

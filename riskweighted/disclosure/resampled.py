@@ -24,10 +24,24 @@ def chosen_datasets(weights: np.ndarray, pack: np.ndarray, rng: np.random.Genera
     n, count = weights.shape
     made = np.repeat(pack[None], n, axis=0)
     rows, places = np.nonzero(rng.random((n, len(pack))) >= count * weights[:, pack])
-    shares = rng.random(len(rows))
-    for at, (row, place) in enumerate(zip(rows, places, strict=True)):
-        above = np.cumsum(np.maximum(weights[row] - 1 / count, 0.0))
-        made[row, place] = min(int(np.searchsorted(above, shares[at] * above[-1], "right")), count - 1)
+    made[rows, places] = _from_the_rest(weights, rows, rng.random(len(rows)))
+    return made
+
+
+@kernel
+def _from_the_rest(weights: np.ndarray, rows: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Datasets (m,) of some rows, by what their weights (n, M) exceed 1 / M by: where its running sum passes a share of the whole."""
+    count = weights.shape[1]
+    made = np.empty(len(rows), dtype=np.int64)
+    for number, row in enumerate(rows):
+        total = 0.0
+        for s in range(count):
+            total += max(weights[row, s] - 1 / count, 0.0)
+        above, s = max(weights[row, 0] - 1 / count, 0.0), 0
+        while above <= shares[number] * total and s < count - 1:
+            s += 1
+            above += max(weights[row, s] - 1 / count, 0.0)
+        made[number] = s
     return made
 
 
@@ -79,28 +93,17 @@ def side_without(coding: Coding, values: np.ndarray, ends: SortedEnds, using: Si
     near[rows], same[rows] = copies_near(coding, own, rows)
     lower, upper = coding.ends(own)
     made = np.empty((len(ATTACKS), len(values), len(rows)))
-    made[: len(SHARES)] = _guessed(
-        lower,
-        upper,
-        using.mode[:, rows],
-        chosen[rows],
-        ends.pattern[rows],
-        ends.starts,
-        ends.lower,
-        ends.upper,
-        SHARES,
-        ends.large,
-        ends.places,
-        ends.held,
-    )
+    of_rows = using.mode[:, rows], using.held[:, rows], pack, chosen[rows], ends.pattern[rows]
+    of_datasets = ends.starts, ends.lower, ends.upper, ends.large, ends.places, ends.held
+    made[: len(SHARES)] = _guessed(lower, upper, *of_rows, *of_datasets, SHARES)
     made[len(SHARES) :] = middles(coding, own, made[len(SHARES) - 1])
     named[:, rows] = np.stack([coding.near(guess, rows) for guess in made])
-    return Side(named, near, same, using.mode, using.copies)
+    return using._replace(named=named, near=near, same=same)
 
 
 @kernel
-def _share(at: np.ndarray, datasets: np.ndarray, first: int, last: int, lower: np.ndarray, upper: np.ndarray) -> float:
-    """The share of a pattern's boxes in some datasets that hold a place (V,)."""
+def _count(at: np.ndarray, datasets: np.ndarray, first: int, last: int, lower: np.ndarray, upper: np.ndarray) -> int:
+    """How many of a pattern's boxes in some datasets hold a place (V,)."""
     held = 0
     for s in datasets:
         if len(lower) == 1:
@@ -111,7 +114,7 @@ def _share(at: np.ndarray, datasets: np.ndarray, first: int, last: int, lower: n
             for v in range(len(lower)):
                 inside = inside and lower[v, s, row] <= at[v] and at[v] <= upper[v, s, row]
             held += inside
-    return held / ((last - first) * len(datasets))
+    return held
 
 
 @kernel
@@ -134,33 +137,21 @@ def _held(lower: np.ndarray, upper: np.ndarray, first: np.ndarray, last: np.ndar
 
 
 @kernel
-def _best_place(held: np.ndarray, datasets: np.ndarray) -> tuple[int, int]:
-    """Which of a pattern's places most boxes of some datasets hold, and how many do; `held` (M, 64)."""
-    total = np.zeros(PLACES, dtype=np.int64)
-    for s in datasets:
-        total += held[s]
-    best = int(np.argmax(total))
-    return best, total[best]
-
-
-@kernel
-def _mode(
-    before: np.ndarray, datasets: np.ndarray, first: int, last: int, lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """The place (V,) that most boxes of a pattern in some datasets hold, and their share.
+def _mode(before: np.ndarray, datasets: np.ndarray, first: int, last: int, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, int]:
+    """The place (V,) that most boxes of a pattern in some datasets hold, and how many do.
 
     It is looked for where it was `before`, coarsely everywhere, and then beside the best.
     """
     count = len(datasets)
     total = (last - first) * count
     step = max(total // COARSE, 1)
-    mode, height, best = before, _share(before, datasets, first, last, lower, upper), -1
+    mode, height, best = before, _count(before, datasets, first, last, lower, upper), -1
     start, end, by = 0, total, step
     for _ in range(2):
         for place in range(start, end, by):
             at = lower[:, datasets[place % count], first + place // count]
-            here = _share(at, datasets, first, last, lower, upper)
-            if here > height + 1e-12:
+            here = _count(at, datasets, first, last, lower, upper)
+            if here > height:
                 mode, height, best = at.copy(), here, place
         if step == 1 or best < 0:
             break
@@ -173,36 +164,60 @@ def _guessed(
     own_lower: np.ndarray,
     own_upper: np.ndarray,
     before: np.ndarray,
+    own_held: np.ndarray,
+    pack: np.ndarray,
     chosen: np.ndarray,
     pattern: np.ndarray,
     starts: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,
-    shares: np.ndarray,
     large: np.ndarray,
     places: np.ndarray,
     held: np.ndarray,
+    shares: np.ndarray,
 ) -> np.ndarray:
-    """What the attacks guess of m rows that have a pack of their own, (shares, V, m)."""
+    """What the attacks guess of m rows that have a pack of their own, (shares, V, m).
+
+    Few of its datasets differ from those of the pack: what these hold, in large patterns too, is counted once, and the difference added.
+    ``before`` (V, m): the pattern's mode in the pack; ``own_held`` (L, m): boxes of the pack's pattern that hold each of its copies.
+    """
     variables, rows, copies = own_lower.shape
     made = np.empty((len(shares), variables, rows))
     taken = np.empty(len(shares), dtype=np.int64)
     share = np.empty(copies)
+    at_mode = np.full(len(starts), -1)  # of the pack, by pattern
+    at_places = np.full(places.shape, -1)
     for row in range(rows):
-        first, last = starts[pattern[row]], starts[pattern[row] + 1]
-        mode, b = before[:, row].copy(), large[pattern[row]]
+        first, last, b = starts[pattern[row]], starts[pattern[row] + 1], large[pattern[row]]
+        new = chosen[row][chosen[row] != pack]
+        old = pack[chosen[row] != pack]
+        mode = before[:, row].copy()
         if b < 0:
             mode, height = _mode(mode, chosen[row], first, last, lower, upper)
         else:
-            height = _share(mode, chosen[row], first, last, lower, upper)
-            best, count = _best_place(held[b], chosen[row])
-            if count > height * (last - first) * copies:
-                mode, height = places[b, best : best + 1].copy(), count / ((last - first) * copies)
+            if at_mode[pattern[row]] < 0:
+                at_mode[pattern[row]] = _count(mode, pack, first, last, lower, upper)
+                at_places[b] = 0
+                for s in pack:
+                    at_places[b] += held[b, s]
+            height = at_mode[pattern[row]]
+            height += _count(mode, new, first, last, lower, upper) - _count(mode, old, first, last, lower, upper)
+            total = at_places[b].copy()
+            for k in range(len(new)):
+                total += held[b, new[k]] - held[b, old[k]]
+            best = int(np.argmax(total))
+            if total[best] > height:
+                mode, height = places[b, best : best + 1].copy(), total[best]
         for copy in range(copies):
-            share[copy] = _share(own_lower[:, row, copy], chosen[row], first, last, lower, upper)
-            if share[copy] > height:
-                mode, height = own_lower[:, row, copy].copy(), share[copy]
-        own_guess(own_lower[:, row], own_upper[:, row], share, mode, height, shares, taken)
+            at = own_lower[:, row, copy]
+            if chosen[row, copy] != pack[copy]:
+                count = _count(at, chosen[row], first, last, lower, upper)
+            else:
+                count = own_held[copy, row] + _count(at, new, first, last, lower, upper) - _count(at, old, first, last, lower, upper)
+            share[copy] = count / ((last - first) * copies)
+            if count > height:
+                mode, height = at.copy(), count
+        own_guess(own_lower[:, row], own_upper[:, row], share, mode, height / ((last - first) * copies), shares, taken)
         for k in range(len(shares)):
             for v in range(variables):
                 made[k, v, row] = mode[v] if taken[k] < 0 else own_lower[v, row, taken[k]]

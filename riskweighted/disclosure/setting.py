@@ -1,7 +1,7 @@
 """What a question of attribution is asked of: records, groups and released patterns; and the table of its answers."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,17 +22,20 @@ from riskweighted.risk.identification import confidential_risk
 
 __all__ = ["Asked", "MakeSides", "Setting"]
 
-MakeSides = Callable[[Coding, Sequence[int], bool], Sides]  # of some variables, their places among all, and whether rows are shuffled
+MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
 
 
 class Asked(NamedTuple):
-    """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights and a board's limits."""
+    """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights, a board's limits, and
+    whether rows leave shuffled within released patterns.
+    """
 
     released: Sequence[str] = ()
     groups: Sequence[str] = ()
     unit: str | None = None
     survey: str | None = None
     settings: DisclosureSettings | None = None
+    shuffled: bool = True
 
 
 class Setting:
@@ -50,6 +53,11 @@ class Setting:
         self.half = rng.permutation(n) % 2 == 0
         self.worst: list[dict[str, object]] = []
 
+    @property
+    def releases(self) -> tuple[str, str]:
+        """How datasets leave, and the other way."""
+        return (SHUFFLED, ALIGNED) if self.asked.shuffled else (ALIGNED, SHUFFLED)
+
     def records(self, coding: Coding, judged: np.ndarray) -> Records:
         """What is the same for both releases of some variables."""
         none = named_without_release(coding, self.patterns, self.rng)
@@ -64,8 +72,8 @@ class Setting:
         rows = []
         for variables, part, which in parts:
             records = self.records(part, judged)
-            for release in (SHUFFLED, ALIGNED):
-                row, attributed = compare(sides(part, which, release == SHUFFLED), records, release, variables)
+            for release, both in sides(part, which):
+                row, attributed = compare(both, records, release, variables)
                 rows.append(row)
                 self._note_worst(attributed, records, release, variables)
         return pd.concat(rows, ignore_index=True)
@@ -79,14 +87,15 @@ class Setting:
             lower, mean, count = worst_group(attributed, code, records)
             self.worst.append({"of": of, "release": release, "variables": variables, "lower": lower, "D": mean, "groups": count})
 
-    def side(self, coding: Coding, values: np.ndarray, shuffle: bool) -> Side:
-        """What copies (V, n, L) tell; with `shuffle` rows are exchanged within released patterns."""
-        shown = exchanged(values, self.patterns, self.rng, self.units) if shuffle else values
+    def side(self, coding: Coding, values: np.ndarray, release: str) -> Side:
+        """What copies (V, n, L) tell, aligned or with rows exchanged within released patterns."""
+        shown = exchanged(values, self.patterns, self.rng, self.units) if release == SHUFFLED else values
         return side_of(coding, shown, self.patterns)
 
     def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int) -> pd.DataFrame:
         """With what is said beside the table."""
         table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
+        table.attrs["leaves"] = self.releases[0]
         verdict = judge(table, self.asked.settings)
         table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted}
         first = table.iloc[0]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.jit import kernel
 from riskweighted.intruder.patterns import known_patterns
 
 __all__ = ["released_patterns", "shuffled_rows"]
@@ -36,6 +37,19 @@ def shuffled_rows(patterns: np.ndarray, rng: np.random.Generator, units: np.ndar
 
 def _exchanged(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A random permutation (m,) that takes every row to one of its own code."""
+    order = np.argsort(codes, kind="stable")
     rows = np.empty(len(codes), dtype=np.int64)
-    rows[np.argsort(codes, kind="stable")] = np.lexsort((rng.random(len(codes)), codes))
+    rows[order] = order[_within(codes[order], rng.random(len(codes)))]
+    return rows
+
+
+@kernel
+def _within(codes: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """A permutation (m,) within runs of equal codes, by Fisher and Yates, from uniform numbers (m,)."""
+    rows, first = np.arange(len(codes)), 0
+    for row in range(1, len(codes)):
+        if codes[row] != codes[row - 1]:
+            first = row
+        other = first + int(chances[row] * (row - first + 1))
+        rows[row], rows[other] = rows[other], rows[row]
     return rows

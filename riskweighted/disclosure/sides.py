@@ -15,21 +15,27 @@ class Side(NamedTuple):
     """What a pack of L copies tells of n records.
 
     ``named`` (attacks, n): which attack names whom; ``near`` (n,): how many of a row's copies lie within reach of the true value; ``same``
-    (n,): whether the true value itself is among them; ``mode`` (V, n): of each row's pattern; ``copies``: L.
+    (n,): whether the true value itself is among them; ``mode`` (V, n): of each row's pattern; ``held`` (L, n): how many boxes of the
+    pattern's copies hold each copy.
     """
 
     named: np.ndarray
     near: np.ndarray
     same: np.ndarray
     mode: np.ndarray
-    copies: int
+    held: np.ndarray
+
+    @property
+    def copies(self) -> int:
+        """L."""
+        return len(self.held)
 
 
 def side_of(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> Side:
     """Of copies (V, n, L) in released patterns (n,)."""
     near, same = copies_near(coding, values)
-    made = guesses(coding, values, patterns)
-    return Side(np.stack([coding.near(guess) for guess in made]), near, same, made[0], values.shape[2])
+    made, held = guesses(coding, values, patterns)
+    return Side(np.stack([coding.near(guess) for guess in made]), near, same, made[0], np.ascontiguousarray(held.T))
 
 
 def copies_near(coding: Coding, values: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
@@ -49,4 +55,4 @@ def exchanged(values: np.ndarray, patterns: np.ndarray, rng: np.random.Generator
 
 def rows_of(side: Side, rows: np.ndarray) -> Side:
     """What it tells of some records."""
-    return Side(side.named[:, rows], side.near[rows], side.same[rows], side.mode[:, rows], side.copies)
+    return Side(*(part[..., rows] for part in side))

@@ -14,8 +14,8 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 
 __all__ = ["MEASURES", "values_of_attribution", "values_of_hidden"]
 
-_SHUFFLED, _ALL, _ISOLATED, _TOP = "shuffled", "all", "isolated", "top 1 %"
-_GUESS = "an attack on all L datasets as they leave, shuffled within released patterns, names the value: within its ball, or its level"
+_ALL, _ISOLATED, _TOP = "all", "isolated", "top 1 %"
+_GUESS = "an attack on all L datasets as they leave, as a rule shuffled within released patterns, names the value: its ball, or level"
 _WHOSE = "by an attack from a fixed list that is chosen on the other half of the records"
 _beyond = partial(Measure, source="METHODS section 13.1", direction="riskier", disclosure=Disclosure.SHARE, unbounded=True)
 _mean = partial(_beyond, kind="distance", boundary="It may fall below 0 by chance: then nothing was found.")
@@ -123,19 +123,19 @@ _COLUMNS = {
 
 def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
     """The figures of `riskweighted.attribution` that stand among risks: of the file, and of each variable where there are several."""
-    variables = list(dict.fromkeys(table["variables"]))
+    variables, leaves = list(dict.fromkeys(table["variables"])), table.attrs["leaves"]
     for name, rows in table.groupby("variables", sort=False):
         variable = None if name == variables[0] else str(name)  # the box of all stands first
         figures = {(row["release"], row["group"]): row for _, row in rows.iterrows()}
         for measure, key in (
-            (MEAN, (_SHUFFLED, _ALL)),
-            (ISOLATED, (_SHUFFLED, _ISOLATED)),
-            (TOP, (_SHUFFLED, _TOP)),
+            (MEAN, (leaves, _ALL)),
+            (ISOLATED, (leaves, _ISOLATED)),
+            (TOP, (leaves, _TOP)),
             (ALIGNED, ("aligned", _ALL)),
         ):
             if key in figures:
                 yield _difference(measure, figures[key], variable)
-        whole = figures[_SHUFFLED, _ALL]
+        whole = figures[leaves, _ALL]
         yield Value(PERSONS, _persons(whole), variable)
         for measure, column in _COLUMNS.items():
             yield Value(measure, float(whole[column]), variable)

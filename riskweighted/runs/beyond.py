@@ -55,8 +55,10 @@ def _listed(told: object) -> str:
 def _attributed(checked: CheckedStudy, fitted: Fit, label: str, datasets: Datasets, streams: Streams) -> pd.DataFrame:
     study, world = checked.study, checked.world
     weights, released = study.weights, study.unaltered(world.confidential)
-    asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure)
-    made = Weighting(label, weights.match, weights.scale, weights.shift, weights.cluster) if label in weights.schemes else None
+    asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
+    weighing = world.under(study.weighting_scenario())
+    settings = weights.match, weights.scale, weights.shift, weights.cluster, weighing
+    made = Weighting(label, *settings) if label in weights.schemes else None
     seed = streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
     return attribution_of_fit(fitted, world, asked, [datasets], weighting=made, random_seed=seed)
 

@@ -46,7 +46,7 @@ def test_guesses_attain_what_the_best_of_a_plain_search_attains(scenario: Scenar
     world = make_world(DATA, scenario)
     coding, patterns = Coding(world), world.patterns.codes
     values = drawn(coding)
-    made = guesses(coding, values, patterns)
+    made, _ = guesses(coding, values, patterns)
     lower, upper = coding.ends(values)
 
     def share(at: np.ndarray, rows: np.ndarray | list[int]) -> float:

@@ -10,6 +10,7 @@ from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without
 from riskweighted.disclosure.own_packs import FittedPacks
+from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.sampling.loo import importance_weights
@@ -75,11 +76,12 @@ def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own():
     coding, rng = Coding(world), np.random.default_rng(1)
     weighted = leave_out(fit, world, draw_copies(fit, coding, rng), Weighting("unweighted"))
     assert not weighted.judged[0]
-    packs = FittedPacks.of(fit, world, Weighting("unweighted"), rng, copies=10, repeats=3, refits=1)
+    setting = Setting(world, Asked(), rng)
+    packs = FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=1)
     assert packs.judged[0]
     assert list(packs.refitted) == [0]
     assert np.log(packs.refitted[0]).std() < 0.7 < np.log(packs.drawn.values).std()
-    none = FittedPacks.of(fit, world, Weighting("unweighted"), rng, copies=10, repeats=3, refits=0)
+    none = FittedPacks.of(fit, coding, setting, Weighting("unweighted"), copies=10, repeats=3, refits=0)
     assert not none.judged[0]
 
 
@@ -94,7 +96,7 @@ def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
     without = leave_out(fit, world, drawn, weighting)
     off = []
     for record in rng.choice(len(data), 15, replace=False):
-        anew = draw_copies(refit_without(fit, world, int(record), weighting, rng), coding, rng, copies=2_000)
+        anew = draw_copies(refit_without(fit, world, np.array([record]), weighting, rng), coding, rng, copies=2_000)
         difference = anew.masses[record].mean() - (without.weights[record] * drawn.masses[record]).sum()
         error = np.hypot(anew.masses[record].std() / np.sqrt(2_000), drawn.masses[record].std() / np.sqrt(without.effective[record]))
         off.append(difference / error)

@@ -265,7 +265,7 @@ def test_no_figure_is_cut_in_print(opened, kind, paper):
         assert rule == "avoid"
         assert max(right, image_right) <= width + 1
     assert page.locator(".tip:visible, .toggle:visible, nav:visible").count() == 0
-    assert page.evaluate("[...document.querySelectorAll('.answer > p')].map(e => getComputedStyle(e).breakAfter)") == ["auto"] * 3
+    assert set(page.evaluate("[...document.querySelectorAll('.answer > p')].map(e => getComputedStyle(e).breakAfter)")) == {"auto"}
     banner = page.locator(".banner")
     assert banner.count() == (0 if kind == "releasable" else 1)
     if kind != "releasable":
