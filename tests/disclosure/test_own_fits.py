@@ -67,6 +67,37 @@ def test_true_values_in_a_pack_of_a_fit_are_found(data):
     assert table["named"].max() >= 0.7 * true.sum()
 
 
+def test_records_of_one_unit_are_left_out_together(data):
+    fit, units = fitted(data, "unweighted"), np.arange(len(data)) // 2
+    world, rng = make_world(data, SCENARIO), np.random.default_rng(5)
+    drawn = draw_copies(fit, Coding(world), rng)
+    together = leave_out(fit, world, drawn, Weighting("unweighted"), units).weights
+    assert (together[::2] == together[1::2]).all()
+    terms = drawn.terms["income"]
+    expected, _ = smoothed_weights(-(terms[::2] + terms[1::2]))
+    assert together[::2] == pytest.approx(expected)
+    alone = leave_out(fit, world, drawn, Weighting("unweighted")).weights
+    assert not np.allclose(alone, together)
+
+
+def test_figures_of_how_the_datasets_leave_stand_first(data):
+    fit = fitted(data, "unweighted")
+    table = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", shuffled=False, random_seed=3)
+    assert (table["release"].iloc[0], table.attrs["leaves"]) == ("aligned", "aligned")
+    assert rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)["release"].iloc[0] == "shuffled"
+
+
+def test_weights_made_at_another_radius_are_made_anew_there(data):
+    narrow = rw.Scenario(known="region", synthetic="income", radius=0.05)
+    fit, world = fitted(data, "marginal"), make_world(data, narrow)
+    drawn = draw_copies(fit, Coding(world), np.random.default_rng(5))
+    made = leave_out(fit, world, drawn, Weighting("marginal", world=make_world(data, SCENARIO)))
+    same = leave_out(fit, make_world(data, SCENARIO), drawn, Weighting("marginal"))
+    assert (made.weights == same.weights).all()
+    with pytest.raises(rw.InputError, match="not those of scheme"):
+        leave_out(fit, world, drawn, Weighting("marginal"))
+
+
 @pytest.mark.filterwarnings("ignore::riskweighted.ConvergenceWarning")
 def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own():
     data = households(60)

@@ -13,9 +13,10 @@ CLEAN = {
 }
 
 
-def verdict(settings=None, worst=-1.0, group="all", **changes):
+def verdict(settings=None, worst=-1.0, group="all", leaves="shuffled", **changes):
     table = pd.DataFrame([CLEAN, CLEAN | {"group": group} | changes])
     table.attrs = {"worst_groups": ({"of": "released pattern", "release": "shuffled", "lower": worst, "D": 0.3, "variables": "income"},)}
+    table.attrs["leaves"] = leaves
     return judge(table, settings)
 
 
@@ -40,6 +41,8 @@ def test_what_gives_nothing_away_passes():
         ({"worst": 0.06}, "refuse"),
         ({"release": "aligned", "D": 0.013, "upper": 0.022}, "pass"),
         ({"release": "aligned", "D": 0.04, "upper": 0.05}, "refuse"),
+        ({"release": "aligned", "leaves": "aligned", "D": 0.013, "upper": 0.022}, "refuse"),
+        ({"release": "shuffled", "leaves": "aligned", "D": 0.013, "upper": 0.022}, "pass"),
         ({"upper": np.nan}, "refuse"),
         ({"D": np.nan, "upper": np.nan}, "not judged"),
     ],
