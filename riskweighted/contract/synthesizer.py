@@ -1,5 +1,6 @@
 """What a synthesizer is, and where the registered ones are found."""
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
@@ -232,7 +233,9 @@ def is_strange(synthesizer: object) -> bool:
     """Whether another package than this one brought a synthesizer or a chain."""
     points = (point for group in (GROUP, CHAINS) for point in entry_points(group=group))
     packages = {point.module.partition(".")[0] for point in points if point.dist is not None and point.dist.name == "riskweighted"}
-    return type(synthesizer).__module__.partition(".")[0] not in packages
+    made, module = type(synthesizer), sys.modules.get(type(synthesizer).__module__)
+    where_it_says = getattr(module, made.__qualname__.partition(".")[0], None)  # a class may say of itself that it is from anywhere
+    return made.__module__.partition(".")[0] not in packages or ("." not in made.__qualname__ and where_it_says is not made)
 
 
 def load_synthesizer(name: str) -> Callable[..., Synthesizer]:

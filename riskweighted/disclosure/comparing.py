@@ -40,13 +40,15 @@ class Sides(NamedTuple):
 class Records:
     """Of n records what is the same for all packs. Confidential.
 
-    ``half``: by which half attacks are chosen; ``none``: whom the best guess without a release names; ``judged``: of whom both sides are
+    ``half``: by which half attacks are chosen; ``none``: whom the best guess without a release names,
+    ``constant``: and one value for all; ``judged``: of whom both sides are
     known; ``groups``: records by the group's name, "all" among them; ``weights``: survey weights; ``units``: codes of households, which
     count as one; ``folds``: codes of the folds that the other side was made by.
     """
 
     half: np.ndarray = field(repr=False)
     none: np.ndarray = field(repr=False)
+    constant: np.ndarray = field(repr=False)
     judged: np.ndarray = field(repr=False)
     groups: Mapping[str, np.ndarray] = field(repr=False)
     weights: np.ndarray | None = field(default=None, repr=False)
@@ -70,6 +72,7 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
         "with": using.mean(axis=0),
         "out": without.mean(axis=0) if len(without) else np.full(n, np.nan),
         "none": records.none.astype(float),
+        "constant": records.constant.astype(float),
         "copy_with": _mean_of([side.near / copies for side in sides.counted], n),
         "copy_out": _mean_of([side.near / copies for side in sides.without], n),
         "own_value_with": _mean_of([side.same for side in sides.counted], n),
@@ -83,7 +86,7 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
         se = error(attributed, there, records) if len(attributed) else math.nan
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
-            | {name: figures.pop(name) for name in ("with", "out", "none")}
+            | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
             | {"D": off, "se": se, "upper": off + _UPPER * se, "inference": records.mean(both["out"] - both["none"], there)}
             | figures
             | _counts(named, there)

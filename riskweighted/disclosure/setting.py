@@ -10,12 +10,13 @@ import pandas as pd
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
+from riskweighted.disclosure.alone import share_alone
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
 from riskweighted.disclosure.policy import ALIGNED, SHUFFLED, DisclosureSettings, judge
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.disclosure.sides import Side, exchanged, side_of
-from riskweighted.disclosure.yardstick import named_without_release
+from riskweighted.disclosure.yardstick import named_by_constant, named_without_release
 from riskweighted.intruder.world import World
 from riskweighted.risk.expected import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
@@ -62,7 +63,7 @@ class Setting:
         """What is the same for both releases of some variables."""
         none = named_without_release(coding, self.patterns, self.rng)
         groups = _groups(coding, self.asked.groups)
-        return Records(self.half, none, judged, groups, self.weights, self.units, self.folds)
+        return Records(self.half, none, named_by_constant(coding), judged, groups, self.weights, self.units, self.folds)
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""
@@ -95,7 +96,7 @@ class Setting:
     def finished(self, table: pd.DataFrame, untold: Sequence[str], held: Sequence[str], packs: int) -> pd.DataFrame:
         """With what is said beside the table."""
         table.attrs = {"not_judged": tuple(untold), "worst_groups": tuple(self.worst), "held": tuple(held), "packs": packs}
-        table.attrs["leaves"] = self.releases[0]
+        table.attrs |= {"leaves": self.releases[0], "alone": share_alone(self.patterns)}
         verdict = judge(table, self.asked.settings)
         table.attrs |= {"verdict": verdict.verdict, "reasons": verdict.reasons, "accepted": verdict.accepted}
         first = table.iloc[0]

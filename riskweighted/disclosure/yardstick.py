@@ -7,7 +7,7 @@ import numpy as np
 
 from riskweighted.disclosure.coding import Coding, coverings
 
-__all__ = ["named_without_release"]
+__all__ = ["named_by_constant", "named_without_release"]
 
 _FOLDS, _PULL = 10, 20.0
 
@@ -25,6 +25,15 @@ def named_without_release(coding: Coding, patterns: np.ndarray, rng: np.random.G
         if len(there):
             named[asked] = coding.near(_modes(coding, patterns, there)[:, patterns[asked]], asked)
     return named
+
+
+def named_by_constant(coding: Coding) -> np.ndarray:
+    """Return which records the one value that names most of them names, (n,)."""
+    lower, upper = coding.reach
+    if not lower.shape[1]:
+        return np.zeros(0, dtype=bool)
+    mode = lower[:, int(coverings(lower, upper, np.zeros(lower.shape[1], dtype=np.int64)).argmax())]
+    return np.asarray(coding.near(np.repeat(mode[:, None], lower.shape[1], axis=1)))
 
 
 def _modes(coding: Coding, patterns: np.ndarray, there: np.ndarray) -> np.ndarray:

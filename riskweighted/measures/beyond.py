@@ -94,6 +94,19 @@ REVERSED = _count(
 ALIGNED = _mean(
     "disclosure-aligned", "disclosure of aligned datasets", "D where somebody gets the datasets with their rows in one order", order=13
 )
+ALONE = _share(
+    "alone-in-released-pattern",
+    "alone in the released pattern",
+    "share of the records whose pattern of released unaltered columns nobody shares: shuffling does nothing for them",
+    order=16,
+)
+CONSTANT = _share(
+    "guessed-by-constant",
+    "guessed by one value for all",
+    "share of the records named by the one value that names most, which needs no release and no column",
+    direction="neither",
+    order=8,
+)
 _hidden = partial(_share, parameter="variable", many=True)
 HIDDEN = _hidden(
     "hidden-named",
@@ -108,11 +121,30 @@ HIDDEN_AREA = _hidden(
     "area under the curve by which the likelihood ratio of a record's L copies tells this predictor, not released, in pairs of a pattern",
     order=15,
 )
-MEASURES = (MEAN, ISOLATED, TOP, LARGEST, PERSONS, WITH, OUT, NONE, OWN, OWN_OUT, NAMED, REVERSED, ALIGNED, HIDDEN, HIDDEN_AREA)
+MEASURES = (
+    MEAN,
+    ISOLATED,
+    TOP,
+    LARGEST,
+    PERSONS,
+    WITH,
+    OUT,
+    NONE,
+    CONSTANT,
+    OWN,
+    OWN_OUT,
+    NAMED,
+    REVERSED,
+    ALIGNED,
+    HIDDEN,
+    HIDDEN_AREA,
+    ALONE,
+)
 _COLUMNS = {
     WITH: "with",
     OUT: "out",
     NONE: "none",
+    CONSTANT: "constant",
     OWN: "own_value_with",
     OWN_OUT: "own_value_out",
     NAMED: "named",
@@ -139,6 +171,8 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
         yield Value(PERSONS, _persons(whole), variable)
         for measure, column in _COLUMNS.items():
             yield Value(measure, float(whole[column]), variable)
+        if variable is None:
+            yield Value(ALONE, float(table.attrs["alone"]))
 
 
 def _persons(row: Mapping[str, Any]) -> float:

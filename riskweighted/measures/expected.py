@@ -113,7 +113,8 @@ _TOP = _mean(
 MEAN = _mean(
     "expected-mean-risk",
     "expected mean risk",
-    "mean over records of {risk}",
+    "mean over records of {risk}; of one dataset and an intruder who picks at random, so it is no disclosure: guesses without any release "
+    "may name more (guessed-by-constant, guessed-without-release)",
     words="expected risk, mean over all",
     main=30,
     aim=HARDLY_MOVES,

@@ -15,6 +15,7 @@ from riskweighted.contract.layout import free_shapes
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
 from riskweighted.design.design import Design
 from riskweighted.design.levels import SPARSE, level_members, sparse_levels
+from riskweighted.disclosure.alone import warn_of_columns_that_part
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.survey import checked_design
@@ -90,6 +91,8 @@ def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
     parameters = chosen_parameters(prepared)
     if parameters:
         _warn_of_shift(study, world, weights, parameters)
+    if study.release.shuffle:
+        warn_of_columns_that_part(confidential, study.unaltered(confidential))
     return CheckedStudy(study, world, prepared, baselines, analysis, weights, _sparse_levels(prepared, weights), parameters)
 
 
