@@ -40,6 +40,10 @@ _Tools = Annotated[
 _Unpaired = Annotated[
     list[str] | None, typer.Option("--unpaired", metavar="NAME", help="Rows of this tool pair with none, though as many.")
 ]
+_Folds = Annotated[
+    list[str] | None,
+    typer.Option("--folds", metavar="[NAME=]DIR", help="What a tool made of `riskweighted folds`: without it disclosure is not judged."),
+]
 _Regressions = Annotated[list[str] | None, typer.Option("--regression", metavar="FORMULA", help="Compare its coefficients; repeatable.")]
 
 
@@ -50,6 +54,7 @@ def assess(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[SYNTHETIC]...", help="Synthetic versions of it, of one tool.")] = None,
     synthetic: _Tools = None,
     holdout: Annotated[Path | None, typer.Option("--holdout", help="Records of the same population that no synthesizer saw.")] = None,
+    folds: _Folds = None,
     unpaired: _Unpaired = None,
     columns: Annotated[str, typer.Option("--columns", help="Further columns whose tables utility compares: a,b.")] = "",
     regression: _Regressions = None,
@@ -69,6 +74,7 @@ def assess(
 ) -> None:
     """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks of no and full protection.
 
+    First stands what the whole release gives away of persons beyond inference, which needs what the tool makes of `riskweighted folds`.
     Fully synthetic data, whose rows pair with none and may be of any number, have all measures but those that need pairs.
     """
     tools = _named(files or [], synthetic or [])
@@ -78,12 +84,17 @@ def assess(
         optional("matplotlib", "the map (--out)")
     with nullcontext() if out is None else opened(out, "an assessment") as working:
         table, scenario = _scenario(confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls)
-        result = _measure(table, tools, scenario, holdout, asked)
+        synthetic_of = _read(tools)
+        disclosure = _attributed(table, synthetic_of, scenario, folds or [], asked)
+        result = _measure(table, synthetic_of, scenario, holdout, asked)
         if working is not None:
-            _write_assessment(result, working.result)
+            _write_assessment(result, working.result, disclosure)
             _draw_map(result, working.result / "map", risk, utility)
-        show_json("assess", measures=_both(result), left_out=result.unpaired, results=out)  # inside: without it, nothing is left
+        show_json(
+            "assess", disclosure=disclosure, measures=_both(result), left_out=result.unpaired, results=out
+        )  # inside: without it, nothing is left
         if not (manner.json or (manner.quiet and out is not None)):
+            _print_disclosure(disclosure)
             _print_assessment(result, scenario, internal=internal)
     if out is not None:
         show(f"Written to {out} (confidential/ there never leaves the agency)")
@@ -98,17 +109,72 @@ def _scenario(confidential: Path, known: str, synthesized: str, **options: Any) 
     return table, scenario_of(table, known, synthesized, **options)
 
 
+def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:
+    from riskweighted.data.io import read_table
+
+    return {name: [read_table(path) for path in paths] for name, paths in tools.items()}
+
+
+def _attributed(
+    table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", folds: list[str], asked: dict[str, Any]
+) -> "pd.DataFrame":
+    """What every tool's datasets give away beyond inference, by `riskweighted.attribution`; with their verdict, and why."""
+    import pandas as pd
+
+    from riskweighted.disclosure.attribution import attribution
+    from riskweighted.disclosure.folds import read_folds
+    from riskweighted.disclosure.policy import NOT_JUDGED
+    from riskweighted.intruder.pairing import PairingError
+    from riskweighted.intruder.world import make_world
+
+    given, world, found = _folds_of(folds, tools), make_world(table, scenario), []
+    with reporter().step("measuring disclosure beyond inference") as advance:
+        for done, (name, frames) in enumerate(tools.items(), 1):
+            made = read_folds(given[name], table) if name in given else None
+            try:
+                if name in asked["unpaired"]:
+                    raise PairingError("they are said not to")
+                rows = attribution(
+                    table,
+                    world.pair_rows(frames, asked["identifier"]).frames,
+                    scenario,
+                    released=asked["columns"],
+                    folds=made,
+                    random_seed=1,
+                )
+                told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
+            except PairingError as error:
+                rows, told = pd.DataFrame({"release": ["unpaired"]}), {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
+            found.append(rows.assign(**told).assign(label=name))
+            advance(done, len(tools))
+    whole = pd.concat(found, ignore_index=True)
+    return whole[["label", *(column for column in whole.columns if column != "label")]]
+
+
+def _folds_of(folds: list[str], tools: dict[str, Any]) -> dict[str, str]:
+    """The folder of each tool's folds; one without a name is that of the only tool."""
+    given: dict[str, str] = {}
+    for text in folds:
+        name, named, folder = text.partition("=")
+        if not named and len(tools) != 1:
+            raise InputError(f"--folds {text} names no tool: give --folds NAME=DIR, of {', '.join(tools)}")
+        name, folder = (name, folder) if named else (next(iter(tools)), text)
+        if name not in tools:
+            raise InputError(f"--folds names the tool {name!r}, of which no synthetic file was given; the tools are {', '.join(tools)}")
+        given[name] = folder
+    return given
+
+
 def _measure(
-    table: "pd.DataFrame", tools: dict[str, list[Path]], scenario: "Scenario", holdout: Path | None, asked: dict[str, Any]
+    table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", holdout: Path | None, asked: dict[str, Any]
 ) -> "Assessment":
     """Risk and utility of every tool's files."""
     from riskweighted.data.io import read_table
     from riskweighted.evaluation.assess import assess
 
     with reporter().step("measuring") as advance:
-        synthetic = {name: [read_table(path) for path in paths] for name, paths in tools.items()}
         others = None if holdout is None else read_table(holdout)
-        return assess(table, synthetic, scenario, holdout=others, progress=advance, **asked)
+        return assess(table, tools, scenario, holdout=others, progress=advance, **asked)
 
 
 def _named(files: list[Path], named: list[str]) -> dict[str, list[Path]]:
@@ -131,10 +197,11 @@ def _both(result: "Assessment") -> "pd.DataFrame":
     return pd.concat([result.measures, result.utility.assign(release=result.utility["label"])], ignore_index=True)[result.measures.columns]
 
 
-def _write_assessment(result: "Assessment", folder: Path) -> None:
+def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFrame") -> None:
     """The measures, and what never leaves in a folder of its own."""
     from riskweighted.data.io import write_aggregates, write_table
 
+    write_table(disclosure, folder / "disclosure.csv")
     write_table(result.measures, folder / "measures.csv")
     write_table(result.utility, folder / "utility.csv")
     if len(result.riskiest):
@@ -150,6 +217,24 @@ def _draw_map(result: "Assessment", path: Path, risk: str | None, utility: str |
     ax = plot_risk_utility(result.summary(), risk or chosen[0], utility or chosen[1], references=result.yardsticks)
     for kind in ("svg", "png"):
         ax.get_figure(root=True).savefig(path.with_suffix(f".{kind}"), dpi=150)  # type: ignore[union-attr]
+
+
+def _print_disclosure(disclosure: "pd.DataFrame") -> None:
+    """The headline: a row a tool."""
+    import numpy as np
+
+    from riskweighted.disclosure.policy import NOT_JUDGED
+
+    first = disclosure.drop_duplicates("label").set_index("label")
+    shown = first.reindex(columns=["verdict", "D", "upper", "with", "out", "none", "constant", "persons"])
+    names = {"upper": "upper 95 %", "with": "guessed", "out": "without own value", "none": "without release", "constant": "by one value"}
+    shown["persons"] = [f"{most:.0f}" if most == most else "-" for most in np.ceil(shown["persons"])]
+    print_table(shown.rename(columns=names | {"persons": "N"}), "Disclosure beyond inference (all L files, rows shuffled)")
+    for label, why in first["why"].items():
+        if why:
+            say(f"{label}: {first.loc[label, 'verdict']}: {why}")
+    if (first["verdict"] == NOT_JUDGED).any():
+        say("Not judged is no pass: `riskweighted folds` writes what the tool is to be run on, fold by fold, for --folds.")
 
 
 def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: bool) -> None:

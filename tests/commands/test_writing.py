@@ -55,7 +55,7 @@ def test_an_assessment_keeps_to_itself_what_never_leaves(folder):
     done = riskweighted(*ASSESS, "--out", "risk", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert modes(folder / "risk") == {
-        **dict.fromkeys(("measures.csv", "utility.csv", "map.png", "map.svg"), 0o644),
+        **dict.fromkeys(("disclosure.csv", "measures.csv", "utility.csv", "map.png", "map.svg"), 0o644),
         "confidential": 0o700,
         "confidential/contributions.csv": 0o600,
         "confidential/riskiest.csv": 0o600,

@@ -1,13 +1,16 @@
 """Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values is found."""
 
+import json
 import stat
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import riskweighted as rw
+from riskweighted.commands.main import app
 
 SCENARIO = rw.Scenario(known="region", synthetic="income")
 L = 10
@@ -176,3 +179,43 @@ def test_one_pattern_a_row_is_attacked_by_its_own_copies_alone(data):
     noisy = [data.assign(income=data["income"] * np.exp(rng.normal(0, 0.2, len(data)))) for _ in range(L)]
     table = rw.attribution(data, noisy, SCENARIO, released="home", random_seed=1)
     assert table.loc[table["release"] == "aligned", "with"].iloc[0] > 0.9
+
+
+def assess(*options: object) -> str:
+    """What the command says, or refuses."""
+    done = CliRunner().invoke(app, ["assess", *map(str, options), "--known", "region", "--synthesized", "income", "--json"])
+    if done.exception is None:
+        return done.stdout
+    assert isinstance(done.exception, rw.InputError)
+    return str(done.exception)
+
+
+@pytest.fixture
+def files(tmp_path, data) -> list[Path]:
+    """A release of donors, and the data."""
+    data.to_csv(tmp_path / "data.csv", index=False)
+    made = donors(data, data, np.random.default_rng(3))
+    paths = [tmp_path / f"s{copy}.csv" for copy in range(1, L + 1)]
+    for path, values in zip(paths, made, strict=True):
+        data.assign(income=values).to_csv(path, index=False)
+    return [tmp_path / "data.csv", *paths]
+
+
+@pytest.mark.filterwarnings("ignore:rows of")
+def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, folder, data):
+    run(donors, folder, data)
+    first = json.loads(assess(*files, "--folds", folder))["disclosure"][0]
+    assert (first["label"], first["verdict"]) == ("synthetic", "refuse")
+    expected = rw.attribution(data, [pd.read_csv(path) for path in files[1:]], SCENARIO, folds=rw.read_folds(folder, data), random_seed=1)
+    assert first["D"] == pytest.approx(expected["D"].iloc[0], abs=1e-6)
+    first = json.loads(assess(*files))["disclosure"][0]
+    assert (first["verdict"], first["D"]) == ("not judged", None)
+    apart = json.loads(assess(*files, "--unpaired", "synthetic"))["disclosure"][0]
+    assert apart["verdict"] == "not judged"
+
+
+def test_the_command_refuses_folds_of_other_datasets_and_those_made_with_the_values(files, folder, data):
+    run(donors, folder, data, cheats=True)
+    for options, reason in ((files, "made with the values of the fold"), (files[:-1], "both must have L")):
+        assert reason in assess(*options, "--folds", folder)
+    assert "names no tool" in assess(files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder)

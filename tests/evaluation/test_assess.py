@@ -271,7 +271,15 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
     assert done.stderr.count("do not pair") == 1
     assert "Left out of theirs, whose rows do not pair" in done.stdout
     names = {path.relative_to(tmp_path / "risk").as_posix() for path in (tmp_path / "risk").rglob("*") if path.is_file()}
-    assert names == {"measures.csv", "utility.csv", "map.svg", "map.png", "confidential/contributions.csv", "confidential/riskiest.csv"}
+    assert names == {
+        "disclosure.csv",
+        "measures.csv",
+        "utility.csv",
+        "map.svg",
+        "map.png",
+        "confidential/contributions.csv",
+        "confidential/riskiest.csv",
+    }
     assert "theirs" in (tmp_path / "risk" / "map.svg").read_text()
     done = riskweighted(*arguments, *options, "--json", cwd=tmp_path)
     rows = json.loads(done.stdout)["measures"]
