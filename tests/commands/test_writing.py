@@ -126,6 +126,7 @@ def test_a_killed_run_leaves_no_lock(folder):
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (folder / "out").iterdir()) == [
         "confidential",
+        "disclosure.csv",
         "map.png",
         "map.svg",
         "measures.csv",
