@@ -117,21 +117,11 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
     """Refuse, by ContractError, a synthesizer that says that nothing is taken from the data, and takes something.
 
     The values above the median are set to it (of levels every second record takes the next one), the synthesizer is prepared anew, and the
-    other records must keep their terms and all records their draws.
+    other records must keep their terms and all records their draws. A synthesizer that refuses such data, which may be of one value, is
+    given the same values with those of every second record in the places of one another; to refuse these is to depend on the data.
     """
-    n, values = len(confidential), confidential[synthesizer.target]
-    levels = categories_of(synthesizer, prepared)
-    if levels is None:
-        middle = np.sort(values.to_numpy())[n // 2]
-        moved = (values > middle).to_numpy()
-        others = values.where(~moved, middle)
-    else:
-        codes, moved = codes_in(values, levels), np.arange(n) % 2 == 0
-        others = as_column(np.where(moved, (codes + 1) % len(levels), codes), values, levels)
-    try:
-        other = synthesizer.prepare(confidential.assign(**{synthesizer.target: others}))
-    except InputError:
-        return  # such data do not suit it: nothing to compare
+    n = len(confidential)
+    other = _prepared_elsewhere(synthesizer, prepared, confidential)
     of_values = [log_densities(synthesizer, arrays, target_numbers(synthesizer, arrays, confidential)) for arrays in (prepared, other)]
     for theta in thetas:
         terms = [find(theta) for find in of_values]
@@ -141,6 +131,27 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
                 f"{type(synthesizer).__name__}: data_dependent says that nothing is taken from the data, yet with other values of some "
                 "records the log density or the draws of others change"
             )
+
+
+def _prepared_elsewhere(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame) -> Any:
+    """What `prepare` makes of data in which some records have other values."""
+    n, values, levels = len(confidential), confidential[synthesizer.target], categories_of(synthesizer, prepared)
+    if levels is None:
+        middle = np.sort(values.to_numpy())[n // 2]
+        moved = values.where((values <= middle).to_numpy(), middle)
+    else:
+        codes = codes_in(values, levels)
+        moved = as_column(np.where(np.arange(n) % 2 == 0, (codes + 1) % len(levels), codes), values, levels)
+    order = np.arange(n)
+    order[::2] = np.roll(order[::2], 1)
+    for column in (moved, pd.Series(values.array[order], values.index)):
+        try:
+            return synthesizer.prepare(confidential.assign(**{synthesizer.target: column}))
+        except InputError:
+            continue
+    raise ContractError(
+        f"{type(synthesizer).__name__}: it refuses the same values in other records, so whether it depends on the data is not known"
+    )
 
 
 def refusal(hindering: list[str]) -> InputError:

@@ -330,6 +330,17 @@ class Liar(type(rents())):
     data_dependent = ()
 
 
+class Fussy(type(rents())):
+    """Takes no data but those whose first row holds a certain value."""
+
+    data_dependent, first = (), 0.0
+
+    def prepare(self, data):
+        if data[self.target].iloc[0] != self.first:
+            raise rw.InputError("no")
+        return super().prepare(data)
+
+
 class Mute(type(rents())):
     response = None
 
@@ -380,6 +391,14 @@ def test_a_class_that_hides_what_it_takes_is_found_out():
         refuse_dependence(hiding, model.prepared, frame(), [theta])
     honest = Liar("rent ~ age", location=700.0, scale=100.0)
     refuse_dependence(honest, honest.prepare(frame()), frame(), [theta])
+
+
+def test_a_class_that_refuses_the_same_values_in_other_records_is_refused():
+    fussy, theta = Fussy("rent ~ age", location=700.0, scale=100.0), {"coefficient": np.array([0.1, 0.2]), "sigma": np.array(0.9)}
+    data = frame().assign(rent=lambda table: table["rent"].sort_values(ascending=False).to_numpy())
+    Fussy.first = data["rent"].iloc[0]
+    with pytest.raises(rw.ContractError, match="same values in other records"):
+        refuse_dependence(fussy, rents().prepare(data), data, [theta])
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tests.tools.finished_run import ACCEPTED
 from tests.tools.study_text import study_text
 
-STUDY = study_text('[weights]\nschemes = ["unweighted", "pairwise"]', "[evaluation]\nresamples = 50")
+_ACCEPTED = "".join(f'{rule} = "{reason}"\n' for rule, reason in ACCEPTED["accept"].items())
+STUDY = study_text(
+    '[weights]\nschemes = ["unweighted", "pairwise"]', "[evaluation]\nresamples = 50", f"[release.disclosure.accept]\n{_ACCEPTED}"
+)
 FILES = {
     "study.toml": STUDY,
     "sweep.toml": 'study = "study.toml"\n[grid]\n"release.L" = [3, 2]\n',
