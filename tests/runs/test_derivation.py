@@ -6,14 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.common.errors import DerivedWarning, InputError
+from riskweighted.common.errors import DerivedWarning, InputError, SingletonWarning
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.columns import look_at
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.study import make_study
 from riskweighted.runs.suggestion import suggest
 
-pytestmark = pytest.mark.quick
+ALONE = "ignore::riskweighted.common.errors.SingletonWarning"  # values of their own for every record are what is asked about here
+pytestmark = [pytest.mark.quick, pytest.mark.filterwarnings(ALONE)]
 
 N = 400
 LINEAR = {"name": "linear-regression", "formula": "income ~ C(sex)", "transform": "log"}
@@ -41,6 +42,7 @@ def study(**changes):
 def silent(study, data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SingletonWarning)
         check_study(study, data)
 
 
