@@ -3,7 +3,8 @@
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -17,83 +18,92 @@ from riskweighted.design.design import Design
 from riskweighted.design.levels import SPARSE, level_members, sparse_levels
 from riskweighted.disclosure.alone import warn_of_columns_that_part
 from riskweighted.intruder.points import warn_of_unscored
-from riskweighted.intruder.world import World, make_world
+from riskweighted.intruder.world import World
 from riskweighted.measures.survey import checked_design
 from riskweighted.risk.expected import require_equality
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.runs.derivation import check_derived
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.study import Study
+from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
-from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_alpha
 from riskweighted.tuning.settings import check_measurable
-from riskweighted.utility.regressions import Analysis, checked_analyses, checked_regression
+from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.margins import warn_of_shift, world_shift
-from riskweighted.weights.match import world_weights
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import in_order, scheme_source
 
-__all__ = ["CheckedStudy", "all_weights", "check_study", "study_weights"]
+__all__ = ["CheckedStudy", "check_study"]
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedStudy:
     """A study and everything that is made of it and its data before a fit. Confidential.
 
-    ``world``: under the scenario that risk is measured with. ``analysis``: the regression that the evaluation reports. ``weights``: (n, V)
-    by scheme, of those made of the data alone (`alphas_of` has the others). ``sparse_levels``: by scheme the levels of predictors whose
-    weights sum to less than 5. ``parameters``: how many the models of a variable have, where they were chosen for it.
+    ``work``: what makes it. ``sparse_levels``: by scheme the levels of predictors whose weights sum to less than 5. ``parameters``: how
+    many the models of a variable have, where they were chosen for it.
     """
 
-    study: Study
-    world: World = field(repr=False)
-    model: PreparedSequence = field(repr=False)
-    baselines: Mapping[str, PreparedSequence] = field(repr=False)
-    analysis: Analysis | None
-    weights: Mapping[str, pd.DataFrame] = field(repr=False)
+    work: Work
     sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: Mapping[str, int] = field(default_factory=dict)
 
-    def alphas_of(self, scheme: str, fits: Mapping[str, Fit]) -> pd.DataFrame:
-        """The weights of a scheme, (n, V), where the fit that they are made of, if any, is among `fits`."""
-        if scheme in self.weights:
-            return self.weights[scheme]
-        return study_weights(self.study, self.world.under(self.study.weighting_scenario()), scheme, fits[str(scheme_source(scheme))])
+    @property
+    def study(self) -> Study:
+        """Its settings."""
+        return self.work.study
+
+    @property
+    def world(self) -> World:
+        """The data under the scenario that risk is measured with."""
+        return self.work.world()
+
+    @property
+    def model(self) -> PreparedSequence:
+        """The model, prepared for the data."""
+        return self.work.prepared()
+
+    @property
+    def weights(self) -> dict[str, pd.DataFrame]:
+        """Weights (n, V) by scheme, of those made of the data alone."""
+        schemes = self.study.weights.schemes
+        return {scheme: self.work.weights(scheme) for scheme in schemes if scheme_source(scheme) is None}
 
 
-def check_study(study: Study, confidential: pd.DataFrame) -> CheckedStudy:
-    """A study checked against its data; refuses whatever can be known to be wrong before a fit.
+def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> CheckedStudy:
+    """A study checked against its data; refuses whatever can be known to be wrong before a fit. `folder`: the working folder of its run.
 
     Warns (`SparseLevelWarning`) where under some scheme the weights of a level of the predictors sum to less than 5, and
     (`MarginShiftWarning`) where those of a variable whose models were chosen for it sum to less than they have parameters, or leave little
     of one of its levels.
     """
-    declared, world = study.make_synthesizer(), make_world(confidential, study.evaluating_scenario())
+    work = Work.of(study, confidential, folder)
+    world = work.world()
     if world.scenario.singletons == "error":
         confidential_risk(world)
     _check_columns(study, confidential)
-    analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
+    analysis = work.analysis()
     in_order(study.weights.schemes)
     if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
-    prepared = prepare_sequence(declared, confidential, study.weights.survey)
+    prepared = work.prepared()
     _check_values(study, world, prepared)
     refuse_data_dependent(study, prepared)
-    baselines = {name: study.prepare_baseline(name, confidential) for name in study.baselines}
-    weights = all_weights(study, world)
+    for name in study.baselines:
+        work.prepared(name)
+    checked = CheckedStudy(work, parameters=chosen_parameters(prepared))
+    weights = checked.weights
     for alphas in weights.values():
         for block in prepared.blocks:
             block_alpha(block, alphas)
-    parameters = chosen_parameters(prepared)
-    if parameters:
-        _warn_of_shift(study, world, weights, parameters)
+    if checked.parameters:
+        _warn_of_shift(work.world("weighing"), weights, checked.parameters)
     if study.release.shuffle:
         warn_of_columns_that_part(confidential, study.unaltered(confidential))
-    return CheckedStudy(study, world, prepared, baselines, analysis, weights, _sparse_levels(prepared, weights), parameters)
+    return replace(checked, sparse_levels=_sparse_levels(prepared, weights))
 
 
 def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
@@ -161,30 +171,10 @@ def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFram
     return sparse
 
 
-def _warn_of_shift(study: Study, world: World, weights: Mapping[str, pd.DataFrame], parameters: Mapping[str, int]) -> None:
-    weighting = world.under(study.weighting_scenario())
+def _warn_of_shift(weighting: World, weights: Mapping[str, pd.DataFrame], parameters: Mapping[str, int]) -> None:
     for scheme in weights:
         if scheme != UNWEIGHTED:
             warn_of_shift(world_shift(weighting, weights[scheme]), parameters, scheme)
-
-
-def all_weights(study: Study, world: World) -> dict[str, pd.DataFrame]:
-    """Weights of those of the study's schemes that are made of the data alone, (n, V) each."""
-    weighting = world.under(study.weighting_scenario())
-    return {scheme: study_weights(study, weighting, scheme) for scheme in study.weights.schemes if scheme_source(scheme) is None}
-
-
-def study_weights(study: Study, weighting: World, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
-    """Weights of one scheme under the study's `weighting_scenario`, (n, V), made as its settings say.
-
-    `fit`: that of `scheme_source`, if there is one.
-    """
-    alphas = world_weights(weighting, scheme, fit=fit, **study.weights.making)
-    if not (alphas > 0).any().all():
-        raise InputError(
-            f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
-        )
-    return alphas
 
 
 def chosen_parameters(prepared: PreparedSequence) -> dict[str, int]:

@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from riskweighted.common.atomic import make_folder, write_file
-from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.frames import holds_numbers
-from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.design.precision import LEVELS, in_words
-from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.contents import posterior_name, weight_names
 from riskweighted.runs.randomness import FILE, streams_bytes
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     from riskweighted.runs.study import Study
     from riskweighted.runs.tuned import TunedScheme
+    from riskweighted.runs.work import Work
     from riskweighted.sequence.fit import Fit
 
 __all__ = ["check_replaceable", "write_results"]
@@ -61,25 +59,23 @@ This run is reproducible: its seed alone makes the noise of its datasets, so the
 
 
 def write_results(
-    checked: CheckedStudy,
-    fits: "Mapping[str, Fit]",
-    frames: Mapping[str, Datasets],
+    work: "Work",
     tables: Mapping[str, pd.DataFrame],
     records: Mapping[str, pd.DataFrame],
-    streams: Streams,
     result: Path,
     study_file: str | None = None,
     tuned: "TunedScheme | None" = None,
 ) -> None:
-    """Write the folder `result`, which is empty: `tables` by name, `records` (identification risk, expected risk) by name.
+    """Write the folder `result`, which is empty: datasets, `tables` by name, `records` (identification risk, expected risk) by name.
 
     `study_file`: text of a study file with what was chosen; `tuned`: the scheme among it.
     """
-    study, secret = checked.study, result / "confidential"
+    study, secret, fits = work.study, result / "confidential", {label: work.fit(label) for label in work.labels}
     make_folder(secret, private=True)
-    digits, columns = len(str(study.release.L)), study.released(checked.world.confidential)
-    for label, datasets in frames.items():
-        if fits[label].keeps_true_values:
+    digits, columns = len(str(study.release.L)), study.released(work.confidential)
+    for label, fitted in fits.items():
+        datasets = work.drawn(label)
+        if fitted.keeps_true_values:
             # Not synthetic: most of its values are true ones. And one is enough, the others are the same.
             write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue
@@ -96,7 +92,7 @@ def write_results(
     for label, fitted in fits.items():
         if len(fitted.diagnostics):
             fitted.save(secret / "posterior" / posterior_name(label))
-    write_file(result / FILE, streams_bytes(streams), private=True)
+    write_file(result / FILE, streams_bytes(work.streams), private=True)
     if study_file is not None:
         write_file(secret / "study.toml", study_file, private=True)
     write_file(result / "README.txt", _GUIDE + (_STUDY_ONLY if study.reproducible else ""))
@@ -111,7 +107,7 @@ def write_results(
         "precision": _precisions(study, fits[study.weights.schemes[0]]),
         "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "scheme")},
         "input": {
-            "records": len(checked.world.confidential),
+            "records": len(work.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,
         },
         **({"guarantee": list(statement.sentences(listing(study.variables)))} if (statement := study.statement()) is not None else {}),

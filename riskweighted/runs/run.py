@@ -4,7 +4,7 @@ Its results appear at once when the run is complete (`riskweighted.common.folder
 ``OUT.partial``, from which the same command goes on.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,29 +12,27 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from riskweighted.common.datasets import Datasets
 from riskweighted.common.folders import WorkingFolder, opened
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Quiet, Reporter
-from riskweighted.common.seeds import Streams
 from riskweighted.evaluation.computing import released_rows
-from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
-from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.evaluate import Evaluation
 from riskweighted.evaluation.fit_check import check_fit, fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
 from riskweighted.runs.beyond import measure_beyond
-from riskweighted.runs.checked import CheckedStudy, check_study
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
-from riskweighted.runs.fits import Fits
 from riskweighted.runs.folder import check_replaceable, write_results
 from riskweighted.runs.guaranteed import guarantee_table
 from riskweighted.runs.randomness import run_streams
 from riskweighted.runs.study import Study
 from riskweighted.runs.tuned import TunedScheme, meet_target
+from riskweighted.runs.work import Work
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import in_order
 
 __all__ = ["Run", "run_study"]
 
@@ -117,25 +115,25 @@ def run_study(
         study = replace(study, sampling=replace(study.sampling, cores=cores))
         data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
         study, choice = resolve_study(study, data, working.folder, reporter)
-        checked = check_study(study, data)
-        return _run_in(working, checked, run_streams(checked, working.folder, entropy), reporter, choice)
+        checked = check_study(study, data, working.folder)
+        streams = run_streams(checked, working.folder, entropy)
+        stages = replace(checked.work.stages, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
+        return _run_in(working, replace(checked.work, stages=stages, reporter=reporter), choice)
 
 
-def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, reporter: Reporter, choice: Choice | None) -> Run:
+def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     """Fit, draw, evaluate and write, in a working folder that keeps finished fits."""
-    fitting = Fits(checked, streams, working.folder, reporter)
-    checked, tuned = meet_target(fitting)
-    fits = replace(fitting, checked=checked).all()
-    datasets = _draw(checked, fits, streams, reporter)
-    result = _evaluate(checked, fits, datasets, streams, reporter)
-    beyond = measure_beyond(checked, fits, datasets, streams, reporter)
+    work, tuned = meet_target(work, working.folder)
+    fits = _fit(work)
+    _draw(work)
+    result = work.evaluated(work.labels)
+    beyond = measure_beyond(work)
     shown = replace(result, risk=pd.concat([result.risk, beyond.risk], ignore_index=True))
-    with reporter.step("comparing the fits with the data") as advance:
-        fit_check = _check_fits(checked, fits, streams, advance)
+    fit_check = _check_fits(work, fits)
     summary = _summary(shown, fits, fit_check)
-    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(checked, fits, datasets, shown), "fit_check": fit_check}
+    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, shown), "fit_check": fit_check}
     tables |= {"disclosure": beyond.disclosure, "disclosure_verdicts": beyond.verdicts}
-    verdicts = find_verdicts(checked.study.thresholds, tables)
+    verdicts = find_verdicts(work.study.thresholds, tables)
     tables["verdicts"] = verdict_table(verdicts)
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}
     tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | ({} if choice is None else {"choice": choice.table})
@@ -147,54 +145,31 @@ def _run_in(working: WorkingFolder, checked: CheckedStudy, streams: Streams, rep
             *([] if tuned is None else ["a scheme (tables/tuning.csv)"]),
         ]
         remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
-        study_file = study_text(checked.study, working.out / "confidential", remark)
-    write_results(checked, fits, datasets, tables, records, streams, working.result, study_file, tuned)
+        study_file = study_text(work.study, working.out / "confidential", remark)
+    write_results(work, tables, records, working.result, study_file, tuned)
     return Run(working.out, result, tables["convergence"], summary, fit_check, choice, tuned, verdicts)
 
 
-def _draw(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, reporter: Reporter) -> dict[str, Datasets]:
-    """L datasets of every fit, by label."""
-    study, datasets = checked.study, dict[str, Datasets]()
-    precision: Any = study.release.precision  # a number of one variable, a table of several
-    with reporter.step(f"drawing {study.release.L} synthetic datasets per scheme") as advance:
-        for done, (label, fitted) in enumerate(fits.items(), 1):
-            drawn = fitted.synthetic(study.release.L, random_seed=streams.seed_for("synthesize", label), precision=precision)
-            datasets[label] = Datasets.of(checked.world.confidential, drawn, study.variables)
-            advance(done, len(fits))
-    return datasets
+def _fit(work: Work) -> dict[str, Fit]:
+    """The fits of all labels; one that weights are made of comes before these."""
+    schemes = in_order(work.study.weights.schemes)
+    for number, scheme in enumerate(schemes, 1):
+        work.fit(scheme, f" ({number} of {len(schemes)})")
+    return {label: work.fit(label) for label in work.labels}
 
 
-def _evaluate(
-    checked: CheckedStudy, fits: Mapping[str, Fit], datasets: Mapping[str, Datasets], streams: Streams, reporter: Reporter
-) -> Evaluation:
-    """Expected risk, influence, and every measure of the datasets."""
-    study, seed, mechanisms = checked.study, streams.seed_for("evaluate", ""), {}
-    precision: Any = study.release.precision
-    with reporter.step("estimating expected risk and influence") as advance:
-        for done, (label, fitted) in enumerate(fits.items(), 1):
-            mechanisms[label] = find_mechanism(label, fitted, checked.world, study.evaluation.measures, seed, precision)
-            advance(done, len(fits))
-    with reporter.step("measuring risk and utility") as advance:
-        return evaluate_world(
-            checked.world,
-            datasets,
-            study.evaluation.measures,
-            checked.analysis,
-            mechanisms=mechanisms,
-            fits=fits,
-            baseline=UNWEIGHTED if UNWEIGHTED in fits else None,
-            unaltered=study.unaltered(checked.world.confidential),
-            random_seed=seed,
-            progress=advance,
-        )
+def _draw(work: Work) -> None:
+    """L datasets of every label, which the store keeps."""
+    with work.reporter.step(f"drawing {work.study.release.L} synthetic datasets per scheme") as advance:
+        for done, label in enumerate(work.labels, 1):
+            work.drawn(label)
+            advance(done, len(work.labels))
 
 
-def _tables(
-    checked: CheckedStudy, fits: Mapping[str, Fit], datasets: Mapping[str, Datasets], result: Evaluation
-) -> dict[str, pd.DataFrame]:
+def _tables(work: Work, fits: Mapping[str, Fit], result: Evaluation) -> dict[str, pd.DataFrame]:
     """Risk, utility and convergence of every label."""
-    synthetic = {label: frames for label, frames in datasets.items() if not fits[label].keeps_true_values}
-    released = released_rows(checked.world, synthetic, checked.study.unaltered(checked.world.confidential))
+    synthetic = {label: work.drawn(label) for label, fitted in fits.items() if not fitted.keeps_true_values}
+    released = released_rows(work.world(), synthetic, work.study.unaltered(work.confidential))
     return {
         "risk": pd.concat([result.risk, released], ignore_index=True),
         "utility": result.utility,
@@ -202,17 +177,18 @@ def _tables(
     }
 
 
-def _check_fits(checked: CheckedStudy, fits: Mapping[str, Fit], streams: Streams, advance: Callable[[int, int], None]) -> pd.DataFrame:
+def _check_fits(work: Work, fits: Mapping[str, Fit]) -> pd.DataFrame:
     """How every scheme's fit compares with the data, by its known patterns and with the numeric columns that are used or released."""
-    data, study, tables = checked.world.confidential, checked.study, {}
+    data, study, tables = work.confidential, work.study, {}
     names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
     others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
-    for done, (label, fitted) in enumerate(models.items()):
-        seed = streams.seed_for("check", label)
-        precision: Any = study.release.precision
-        tables[label] = check_fit(fitted, scenario=checked.world.scenario, others=others, precision=precision, random_seed=seed)
-        advance(done + 1, len(models))
+    precision: Any = study.release.precision
+    with work.reporter.step("comparing the fits with the data") as advance:
+        for done, (label, fitted) in enumerate(models.items(), 1):
+            seed, scenario = work.streams.seed_for("check", label), work.world().scenario
+            tables[label] = check_fit(fitted, scenario=scenario, others=others, precision=precision, random_seed=seed)
+            advance(done, len(models))
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 
 

@@ -1,10 +1,10 @@
 """A scheme that meets a target: that of a study (`[weights] target`), found once in a run and named, or that of `riskweighted tune`."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,16 +13,12 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
-from riskweighted.intruder.world import World, make_world
-from riskweighted.runs.checked import CheckedStudy, all_weights, study_weights
 from riskweighted.runs.derivation import check_derived
-from riskweighted.runs.fits import Fits
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import Study
-from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.runs.work import Work
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tune import Tuning, tune_model
-from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["TunedScheme", "meet_target", "tune_study", "tuned_study"]
@@ -43,45 +39,38 @@ class TunedScheme:
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
 
 
-def meet_target(fits: Fits) -> tuple[CheckedStudy, TunedScheme | None]:
-    """A checked study that names the scheme which meets its target, and how it was found; as it stands where it has no target.
+def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
+    """The work of a study that names the scheme which meets its target, and how it was found; as it stands where it has no target.
 
-    Unweighted and tuned fit are sampled as the run samples them, and kept with the run's other fits.
+    Unweighted and tuned fit are sampled as the run samples them, and kept with its other fits; what was found is kept in `folder`.
     """
-    checked, asked = fits.checked, fits.checked.study.weights
-    settings = asked.tuning
+    study, model = work.study, work.prepared()
+    settings = study.weights.tuning
     if settings is None:
-        return checked, None
-    unweighted = fits.of(UNWEIGHTED, checked.alphas_of(UNWEIGHTED, {}))
-    name = f"tuning {Stages(checked.study, checked.model.fingerprint, streams=fits.streams).key('tuned')}"
-    path = fits.partial / "tuning"
-    kept = recall(path, name)
+        return work, None
+    unweighted = work.fit(UNWEIGHTED)
+    name = f"tuning {Stages(study, model.fingerprint, streams=work.streams).key('tuned')}"
+    kept = recall(folder / "tuning", name)
     if kept is not None:
         tuned = _from_json(kept)
     else:
         tuning = tune_model(
-            checked.model,
-            checked.world,
-            _weighing(checked.study, checked.world),
+            model,
+            work.world(),
+            work.weigh,
             settings,
-            checked.study.sampling,
-            fits.streams,
-            analysis=checked.analysis,
+            study.sampling,
+            work.streams,
+            analysis=work.analysis(),
             unweighted=unweighted,
-            reporter=fits.reporter,
-            sample=fits.of,
+            reporter=work.reporter,
+            sample=lambda scheme, _: work.fit(scheme),
         )
         tables = {"tuning": tuning.families, "frontier": tuning.frontier}
         tuned = TunedScheme(settings.target, settings.at_most, tuning.scheme, tuning.why, tables)
-        keep(path, _as_json(tuned), name)
-    schemes = list(dict.fromkeys([*asked.schemes, tuned.scheme]))
-    study = _with_schemes(checked.study, schemes)
-    return replace(checked, study=study, weights=all_weights(study, checked.world)), tuned
-
-
-def _weighing(study: Study, world: World) -> Callable[..., pd.DataFrame]:
-    """What makes the weights of a scheme, (n, V), as the study says."""
-    return partial(study_weights, study, world.under(study.weighting_scenario()))
+        keep(folder / "tuning", _as_json(tuned), name)
+    schemes = list(dict.fromkeys([*study.weights.schemes, tuned.scheme]))
+    return work.at(_with_schemes(study, schemes)), tuned
 
 
 def _with_schemes(study: Study, schemes: Sequence[str]) -> Study:
@@ -103,15 +92,13 @@ def tune_study(
     """
     if study.guarantee is not None:
         raise InputError("a guarantee holds for no setting that is tuned on the data: leave out [guarantee], or name a public setting")
-    synthesizer, confidential = study.make_synthesizer(), study.read_data()
-    world = make_world(confidential, study.evaluating_scenario())
+    confidential = study.read_data()
+    work = Work.of(study, confidential)
+    world = work.world()
     check_derived(study, confidential)
-    analysis = None
-    if settings.loss == "overlap":
-        analysis = checked_regression(confidential, study.evaluation.regression, study.evaluation.coefficient, study.variables)
     sampling, streams = replace(study.sampling, cores=cores), Streams(study.seed if seed is None else seed)
-    model = prepare_sequence(synthesizer, confidential, study.weights.survey)
-    return tune_model(model, world, _weighing(study, world), settings, sampling, streams, analysis=analysis, reporter=reporter)
+    analysis = work.analysis() if settings.loss == "overlap" else None
+    return tune_model(work.prepared(), world, work.weigh, settings, sampling, streams, analysis=analysis, reporter=reporter)
 
 
 def _as_json(tuned: TunedScheme) -> bytes:

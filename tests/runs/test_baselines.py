@@ -8,9 +8,9 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.reports.render import render_report
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.fits import fit_baseline
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
+from riskweighted.runs.work import Work
 from riskweighted.sweeps.grid import Sweep
 
 # by hand: the median of 10, 20, 30, 40 is 25, that of 1, 2, 3, 4, 5 is 3
@@ -41,7 +41,7 @@ def study(data=None, **top_coding):
 
 
 def protected(**top_coding):
-    return fit_baseline(study(**top_coding).prepare_baseline("top-coding", EIGHT))
+    return Work.of(study(**top_coding), EIGHT).fit("top-coding")
 
 
 def test_every_variable_is_cut_at_its_own_quantile_and_codes_gaps_and_levels_stay():

@@ -266,7 +266,7 @@ def test_an_error_leaves_no_working_folder(tmp_path, confidential, monkeypatch):
     def fails(*arguments):
         raise InputError("too late")
 
-    monkeypatch.setattr("riskweighted.runs.fits.compile_prepared", fails)
+    monkeypatch.setattr("riskweighted.runs.work.compile_prepared", fails)
     with pytest.raises(InputError, match="too late"):
         run_study(make_study(SETTINGS), tmp_path / "out", confidential=confidential)
     assert list(tmp_path.iterdir()) == []

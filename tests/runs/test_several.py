@@ -8,7 +8,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.runs import fits as fitting, run as running
+from riskweighted.runs import work as fitting
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
@@ -91,7 +91,7 @@ def test_a_resumed_run_fits_the_changed_variable_only(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fitting, "fit_tasks", told)
     with monkeypatch.context() as patch:
-        patch.setattr(running, "evaluate_world", interrupted)
+        patch.setattr(fitting, "evaluate_world", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_study(study(), tmp_path / "out", confidential=people())
     assert sorted(fitted) == sorted(2 * ["smoke", "cigarettes", "health is missing", "health"])

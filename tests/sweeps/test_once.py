@@ -8,12 +8,13 @@ import pytest
 
 from riskweighted.evaluation import evaluate as evaluating
 from riskweighted.intruder.world import World
+from riskweighted.runs import work as working
+from riskweighted.runs.memo import Memo, bytes_of
 from riskweighted.runs.study import make_study
 from riskweighted.sampling import fitting
 from riskweighted.sequence.fit import Fit
 from riskweighted.sweeps import sweep as sweeping, work
 from riskweighted.sweeps.grid import Sweep
-from riskweighted.sweeps.memo import Memo, bytes_of
 from riskweighted.sweeps.sweep import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,19 +53,19 @@ def calls(monkeypatch):
         monkeypatch.setattr(owner, name, counting)
 
     count(sweeping, "check_study", lambda *_: "checks")
-    count(work, "prepare_sequence", lambda *_: "prepared")
-    count(work, "make_world", lambda *_: "patterns")
-    count(work, "study_weights", lambda study, world, scheme, fit=None: ("weights", scheme, world.scenario.radius))
+    count(working, "prepare_sequence", lambda *_: "prepared")
+    count(working, "make_world", lambda *_: "patterns")
+    count(working, "world_weights", lambda world, scheme, **_: ("weights", scheme, world.scenario.radius))
     count(
-        work,
+        working,
         "find_mechanism",
         lambda label, fit, world, settings, seed, _: ("mechanism", label, world.scenario.radius, seed, fit.alpha.sum()),
     )
-    count(work, "mean_risk_and_matches", lambda paired: "scores of the baseline")
+    count(working, "mean_risk_and_matches", lambda paired: "scores of the baseline")
     count(evaluating, "mean_risk_and_matches", lambda paired: "scores")
     count(World, "pair", lambda *_: "paired")
     count(evaluating, "measured_rows", lambda context, table, names: (table, context.label))
-    count(Fit, "synthesize", lambda fit, count, random_seed, precision: ("datasets", count, random_seed, fit.alpha.sum()))
+    count(Fit, "synthetic", lambda fit, count, random_seed, precision: ("datasets", count, random_seed, fit.alpha.sum()))
     count(fitting.CompiledModel, "sample", lambda *_, **__: "fits")
     return counted
 

@@ -7,7 +7,7 @@ from finished_run import chain_data
 
 from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import Statistic, by_label
-from riskweighted.runs import fits
+from riskweighted.runs import work as working
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps import work
@@ -36,14 +36,14 @@ FORMULAS = {"synthesizer.variables.cigs.formula": ["cigs ~ age", "cigs ~ age + r
 @pytest.fixture
 def fitted(monkeypatch):
     """The names of the blocks that are fitted."""
-    names, fit_tasks = [], fits.fit_tasks
+    names, fit_tasks = [], working.fit_tasks
     work.forget()
 
     def counted(tasks, *others):
         names.extend(task.name for task in tasks)
         return fit_tasks(tasks, *others)
 
-    monkeypatch.setattr(fits, "fit_tasks", counted)
+    monkeypatch.setattr(working, "fit_tasks", counted)
     return names
 
 

@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.runs import work as working
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.sampling import fitting
-from riskweighted.sweeps import sweep as sweeping, work
+from riskweighted.sweeps import sweep as sweeping
 from riskweighted.sweeps.cells import group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep, value_text
@@ -459,10 +460,10 @@ def test_one_failing_cell_stops_no_other(tmp_path, confidential, whole):
 
 
 def test_an_unforeseen_error_is_recorded_without_its_text(tmp_path, confidential, monkeypatch):
-    def fails(study, world, scheme, fit=None):
-        raise ValueError(f"income {world.confidential['income'].iloc[0]}")
+    def fails(tasks, *_):
+        raise ValueError(f"income {tasks[0].block.model.confidential['income'].iloc[0]}")
 
-    monkeypatch.setattr(work, "study_weights", fails)
+    monkeypatch.setattr(working, "fit_tasks", fails)
     done = sweep(Sweep(STUDY, {"release.L": [2]}), tmp_path / "out", confidential=confidential, workers=1)
     assert done.failures["label"].tolist() == ["unweighted", "marginal", "pairwise"]
     assert done.failures["error"].iloc[0].startswith("ValueError in test_sweep.py:")

@@ -1,0 +1,254 @@
+"""What is computed of a study, stage by stage: asked of a store by the stage's key, else made of the stages before it.
+
+The one place that knows how weights, fits, datasets and evaluations are made. A run keeps them in memory, and the fits of blocks in its
+working folder, from which an interrupted run goes on; a worker of a sweep keeps what other cells may need (`riskweighted.sweeps.work`).
+"""
+
+import hashlib
+import io
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.datasets import Datasets
+from riskweighted.common.errors import InputError
+from riskweighted.common.progress import Quiet, Reporter
+from riskweighted.common.seeds import Streams
+from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
+from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.intruder.world import World, make_world
+from riskweighted.measures.context import Mechanism
+from riskweighted.risk.matching import mean_risk_and_matches
+from riskweighted.runs.memo import Store
+from riskweighted.runs.stages import STAGES, Stages, fit_key
+from riskweighted.runs.study import Study
+from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.blocks import PreparedSequence
+from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.fitting import fit_sequence
+from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.saved import read_fit
+from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
+from riskweighted.utility.regressions import Analysis, checked_regression
+from riskweighted.weights.match import world_weights
+from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.schemes import scheme_source
+
+__all__ = ["Work"]
+
+_ITSELF = "itself"  # the label of the confidential data as their own release
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The stages of a study of one data set (`riskweighted.runs.stages`), computed. Confidential.
+
+    A label is a scheme, a baseline or the confidential data. ``compiled``: seconds that compiling the models took, once it is done.
+    """
+
+    stages: Stages
+    confidential: pd.DataFrame = field(repr=False)
+    store: Store = field(default_factory=Store, repr=False)
+    reporter: Reporter = field(default_factory=Quiet, repr=False)
+    compiled: list[float] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> "Work":
+        """That of one study in this process; `folder`: the working folder of its run."""
+        return cls(Stages(study, repr(study.data)), confidential, Store(folder=folder))
+
+    @property
+    def study(self) -> Study:
+        """Its settings."""
+        return self.stages.study
+
+    @property
+    def streams(self) -> Streams:
+        """Where its seeds come from."""
+        return self.stages.streams or Streams(self.study.seed)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The schemes of the study, then its baselines."""
+        return (*self.study.weights.schemes, *self.study.baselines)
+
+    def at(self, study: Study) -> "Work":
+        """Another study of the same data, which shares all that does not depend on the change."""
+        return replace(self, stages=replace(self.stages, study=study))
+
+    # -- before a fit
+
+    def world(self, stage: str = "world") -> World:
+        """The data under the scenario that a stage has; patterns are found once for all that know the same."""
+        scenario = self.study.weighting_scenario() if stage == "weighing" else self.study.evaluating_scenario()
+        base = self.store.once(("patterns", self.stages.key("patterns")), lambda: make_world(self.confidential, scenario))
+        return self.store.once(("world", self.stages.key(stage)), lambda: base.under(scenario))
+
+    def prepared(self, label: str = UNWEIGHTED) -> PreparedSequence:
+        """The model, or that of a baseline, prepared for the data."""
+        study = self.study
+
+        def make() -> PreparedSequence:
+            if label in study.baselines:
+                return study.prepare_baseline(label, self.confidential)
+            return prepare_sequence(study.make_synthesizer(), self.confidential, study.weights.survey)
+
+        return self.store.once(("prepared", self.stages.key("prepared", label)), make)
+
+    def analysis(self) -> Analysis | None:
+        """The regression whose coefficient the evaluation reports."""
+        settings, variables = self.study.evaluation, self.study.variables
+        made = partial(checked_regression, self.confidential, settings.regression, settings.coefficient, variables)
+        return self.store.once(("analysis", self.stages.key("checked")), made)
+
+    # -- weights and fits
+
+    def weights(self, scheme: str) -> pd.DataFrame:
+        """Weights of a scheme, (n, V), made of the fit of another one where they are."""
+        source = scheme_source(scheme)
+        made_of = None if source is None else self.fit(source)
+        return self.store.once(("weights", self.stages.key("weights", scheme)), partial(self.weigh, scheme, made_of))
+
+    def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
+        """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""
+        alphas = world_weights(self.world("weighing"), scheme, fit=fit, **self.study.weights.making)
+        if not (alphas > 0).any().all():
+            raise InputError(
+                f"scheme {scheme!r} gives every record weight zero: enlarge the radius, coarsen the known variables or raise weights.shift"
+            )
+        return alphas
+
+    def fit(self, label: str, which: str = "") -> Fit:
+        """The fit of a scheme or baseline; `which`: of how many, for the reporter."""
+        return self.store.fit(self.stages.key("fit", label), partial(self._fit, label, which))
+
+    def _fit(self, label: str, which: str) -> Fit:
+        study = self.study
+        if label in study.baselines:
+            return fit_sequence(self.prepared(label), None, Sampling())
+        prepared, alphas = self.prepared(), self.weights(label)
+        archive = self.store.archives.get(self.stages.key("fit", label))
+        if archive is not None:
+            return read_fit(io.BytesIO(archive), prepared, alphas, None, study.guarantee, study.release.L)
+        return self._sampled(label, prepared, alphas, which)
+
+    def _sampled(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame, which: str) -> Fit:
+        """Sample the blocks that the store does not have, and keep each as soon as it is there."""
+        named = self._named_tasks(scheme, prepared, alphas)
+        blocks, waiting = dict[str, BlockFit](), list[BlockTask]()
+        for name, task in named.items():
+            kept = self.store.block(name, task)
+            if kept is None:
+                waiting.append(task)
+            else:
+                blocks[task.name] = kept
+        if blocks:
+            with self.reporter.step(f"reading the finished fit {scheme}"):
+                pass
+        if waiting:
+            self._compile(waiting)
+            names = {task.name: name for name, task in named.items()}
+            with self.reporter.step(f"fitting {scheme}{which}") as advance:
+                for block, fitted in fit_tasks(waiting, self.study.sampling, advance):
+                    self.store.keep_block(names[block], fitted, self.streams)
+                    blocks[block] = fitted
+        return Fit(prepared, alphas, {task.name: blocks[task.name] for task in named.values()})
+
+    def _named_tasks(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame) -> dict[str, BlockTask]:
+        """What is to be fitted of a scheme; each block has a name made of its model, data, weights, sampling and seed."""
+        study, named = self.study, dict[str, BlockTask]()
+        for task in block_tasks(prepared, alphas, None, study.guarantee, study.release.L):
+            key = fit_key(study, task.block.model, task.alpha)
+            seed = prepared.run_seed(self.streams, scheme, key)
+            named[hashlib.sha256(f"{key}/{seed}".encode()).hexdigest()[:24]] = task._replace(seed=seed)
+        return named
+
+    def _compile(self, waiting: Sequence[BlockTask]) -> None:
+        """Compile what is to be sampled, the first time that anything is; the last few models are kept."""
+        if self.compiled:
+            return
+        began = time.perf_counter()
+        with self.reporter.step(f"compiling {self.study.synthesizer.name}"):
+            for task in waiting:
+                compile_prepared(task.block.model, task.censoring is not None)
+        self.compiled.append(time.perf_counter() - began)
+
+    # -- datasets and what they come to
+
+    def drawn(self, label: str) -> Datasets:
+        """L datasets; those of another L are other ones, since their draws lie elsewhere. The data themselves are their own release."""
+        if label == CONFIDENTIAL:
+            return Datasets(self.confidential, [{}])
+        release, seed = self.study.release, self.streams.seed_for("synthesize", label)
+
+        def make() -> Datasets:
+            frames = self.fit(label).synthetic(release.L, random_seed=seed, precision=release.precision)
+            return Datasets.of(self.confidential, frames, self.study.variables)
+
+        return self.store.once(("drawn", self.stages.key("drawn", label)), make, self._bytes_of_datasets)
+
+    def expected(self, label: str) -> Mechanism:
+        """Expected risk and influence of a fit."""
+        settings, precision = self.study.evaluation.measures, self.study.release.precision
+        make = partial(find_mechanism, label, self.fit(label), self.world(), settings, self._evaluation_seed, precision)
+        return self.store.once(("expected", self.stages.key("expected", label)), make)
+
+    def scores(self, label: str) -> np.ndarray:
+        """Risk of every record in the datasets of a label, (n,)."""
+
+        def make() -> tuple[np.ndarray, float]:
+            return mean_risk_and_matches(self.world().pair(self.drawn(label)))
+
+        return self.store.once(("scores", label, self.stages.key("scores", label)), make)[0]
+
+    def evaluated(self, labels: Sequence[str]) -> Evaluation:
+        """Risk and utility of some labels, held against the unweighted one where `Stages.compared` says so."""
+        study, fits = self.study, {label: self.fit(label) for label in labels if label != CONFIDENTIAL}
+        compared, against = self.stages.compared and len(fits) > 0, dict[str, Any]()
+        if compared and UNWEIGHTED not in fits:
+            against = {"baseline_risk": pd.Series(self.scores(UNWEIGHTED), self.confidential.index)}
+        mechanisms, needed = dict[str, Mechanism](), dict.fromkeys([*fits, *([UNWEIGHTED] if compared else [])])
+        with self.reporter.step("estimating expected risk and influence") as advance:
+            for done, label in enumerate(needed, 1):
+                mechanisms[label] = self.expected(label)
+                advance(done, len(needed))
+        with self.reporter.step("measuring risk and utility") as advance:
+            return evaluate_world(
+                self.world(),
+                {_ITSELF if label == CONFIDENTIAL else label: self.drawn(label) for label in labels},
+                study.evaluation.measures,
+                self.analysis(),
+                mechanisms=mechanisms,
+                fits=fits,
+                baseline=UNWEIGHTED if compared else None,
+                unaltered=study.unaltered(self.confidential),
+                random_seed=self._evaluation_seed,
+                progress=advance,
+                once=self._part,
+                **against,
+            )
+
+    def _part(self, part: str, label: str, make: Callable[[], Any]) -> Any:
+        """A part of an evaluation (see `evaluate_world`), which others have too: utility at any radius, the confidential data."""
+        of = CONFIDENTIAL if label == _ITSELF else label
+        if part in STAGES:
+            size = self._bytes_of_datasets if part == "paired" else None
+            return self.store.once((part, label, self.stages.key(part, of)), make, size)
+        return self.store.once((part, label, self.stages.key("evaluated", of)), make) if of == CONFIDENTIAL else make()
+
+    @property
+    def _evaluation_seed(self) -> int:
+        return self.streams.seed_for("evaluate", "")
+
+    def _bytes_of_datasets(self, datasets: Any) -> int:
+        """Of L datasets as frames or paired; the columns that are not synthesized are everyone's."""
+        return len(datasets) * int(self.confidential[list(self.study.variables)].memory_usage(index=False).sum())
