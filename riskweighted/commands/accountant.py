@@ -17,7 +17,7 @@ def accountant(
 ) -> None:
     """Add up what is proved of the datasets of several runs about the same persons, and apart what is only measured."""
     from riskweighted.risk.accountant import EMPIRICAL, PROVED, accountant as add_up
-    from riskweighted.runs.releases import releases_of
+    from riskweighted.runs.guaranteed import releases_of
     from riskweighted.weights.names import parse_scheme
 
     schemes = None if scheme is None else [parse_scheme(text).text for text in scheme]

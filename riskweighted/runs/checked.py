@@ -3,8 +3,8 @@
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -32,43 +32,21 @@ from riskweighted.tuning.settings import check_measurable
 from riskweighted.utility.regressions import checked_analyses
 from riskweighted.weights.margins import warn_of_shift, world_shift
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import in_order, scheme_source
+from riskweighted.weights.schemes import in_order
 
 __all__ = ["CheckedStudy", "check_study"]
 
 
-@dataclass(frozen=True, eq=False)
-class CheckedStudy:
-    """A study and everything that is made of it and its data before a fit. Confidential.
+class CheckedStudy(NamedTuple):
+    """What checking leaves. Confidential.
 
-    ``work``: what makes it. ``sparse_levels``: by scheme the levels of predictors whose weights sum to less than 5. ``parameters``: how
-    many the models of a variable have, where they were chosen for it.
+    ``work``: holds what was made of study and data. ``sparse_levels``: by scheme the levels of predictors whose weights sum to less than 5.
+    ``parameters``: how many the models of a variable have, where they were chosen for it.
     """
 
     work: Work
-    sparse_levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    parameters: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def study(self) -> Study:
-        """Its settings."""
-        return self.work.study
-
-    @property
-    def world(self) -> World:
-        """The data under the scenario that risk is measured with."""
-        return self.work.world()
-
-    @property
-    def model(self) -> PreparedSequence:
-        """The model, prepared for the data."""
-        return self.work.prepared()
-
-    @property
-    def weights(self) -> dict[str, pd.DataFrame]:
-        """Weights (n, V) by scheme, of those made of the data alone."""
-        schemes = self.study.weights.schemes
-        return {scheme: self.work.weights(scheme) for scheme in schemes if scheme_source(scheme) is None}
+    sparse_levels: Mapping[str, tuple[str, ...]]
+    parameters: Mapping[str, int]
 
 
 def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> CheckedStudy:
@@ -94,16 +72,15 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
     refuse_data_dependent(study, prepared)
     for name in study.baselines:
         work.prepared(name)
-    checked = CheckedStudy(work, parameters=chosen_parameters(prepared))
-    weights = checked.weights
+    weights, parameters = work.data_weights(), chosen_parameters(prepared)
     for alphas in weights.values():
         for block in prepared.blocks:
             block_alpha(block, alphas)
-    if checked.parameters:
-        _warn_of_shift(work.world("weighing"), weights, checked.parameters)
+    if parameters:
+        _warn_of_shift(work.world("weighing"), weights, parameters)
     if study.release.shuffle:
         warn_of_columns_that_part(confidential, study.unaltered(confidential))
-    return replace(checked, sparse_levels=_sparse_levels(prepared, weights))
+    return CheckedStudy(work, _sparse_levels(prepared, weights), parameters)
 
 
 def _check_columns(study: Study, confidential: pd.DataFrame) -> None:

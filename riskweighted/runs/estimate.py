@@ -25,8 +25,8 @@ from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import check_fit, draws_for
 from riskweighted.intruder.world import World, make_world
-from riskweighted.runs.checked import CheckedStudy
 from riskweighted.runs.study import Study
+from riskweighted.runs.work import Work
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.direct import heights_of
@@ -75,39 +75,39 @@ class Estimate:
         return sum(self.seconds.values())
 
 
-def estimate_run(checked: CheckedStudy) -> Estimate:
+def estimate_run(work: Work) -> Estimate:
     """Time, memory and disk of a run of a checked study, without what a choice of the model or the search for a target adds.
 
     Some seconds, of which a tenth to a half is a gradient of all records, compiled where it was not before.
     """
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # whatever is the matter with parameters that stand in
-        models = [block.model for block in checked.model.blocks]
-        seconds = {"compiling": _compiling(checked, models), "fitting": sum(_fitting(checked, model) for model in models)}
-        some = _some(checked)
-        further, written = _after(some, len(checked.world.confidential) / len(some.world.confidential))
-    posteriors = _posteriors(checked, some.fit)
-    return Estimate(seconds | further, memory_peak() + _held(checked) + posteriors, written + posteriors + _TABLES)
+        models = [block.model for block in work.prepared().blocks]
+        seconds = {"compiling": _compiling(work, models), "fitting": sum(_fitting(work, model) for model in models)}
+        some = _some(work)
+        further, written = _after(some, len(work.confidential) / len(some.world.confidential))
+    posteriors = _posteriors(work, some.fit)
+    return Estimate(seconds | further, memory_peak() + _held(work) + posteriors, written + posteriors + _TABLES)
 
 
 # -- fits
 
 
-def _compiling(checked: CheckedStudy, models: list[PreparedModel]) -> float:
+def _compiling(work: Work, models: list[PreparedModel]) -> float:
     """Of all blocks as of the first; numba keeps what it made on disk."""
     blueprint = models[0].build()
     if blueprint is None:
         return 0.0
-    if blueprint.of_vector is None or checked.study.guarantee is not None:
+    if blueprint.of_vector is None or work.study.guarantee is not None:
         return _COMPILING * len(models)
     began = time.process_time()
     compile_prepared(models[0])
     return (time.process_time() - began) * len(models)
 
 
-def _fitting(checked: CheckedStudy, model: PreparedModel) -> float:
+def _fitting(work: Work, model: PreparedModel) -> float:
     """All schemes of one model."""
-    study, blueprint, sampling = checked.study, model.build(), checked.study.sampling
+    study, blueprint, sampling = work.study, model.build(), work.study.sampling
     if blueprint is None:
         return 0.0
     iterations, drawn = sampling.chains * (sampling.draws + sampling.tune), sampling.chains * sampling.draws
@@ -178,9 +178,9 @@ class _Some:
     fit: Fit | None
 
 
-def _some(checked: CheckedStudy) -> _Some:
+def _some(work: Work) -> _Some:
     """`_ROWS` of the records, or all."""
-    world, model, data = checked.world, checked.model, checked.world.confidential
+    world, model, data = work.world(), work.prepared(), work.confidential
     if len(data) > _ROWS:
         data = data.sample(_ROWS, random_state=0).sort_index()
         world = make_world(data, replace(world.scenario, singletons="protect"))
@@ -189,8 +189,8 @@ def _some(checked: CheckedStudy) -> _Some:
             block = model.blocks[0].model
             model = sequence_of(PreparedModel(block.synthesizer, data, block.prepared.at(data), survey))
         else:
-            model = prepare_sequence(checked.study.make_synthesizer(), data, checked.study.weights.survey)
-    return _Some(checked.study, world, _stand_in(model))
+            model = prepare_sequence(work.study.make_synthesizer(), data, work.study.weights.survey)
+    return _Some(work.study, world, _stand_in(model))
 
 
 def _stand_in(prepared: PreparedSequence) -> Fit | None:
@@ -256,15 +256,15 @@ def _once(make: Callable[[], Made]) -> tuple[Made, float]:
     return make(), time.process_time() - began
 
 
-def _posteriors(checked: CheckedStudy, fit: Fit | None) -> float:
+def _posteriors(work: Work, fit: Fit | None) -> float:
     """Bytes of the draws of all schemes."""
-    sampling, fits = checked.study.sampling, [] if fit is None else list(fit.blocks.values())
+    sampling, fits = work.study.sampling, [] if fit is None else list(fit.blocks.values())
     of_draw = sum(fitted.posterior.nbytes for fitted in fits) / _DRAWS
-    return len(checked.study.weights.schemes) * sampling.chains * sampling.draws * of_draw
+    return len(work.study.weights.schemes) * sampling.chains * sampling.draws * of_draw
 
 
-def _held(checked: CheckedStudy) -> float:
+def _held(work: Work) -> float:
     """Bytes that a run holds beyond these and what it has checked: datasets, expected risk, and what one label is measured with."""
-    study = checked.study
+    study = work.study
     labels, datasets = len(study.weights.schemes) + len(study.baselines), study.release.L * len(study.variables)
-    return 8.0 * (labels * (datasets + _OF_LABEL) + 3 * datasets + _WORKING) * len(checked.world.confidential)
+    return 8.0 * (labels * (datasets + _OF_LABEL) + 3 * datasets + _WORKING) * len(work.confidential)

@@ -17,7 +17,7 @@ from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
 from riskweighted.design.precision import LEVELS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts
-from riskweighted.runs.contents import (
+from riskweighted.runs.folder import (
     check_dataset,
     check_records,
     check_tables,

@@ -1,23 +1,28 @@
-"""A study under a guarantee: what of it is taken from the data is refused, and what is proved becomes a table."""
+"""A study under a guarantee: what of it is taken from the data is refused, what is proved is a table, and what finished runs released."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from riskweighted.common.errors import listing
+from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import probability_mass
+from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.guarantee.clip import refusal
+from riskweighted.measures.influence import DELTA
+from riskweighted.runs.finished import load_run
 from riskweighted.runs.study import Study
 from riskweighted.sequence.clipping import censor_blocks, sequence_obstacles
 
 if TYPE_CHECKING:
     from riskweighted.guarantee.statement import Statement
+    from riskweighted.risk.accountant import Release
     from riskweighted.sampling.block_fit import PreparedModel
     from riskweighted.sequence.blocks import PreparedSequence
 
-__all__ = ["SECRET_ONLY", "guarantee_table", "proved", "refuse_data_dependent"]
+__all__ = ["SECRET_ONLY", "guarantee_table", "proved", "refuse_data_dependent", "releases_of"]
 
 SECRET_ONLY = "The run is reproducible: who knows its seed knows the noise of the draws, so nothing is proved of these very datasets."
 
@@ -64,3 +69,30 @@ def guarantee_table(statements: "Mapping[str, Statement]") -> pd.DataFrame:
     """What is proved of each scheme, under its ``label``; see `Statement.table`."""
     tables = {label: statement.table() for label, statement in statements.items()}
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
+
+
+def releases_of(folders: Sequence[str | Path], schemes: Sequence[str] | None = None) -> "list[Release]":
+    """The releases of finished runs, each named "folder: scheme", of some schemes or all: proved under a guarantee, else by measured Delta.
+
+    Refuses a run that has none of the schemes, or is under a guarantee and reproducible.
+    """
+    from riskweighted.risk.accountant import Release  # loads numba, for which a report need not wait
+
+    releases = []
+    for folder in map(Path, folders):
+        run = load_run(folder)
+        statement = run.study.statement()
+        if statement is not None and run.study.reproducible:
+            raise InputError(
+                f"the run {str(folder)!r} is reproducible: its seed gives the noise away, so nothing is proved of its datasets"
+            )
+        leaving = [scheme for scheme in run.schemes if schemes is None or scheme in schemes]
+        if not leaving:
+            raise InputError(f"the run {str(folder)!r} has none of the schemes {listing(schemes or ())}; it has {listing(run.schemes)}")
+        names, count = {scheme: f"{folder}: {scheme}" for scheme in leaving}, run.study.release.L
+        if statement is not None:
+            releases += [Release.of(names[scheme], statement) for scheme in leaving]
+        else:
+            measured = by_label(run.tables["risk"], Statistic(DELTA.key))
+            releases += [Release(names[scheme], count, lipschitz=float(measured[scheme])) for scheme in leaving]
+    return releases

@@ -1,12 +1,13 @@
 """What a study would do and what it would take, found without sampling: what a dry run tells."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from riskweighted.design.design import build_design
-from riskweighted.runs.checked import CheckedStudy, check_study
+from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
@@ -49,27 +50,27 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     `began`: the processor time of this process from which on all of it counts as a part of a run: 0 includes what was loaded.
     """
     began = time.process_time() if began is None else began
-    checked = check_study(study, study.read_data() if confidential is None else confidential)
+    work, sparse_levels, parameters = check_study(study, study.read_data() if confidential is None else confidential)
     preparing = time.process_time() - began
-    weighting = checked.world.under(study.weighting_scenario())
-    shift = {scheme: world_shift(weighting, alpha) for scheme, alpha in checked.weights.items()}
-    if checked.parameters:
-        shift = {scheme: table.assign(parameters=table["variable"].map(checked.parameters)) for scheme, table in shift.items()}
-    estimate = estimate_run(checked)
+    world, prepared, weights = work.world(), work.prepared(), work.data_weights()
+    shift = {scheme: world_shift(work.world("weighing"), alpha) for scheme, alpha in weights.items()}
+    if parameters:
+        shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
+    estimate = estimate_run(work)
     return Plan(
-        records=len(checked.world.confidential),
-        patterns=len(checked.world.patterns.sizes),
-        singletons=checked.world.patterns.singletons,
-        predictors=max(map(_predictors, checked.model.blocks), default=0),
+        records=len(work.confidential),
+        patterns=len(world.patterns.sizes),
+        singletons=world.patterns.singletons,
+        predictors=max(map(_predictors, prepared.blocks), default=0),
         datasets=study.release.L,
         schemes=tuple(study.weights.schemes),
-        mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in checked.weights.items()},
+        mean_weight={scheme: float(alpha.to_numpy().mean()) for scheme, alpha in weights.items()},
         shift=shift,
-        sparse_levels=dict(checked.sparse_levels),
+        sparse_levels=dict(sparse_levels),
         estimate=replace(estimate, seconds={"reading and checking": preparing, **estimate.seconds}),
-        models=checked.model.chosen,
-        survey=_ranges(checked),
-        rare=_rare(checked.model) if checked.model.chosen else {},
+        models=prepared.chosen,
+        survey=_ranges(prepared, weights),
+        rare=_rare(prepared) if prepared.chosen else {},
     )
 
 
@@ -95,10 +96,10 @@ def _rare(prepared: PreparedSequence) -> dict[str, int]:
     return counts_of_rare
 
 
-def _ranges(checked: CheckedStudy) -> dict[str, tuple[float, float]]:
+def _ranges(prepared: PreparedSequence, weights: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float]]:
     """By scheme the least and the largest product of risk weight and survey weight; empty without survey weights."""
-    if checked.model.survey is None:
+    if prepared.survey is None:
         return {}
-    survey = checked.model.survey.to_numpy()
-    products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in checked.weights.items()}
+    survey = prepared.survey.to_numpy()
+    products = {scheme: (alpha.to_numpy().T * survey).T for scheme, alpha in weights.items()}
     return {scheme: (float(product.min()), float(product.max())) for scheme, product in products.items()}

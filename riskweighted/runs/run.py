@@ -115,10 +115,10 @@ def run_study(
         study = replace(study, sampling=replace(study.sampling, cores=cores))
         data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
         study, choice = resolve_study(study, data, working.folder, reporter)
-        checked = check_study(study, data, working.folder)
-        streams = run_streams(checked, working.folder, entropy)
-        stages = replace(checked.work.stages, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
-        return _run_in(working, replace(checked.work, stages=stages, reporter=reporter), choice)
+        work = check_study(study, data, working.folder).work
+        streams = run_streams(work, working.folder, entropy)
+        stages = replace(work.stages, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
+        return _run_in(working, replace(work, stages=stages, reporter=reporter), choice)
 
 
 def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:

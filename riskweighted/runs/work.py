@@ -118,6 +118,10 @@ class Work:
         made_of = None if source is None else self.fit(source)
         return self.store.once(("weights", self.stages.key("weights", scheme)), partial(self.weigh, scheme, made_of))
 
+    def data_weights(self) -> dict[str, pd.DataFrame]:
+        """Weights by scheme, of those that are made of the data alone."""
+        return {scheme: self.weights(scheme) for scheme in self.study.weights.schemes if scheme_source(scheme) is None}
+
     def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
         """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""
         alphas = world_weights(self.world("weighing"), scheme, fit=fit, **self.study.weights.making)

@@ -1,15 +1,18 @@
-"""The cells of a sweep, and which of them share a fit.
+"""The cells of a sweep, which of them share a fit, and what became of them.
 
 A cell is what one label (a scheme, the confidential data, a baseline) comes to in one repetition at one point of the grid. Its keys are
 those of the stages that it goes through (`riskweighted.runs.stages`), so that points that differ in nothing relevant are one cell:
 unweighted has no weighting radius. Cells of one fit form a group.
 """
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
+from riskweighted.common.errors import InputError
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import Study
@@ -17,7 +20,9 @@ from riskweighted.sweeps.grid import Point
 from riskweighted.weights.names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
 
-__all__ = ["Cell", "Group", "group_cells", "identify"]
+__all__ = ["Cell", "Group", "Outcome", "Result", "Stored", "describe", "group_cells", "identify"]
+
+Stored: TypeAlias = bytes  # a fit as its archive
 
 
 @dataclass(frozen=True)
@@ -111,3 +116,38 @@ def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
             left.append(Group(next(iter(members.values())), missing, fit in needed))
     models = {cell.model: rank for rank, cell in reversed(list(enumerate(cells)))}
     return sorted(left, key=lambda group: (models[group.first.model], group.first.study.seed, len(group.first.needed)))
+
+
+class Result(NamedTuple):
+    """``measures``: one dict per measure of risk and utility; ``fit``: mean weight and convergence."""
+
+    measures: list[dict[str, Any]]
+    fit: dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """What became of a group. Confidential: it may hold a posterior.
+
+    ``results`` and ``errors`` by cell key; ``posterior`` of a fit that others need; ``failure``: why there is no fit. ``seconds`` in all,
+    and of these ``compiling`` the model.
+    """
+
+    results: dict[str, Result]
+    errors: dict[str, str]
+    posterior: Stored | None = None
+    failure: str | None = None
+    seconds: float = 0.0
+    compiling: float = 0.0
+
+    @classmethod
+    def failed(cls, group: Group, reason: str) -> "Outcome":
+        """No cell of the group has a result, for one reason."""
+        return cls({}, {cell.key: reason for cell in group.cells}, failure=reason)
+
+
+def describe(error: BaseException) -> str:
+    """An error in a line that quotes no data: the text of our own, the type and place of any other."""
+    if isinstance(error, InputError):
+        return " ".join(str(error).split())
+    frames = traceback.extract_tb(error.__traceback__)
+    return type(error).__name__ + (f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "")

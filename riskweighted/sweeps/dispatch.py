@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TypeAlias
 
-from riskweighted.sweeps.cells import Group
-from riskweighted.sweeps.outcomes import Outcome, Stored, describe
+from riskweighted.sweeps.cells import Group, Outcome, Stored, describe
 from riskweighted.sweeps.scheduling import Pool, result_of
 from riskweighted.sweeps.work import run_group
 

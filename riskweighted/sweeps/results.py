@@ -16,9 +16,8 @@ from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.settings import flat, to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.sections import DataSettings
-from riskweighted.sweeps.cells import Cell
+from riskweighted.sweeps.cells import Cell, Result
 from riskweighted.sweeps.grid import Point, Sweep, value_text
-from riskweighted.sweeps.outcomes import Result
 
 __all__ = ["begin", "finished_cells", "keep_cell", "sweep_inputs", "tidy_tables", "write_results"]
 

@@ -28,10 +28,9 @@ from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.stages import Stages
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sweeps.cells import Cell, Group, group_cells, identify
+from riskweighted.sweeps.cells import Cell, Group, Result, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
-from riskweighted.sweeps.outcomes import Result
 from riskweighted.sweeps.results import begin, finished_cells, keep_cell, sweep_inputs, tidy_tables, write_results
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool
 from riskweighted.sweeps.work import forget

@@ -21,8 +21,7 @@ from riskweighted.runs.stages import Stages
 from riskweighted.runs.work import Work
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
-from riskweighted.sweeps.cells import Group
-from riskweighted.sweeps.outcomes import Outcome, Result, Stored, describe
+from riskweighted.sweeps.cells import Group, Outcome, Result, Stored, describe
 
 __all__ = ["forget", "run_group"]
 

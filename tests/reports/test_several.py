@@ -17,8 +17,8 @@ from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.render import render_report
 from riskweighted.reports.summary import summary_table
-from riskweighted.runs.contents import check_tables
 from riskweighted.runs.finished import load_run
+from riskweighted.runs.folder import check_tables
 
 SCENARIO = rw.Scenario(synthetic=("income", "group", "size"), radius={"income": 0.2, "size": 0.5}, radius_kind={"size": "absolute"})
 

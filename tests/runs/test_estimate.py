@@ -59,7 +59,7 @@ def make(tmp_path):
         study = load_study(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return check_study(study, study.read_data())
+            return check_study(study, study.read_data()).work
 
     return made
 

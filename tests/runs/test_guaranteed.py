@@ -18,7 +18,7 @@ from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.releases import releases_of
+from riskweighted.runs.guaranteed import releases_of
 from riskweighted.runs.run import run_study
 from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
@@ -143,14 +143,14 @@ def test_the_section_is_read_and_written():
 
 
 def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
-    checked = check_study(study(), firms())
-    alpha = checked.weights["unweighted"]["jobs"]
+    checked = check_study(study(), firms()).work
+    alpha = checked.weights("unweighted")["jobs"]
     others = [
         replace(checked.study, guarantee=None),
         replace(checked.study, guarantee=rw.Guarantee(epsilon=41)),
         replace(checked.study, release=replace(checked.study.release, L=5)),
     ]
-    prints = {fit_key(other, checked.model.blocks[0].model, alpha) for other in [checked.study, *others]}
+    prints = {fit_key(other, checked.prepared().blocks[0].model, alpha) for other in [checked.study, *others]}
     assert len(prints) == 4
 
 

@@ -217,11 +217,11 @@ def test_an_open_end_is_null_in_the_manifest_and_decides_the_same_fit(confidenti
     given, stored = make_study(SETTINGS), make_study(manifest["settings"])
     assert load_run(whole[0].folder).study.make_synthesizer() == given.make_synthesizer() == stored.make_synthesizer()
     assert stored.make_synthesizer().support == (0, math.inf)
-    first, again = (check_study(study, confidential) for study in (given, stored))
-    alpha = first.weights["marginal"]["income"]
-    assert fit_key(given, first.model.blocks[0].model, alpha) == fit_key(stored, again.model.blocks[0].model, alpha)
-    narrow = check_study(make_study(SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 1e9]}}), confidential)
-    assert fit_key(narrow.study, narrow.model.blocks[0].model, alpha) != fit_key(given, first.model.blocks[0].model, alpha)
+    first, again = (check_study(study, confidential).work for study in (given, stored))
+    alpha = first.weights("marginal")["income"]
+    assert fit_key(given, first.prepared().blocks[0].model, alpha) == fit_key(stored, again.prepared().blocks[0].model, alpha)
+    narrow = check_study(make_study(SETTINGS | {"synthesizer": SETTINGS["synthesizer"] | {"support": [0, 1e9]}}), confidential).work
+    assert fit_key(narrow.study, narrow.prepared().blocks[0].model, alpha) != fit_key(given, first.prepared().blocks[0].model, alpha)
 
 
 def test_the_plan_counts_what_the_data_hold(confidential):

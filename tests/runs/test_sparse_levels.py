@@ -48,7 +48,7 @@ def test_rare_levels_are_warned_of_by_name(begin, model):
 
 def study_sums(checked):
     west = households()["region"].to_numpy() == "west"
-    return [alpha.to_numpy()[west].sum() for scheme, alpha in checked.weights.items() if scheme != "unweighted"]
+    return [alpha.to_numpy()[west].sum() for scheme, alpha in checked.work.data_weights().items() if scheme != "unweighted"]
 
 
 def test_levels_with_enough_weight_are_not():

@@ -124,10 +124,12 @@ def test_a_dry_run_says_which_column_and_the_range(folder):
 def test_a_fit_is_kept_for_its_survey_weights():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
-        checked = check_study(study(), people())
-        plain = check_study(study(weights={"survey": None}), people())
-    alpha = checked.weights["unweighted"]["income"]
-    assert fit_key(checked.study, checked.model.blocks[0].model, alpha) != fit_key(plain.study, plain.model.blocks[0].model, alpha)
+        checked = check_study(study(), people()).work
+        plain = check_study(study(weights={"survey": None}), people()).work
+    alpha = checked.weights("unweighted")["income"]
+    assert fit_key(checked.study, checked.prepared().blocks[0].model, alpha) != fit_key(
+        plain.study, plain.prepared().blocks[0].model, alpha
+    )
     cells = [identify(Point({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False) for one in (checked, plain)]
     assert cells[0].fit != cells[1].fit
 
@@ -170,10 +172,10 @@ def test_a_chain_takes_them_too():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
         plan = plan_study(make_study({**SETTINGS, **several}), data)
-        checked = check_study(make_study({**SETTINGS, **several}), data)
+        checked = check_study(make_study({**SETTINGS, **several}), data).work
     assert plan.survey["unweighted"] == pytest.approx((0.4, 1.6))
     assert plan.survey["pairwise"][1] < 1.6
-    pd.testing.assert_series_equal(checked.model.blocks[0].model.survey, rw.survey_weights(data, "w"))
+    pd.testing.assert_series_equal(checked.prepared().blocks[0].model.survey, rw.survey_weights(data, "w"))
     with pytest.raises(InputError) as caught:
         check_study(make_study({**SETTINGS, **several, "weights": {"survey": "income"}}), data)
     assert_clear(caught, "weights.survey", "'income'", "synthesized")

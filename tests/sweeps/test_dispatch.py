@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps.cells import group_cells, identify
+from riskweighted.sweeps.cells import Outcome, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Sweep, expand_grid
-from riskweighted.sweeps.outcomes import Outcome
 from riskweighted.sweeps.scheduling import Pool
 
 pytestmark = pytest.mark.quick

@@ -20,10 +20,9 @@ from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.sampling import fitting
 from riskweighted.sweeps import sweep as sweeping
-from riskweighted.sweeps.cells import group_cells, identify
+from riskweighted.sweeps.cells import Outcome, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep, value_text
-from riskweighted.sweeps.outcomes import Outcome
 from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.sweeps.scheduling import Pool
 from riskweighted.sweeps.sweep import sweep
