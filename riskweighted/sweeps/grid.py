@@ -21,7 +21,6 @@ __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "names_of_s
 
 SCHEMES = "weights.schemes"
 _TUNING = tuple(f"weights.{name}" for name in ("target", "at_most", "family", "loss"))
-_OF_VARIABLES = "synthesizer.variables"
 _MOST_REPETITIONS, _MOST_CELLS = 10_000, 1_000_000
 
 
@@ -35,7 +34,8 @@ class Sweep:
         The settings that stay as they are.
     grid : mapping of setting to list of values
         Settings by dotted name: ``{"scenario.radius": [0.3, 0.2], "release.L": [20, 5]}``. Every combination is run.
-        ``synthesizer.variables.NAME.setting`` is that of one variable of a chain, and its blocks alone are fitted anew.
+        ``synthesizer.variables.NAME.setting`` is that of one variable of a chain, and its blocks alone are fitted anew;
+        ``top_coding.variables.NAME.setting`` is that of one variable of a baseline.
         ``scenario.radius`` is the radius of both the weights and the evaluation, ``weights.radius`` and
         ``evaluation.radius`` are that of one. A value of ``weights.schemes`` is the name of one scheme; without it
         the study's schemes are run.
@@ -98,7 +98,7 @@ def names_of_settings(synthesizer: str) -> list[str]:
     if "synthesizer.variables" in of_model:  # of a chain, whose variables are the scenario's and have a table of settings each
         names = [name for name in names if name != "synthesizer.formula" and not name.startswith("guarantee")]
         of_model.remove("synthesizer.settings")
-    others = [f"{section_of(name)}.{setting}" for name in baseline_names() for setting in own_settings(name)]
+    others = [f"{section_of(name)}.{setting}" for name in baseline_names() for setting in (*own_settings(name), "variables")]
     return [*names, *of_model, *others, "seed"]
 
 
@@ -106,18 +106,17 @@ def _check_names(study: Study, grid: Mapping[str, Sequence[Any]]) -> None:
     kinds = grid.get("synthesizer.name", [study.synthesizer.name])
     kinds = kinds if isinstance(kinds, (list, tuple)) else [kinds]
     valid = list(dict.fromkeys(name for kind in kinds for name in names_of_settings(kind)))
-    nested = _OF_VARIABLES in valid
-    unknown = [name for name in grid if name not in valid and not (nested and _of_variable(study, name))]
+    tables = {name: f"{named[0]}.variables" for name in grid if (named := _of_variable(study, name)) is not None}
+    unknown = [name for name in grid if name not in valid and tables.get(name) not in valid]
     if unknown:
         raise InputError(f"unknown setting {listing(unknown)} in the grid; valid are {listing(valid, limit=len(valid))}")
 
 
-def _of_variable(study: Study, name: str) -> tuple[str, str] | None:
-    """The variable of a chain and its setting that a name of the grid is: "synthesizer.variables.income.support"."""
-    rest = name.removeprefix(f"{_OF_VARIABLES}.")
-    if rest == name:
-        return None
-    return next(((variable, rest.removeprefix(f"{variable}.")) for variable in study.variables if rest.startswith(f"{variable}.")), None)
+def _of_variable(study: Study, name: str) -> tuple[str, str, str] | None:
+    """The section, the variable and its setting that a name of the grid is: "synthesizer.variables.income.support"."""
+    section, _, rest = name.partition(".variables.")
+    named = (variable for variable in study.variables if rest.startswith(f"{variable}."))
+    return next(((section, variable, rest.removeprefix(f"{variable}.")) for variable in named), None)
 
 
 def _check_values(name: str, values: Any) -> None:
@@ -211,13 +210,12 @@ def _study_at(study: Study, base: dict[str, Any], settings: Mapping[str, Any], b
     changed = dict(base)
     for name, value in settings.items():
         named = _of_variable(study, name)
-        if named is not None:
-            variable, setting = named
-            synthesizer = changed["synthesizer"]
-            tables = synthesizer.get("variables") or {}
-            changed["synthesizer"] = {**synthesizer, "variables": {**tables, variable: {**tables.get(variable, {}), setting: value}}}
-            continue
-        section, _, key = name.partition(".")
+        if named is None:
+            section, _, key = name.partition(".")
+        else:
+            (section, variable, setting), key = named, "variables"
+            tables = (changed.get(section) or {}).get(key) or {}
+            value = {**tables, variable: {**tables.get(variable, {}), setting: value}}
         changed[section] = {**(changed.get(section) or {}), key: value} if key else value
     try:
         made = read_study(changed)

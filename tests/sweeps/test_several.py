@@ -11,6 +11,7 @@ from riskweighted.runs import work as working
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps import work
+from riskweighted.sweeps.cells import identify
 from riskweighted.sweeps.grid import Sweep, expand_grid
 from riskweighted.sweeps.sweep import sweep
 
@@ -86,6 +87,29 @@ def test_the_grid_names_settings_of_a_variable(tmp_path):
             Sweep(study, {name: ["x"]})
     with pytest.raises(InputError, match="no setting 'nope'"):
         expand_grid(Sweep(study, {"synthesizer.variables.cigs.nope": [1]}))
+
+
+def test_the_grid_names_settings_of_a_variable_of_a_baseline(tmp_path):
+    study = make_study({**SETTINGS, "top_coding": {"quantile": 0.8, "variables": {"smoke": {"quantile": 0.7}}}}, tmp_path)
+    points = expand_grid(Sweep(study, {"top_coding.variables.cigs.quantile": [0.5, 0.9]}))
+    tables = [point.study.baselines["top-coding"] for point in points if point.label == "top-coding"]
+    others = {"quantile": 0.8, "variables": {"smoke": {"quantile": 0.7}}}
+    assert tables == [others | {"variables": others["variables"] | {"cigs": {"quantile": share}}} for share in (0.5, 0.9)]
+    cells = {(point.label, identify(point, "data", {}, whack_a_mole=False).key) for point in points}
+    assert sorted(label for label, _ in cells) == [
+        "confidential",
+        "pairwise",
+        "top-coding",
+        "top-coding",
+        "unweighted",
+    ]  # no fit is made anew
+    absent = make_study(SETTINGS, tmp_path)
+    assert expand_grid(Sweep(absent, {"top_coding.variables.cigs.quantile": [0.5]}))[-1].label == "top-coding"
+    for name in ("top_coding.variables.nope.quantile", "weights.variables.cigs.scale", "nope.variables.cigs.quantile"):
+        with pytest.raises(InputError, match="unknown setting"):
+            Sweep(study, {name: [0.5]})
+    with pytest.raises(InputError, match="no setting 'nope'"):
+        expand_grid(Sweep(study, {"top_coding.variables.cigs.nope": [1]}))
 
 
 def test_what_the_data_refuse_is_said_before_anything_is_fitted(fitted, tmp_path):
