@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -29,9 +29,6 @@ from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets
-
-if TYPE_CHECKING:
-    from riskweighted.sequence.blocks import PreparedSequence
 
 __all__ = ["AUTO", "UNNAMED", "Study", "check_models", "demo_study", "load_study", "make_study", "read_study", "section_of"]
 
@@ -233,16 +230,6 @@ class Study:
             raise InputError(f"{section}.variables names {listing(strange)}; valid are the synthesized variables {listing(self.variables)}")
         given = {variable: as_table(tables.get(variable, {}), f"{section}.variables.{variable}") for variable in self.variables}
         return {variable: build_synthesizer(name, f"`{variable}` ~ 1", {**settings, **given[variable]}) for variable in self.variables}
-
-    def prepare_baseline(self, name: str, confidential: pd.DataFrame) -> "PreparedSequence":
-        """A baseline of the study, prepared for the data."""
-        from riskweighted.sequence.baselines import prepare_baseline  # loads what samples, which reading a study does not need
-        from riskweighted.sequence.prepare import prepare_sequence
-
-        baselines, scenario = self.make_baselines(name), self.evaluating_scenario()
-        if self.synthesizer.formula is not None:
-            return prepare_sequence(baselines[self.target], confidential)
-        return prepare_baseline(baselines, confidential, scenario.codes, scenario.categorical)
 
     def read_data(self) -> pd.DataFrame:
         """The confidential data."""

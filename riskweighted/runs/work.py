@@ -32,6 +32,7 @@ from riskweighted.runs.study import Study
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.settings import Sampling
+from riskweighted.sequence.baselines import prepare_baseline
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
@@ -95,14 +96,16 @@ class Work:
 
     def prepared(self, label: str = UNWEIGHTED) -> PreparedSequence:
         """The model, or that of a baseline, prepared for the data."""
-        study = self.study
+        return self.store.once(("prepared", self.stages.key("prepared", label)), partial(self._prepared, label))
 
-        def make() -> PreparedSequence:
-            if label in study.baselines:
-                return study.prepare_baseline(label, self.confidential)
-            return prepare_sequence(study.make_synthesizer(), self.confidential, study.weights.survey)
-
-        return self.store.once(("prepared", self.stages.key("prepared", label)), make)
+    def _prepared(self, label: str) -> PreparedSequence:
+        study, data = self.study, self.confidential
+        if label not in study.baselines:
+            return prepare_sequence(study.make_synthesizer(), data, study.weights.survey)
+        baselines, scenario = study.make_baselines(label), study.evaluating_scenario()
+        if study.synthesizer.formula is not None:
+            return prepare_sequence(baselines[study.target], data)
+        return prepare_baseline(baselines, data, scenario.codes, scenario.categorical)
 
     def analysis(self) -> Analysis | None:
         """The regression whose coefficient the evaluation reports."""

@@ -27,7 +27,7 @@ from riskweighted.runs.folder import check_replaceable
 from riskweighted.runs.guaranteed import refuse_data_dependent
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.stages import Stages
-from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.runs.work import Work
 from riskweighted.sweeps.cells import Cell, Group, Result, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
 from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
@@ -169,7 +169,7 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
     study, label, scenario = point.study, point.label, point.study.weighting_scenario()
     stages, radii = Stages(study, repr(study.data)), sorted(scenario.radius) if isinstance(scenario.radius, Mapping) else None
     if label in study.baselines:
-        yield f"{label} {stages.key('prepared', label)}", lambda: study.prepare_baseline(label, data)
+        yield f"{label} {stages.key('prepared', label)}", lambda: Work.of(study, data).prepared(label)
         return
     common = f"{label} {stages.key('checked')} {radii}"
     if label == CONFIDENTIAL:
@@ -178,7 +178,7 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
         return
     if study.guarantee is not None:
         alone = replace(study, weights=replace(study.weights, schemes=(label,)))
-        yield f"guarantee {common}", lambda: refuse_data_dependent(alone, prepare_sequence(study.make_synthesizer(), data))
+        yield f"guarantee {common}", lambda: refuse_data_dependent(alone, Work.of(alone, data).prepared())
     if scheme_source(label) is None:
         yield common, lambda: world_weights(make_world(data, scenario), label, study.weights.match)
 

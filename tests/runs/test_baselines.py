@@ -85,7 +85,7 @@ def test_wrong_settings_are_refused(settings, message):
 def test_levels_alone_have_nothing_to_be_cut():
     of_levels = study(quantile=0.5)
     with pytest.raises(InputError, match="leave it out"):
-        of_levels.prepare_baseline("top-coding", EIGHT.assign(income="a", rooms="b"))
+        Work.of(of_levels, EIGHT.assign(income="a", rooms="b")).prepared("top-coding")
 
 
 def test_a_run_its_report_and_a_sweep_have_it(tmp_path, monkeypatch):
