@@ -50,8 +50,7 @@ def _attributed(work: Work, label: str) -> pd.DataFrame:
     study = work.study
     weights, released = study.weights, study.unaltered(work.confidential)
     asked = Asked(released, (), study.linking_column, weights.survey, study.release.disclosure, study.release.shuffle)
-    settings = weights.match, weights.scale, weights.shift, weights.cluster, work.world("weighing")
-    made = Weighting(label, *settings) if label in weights.schemes else None
+    made = Weighting(label, world=work.world("weighing"), **weights.making) if label in weights.schemes else None
     seed = work.streams.seed_for("disclosure", "")  # the same halves, and the same yardstick, for every label
     return attribution_of_fit(work.fit(label), work.world(), asked, [work.drawn(label)], weighting=made, random_seed=seed)
 

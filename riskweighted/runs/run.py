@@ -7,7 +7,6 @@ Its results appear at once when the run is complete (`riskweighted.common.folder
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -139,11 +138,9 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     tables |= ({"guarantee": guarantee_table(statements)} if statements else {}) | ({} if choice is None else {"choice": choice.table})
     tables |= {} if tuned is None else dict(tuned.tables)
     records, study_file = {"identification_risk": result.records, "expected_risk": result.expected}, None
-    if choice is not None or tuned is not None:
-        chosen = [
-            *([] if choice is None else ["the model (tables/choice.csv)"]),
-            *([] if tuned is None else ["a scheme (tables/tuning.csv)"]),
-        ]
+    made = {"the model (tables/choice.csv)": choice, "a scheme (tables/tuning.csv)": tuned}
+    chosen = [what for what, how in made.items() if how is not None]
+    if chosen:
         remark = f"What the run chose: {', '.join(chosen)}; it looked at the data for that. This file chooses nothing."
         study_file = study_text(work.study, working.out / "confidential", remark)
     write_results(work, tables, records, working.result, study_file, tuned)
@@ -183,11 +180,10 @@ def _check_fits(work: Work, fits: Mapping[str, Fit]) -> pd.DataFrame:
     names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
     others = [str(name) for name in data.columns if name in names and pd.api.types.is_numeric_dtype(data[name].dtype)]
     models = {label: fitted for label, fitted in fits.items() if not fitted.keeps_true_values}
-    precision: Any = study.release.precision
     with work.reporter.step("comparing the fits with the data") as advance:
         for done, (label, fitted) in enumerate(models.items(), 1):
             seed, scenario = work.streams.seed_for("check", label), work.world().scenario
-            tables[label] = check_fit(fitted, scenario=scenario, others=others, precision=precision, random_seed=seed)
+            tables[label] = check_fit(fitted, scenario=scenario, others=others, precision=study.release.precision, random_seed=seed)
             advance(done, len(models))
     return pd.concat(tables, names=["label"]).reset_index("label").reset_index(drop=True)
 

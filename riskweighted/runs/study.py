@@ -88,15 +88,9 @@ class Study:
         self._check_guarantee()
         self._check_variables()
         most = self.sampling.chains * self.sampling.draws
-        if most < self.release.L:
-            raise InputError(
-                f"release.L must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {self.release.L}"
-            )
-        asked = self.evaluation.risk_draws
-        if asked is not None and asked > most:
-            raise InputError(
-                f"evaluation.risk_draws must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {asked}"
-            )
+        for name, asked in (("release.L", self.release.L), ("evaluation.risk_draws", self.evaluation.risk_draws)):
+            if asked is not None and asked > most:
+                raise InputError(f"{name} must be at most the {most} posterior draws of sampling.chains x sampling.draws, got {asked}")
         self._scenario_with(None)  # its codes beside the synthesizer's; what fails below is the radius
         for section, radius in (("weights", self.weights.radius), ("evaluation", self.evaluation.radius)):
             try:
@@ -125,12 +119,11 @@ class Study:
 
     def data_dependent(self) -> list[str]:
         """What is taken from the data besides the synthesizer's own settings, in words."""
-        weights: Any = self.weights
-        weighted = [scheme for scheme in weights.schemes if parse_scheme(scheme).name not in _PUBLIC_SCHEMES]
+        weighted = [scheme for scheme in self.weights.schemes if parse_scheme(scheme).name not in _PUBLIC_SCHEMES]
         taken = [f"the choice of a model (synthesizer.name = {AUTO!r})"] if self.synthesizer.name == AUTO else []
         if weighted:
             taken.append(f"the weights of {listing(weighted)} (weights.schemes may hold {listing(_PUBLIC_SCHEMES)})")
-        if getattr(weights, "target", None) is not None:
+        if self.weights.target is not None:
             taken.append("a setting tuned on the data (weights.target)")
         return taken
 

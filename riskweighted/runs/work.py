@@ -53,13 +53,15 @@ _ITSELF = "itself"  # the label of the confidential data as their own release
 class Work:
     """The stages of a study of one data set (`riskweighted.runs.stages`), computed. Confidential.
 
-    A label is a scheme, a baseline or the confidential data. ``compiled``: seconds that compiling the models took, once it is done.
+    A label is a scheme, a baseline or the confidential data. ``cores``: chains sampled at once, where the study does not say it.
+    ``compiled``: seconds that compiling the models took, once it is done.
     """
 
     stages: Stages
     confidential: pd.DataFrame = field(repr=False)
     store: Store = field(default_factory=Store, repr=False)
     reporter: Reporter = field(default_factory=Quiet, repr=False)
+    cores: int | None = None
     compiled: list[float] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -164,8 +166,9 @@ class Work:
         if waiting:
             self._compile(waiting)
             names = {task.name: name for name, task in named.items()}
+            sampling = self.study.sampling if self.cores is None else replace(self.study.sampling, cores=self.cores)
             with self.reporter.step(f"fitting {scheme}{which}") as advance:
-                for block, fitted in fit_tasks(waiting, self.study.sampling, advance):
+                for block, fitted in fit_tasks(waiting, sampling, advance):
                     self.store.keep_block(names[block], fitted, self.streams)
                     blocks[block] = fitted
         return Fit(prepared, alphas, {task.name: blocks[task.name] for task in named.values()})

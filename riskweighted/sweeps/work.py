@@ -17,7 +17,6 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.runs.memo import Memo, Store
 from riskweighted.runs.sections import DataSettings
-from riskweighted.runs.stages import Stages
 from riskweighted.runs.work import Work
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
@@ -46,14 +45,14 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
         began, first = time.perf_counter(), group.first
         try:
             confidential = _read(first.study.data, first.data) if given is None else given
-            work = Work(_with_cores(first.stages, group.cores), confidential, Store(_memo, archives=posteriors, passing=()))
+            work = Work(first.stages, confidential, Store(_memo, archives=posteriors, passing=()), cores=group.cores)
             fit = None if first.label == CONFIDENTIAL else work.fit(first.label)
         except Exception as error:
             return Outcome.failed(group, describe(error))
         results, errors = {}, {}
         for cell in group.cells:
             try:
-                results[cell.key] = _result(replace(work, stages=_with_cores(cell.stages, group.cores)), cell.label)
+                results[cell.key] = _result(replace(work, stages=cell.stages), cell.label)
             except Exception as error:
                 errors[cell.key] = describe(error)
         posterior = fit.to_bytes() if fit is not None and group.posterior else None
@@ -67,11 +66,6 @@ def _read(source: DataSettings, expected: str) -> pd.DataFrame:
     if fingerprint(data) != expected:
         raise InputError("the data that this worker reads differ from those that the sweep was started with")
     return data
-
-
-def _with_cores(stages: Stages, cores: int) -> Stages:
-    """The same, where a fit samples as many chains at once as the group may."""
-    return replace(stages, study=replace(stages.study, sampling=replace(stages.study.sampling, cores=cores)))
 
 
 def _result(work: Work, label: str) -> Result:
