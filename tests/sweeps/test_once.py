@@ -52,7 +52,16 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(owner, name, counting)
 
-    count(sweeping, "check_study", lambda *_: "checks")
+    checking = sweeping.check_study
+
+    def check(*arguments, **settings):  # before any worker: what it makes to check is not a cell's
+        before = counted.copy()
+        checked = checking(*arguments, **settings)
+        counted.clear()
+        counted.update(before, checks=1)
+        return checked
+
+    monkeypatch.setattr(sweeping, "check_study", check)
     count(working, "prepare_sequence", lambda *_: "prepared")
     count(working, "make_world", lambda *_: "patterns")
     count(working, "world_weights", lambda world, scheme, **_: ("weights", scheme, world.scenario.radius))
@@ -133,5 +142,5 @@ def test_the_memo_keeps_what_was_used_last_within_its_room():
 def test_bytes_are_those_of_arrays_without_the_confidential_data(confidential):
     assert bytes_of(np.zeros(10)) == bytes_of(pd.Series(np.zeros(10))) - bytes_of(pd.Series(np.zeros(0))) == 80
     assert bytes_of([np.zeros(10), {"a": np.zeros(5)}]) == pytest.approx(120, abs=300)
-    model = work.prepare_sequence(make_study(SETTINGS).make_synthesizer(), confidential)
+    model = working.prepare_sequence(make_study(SETTINGS).make_synthesizer(), confidential)
     assert 0 < bytes_of(model) < 20 * 60 * 8
