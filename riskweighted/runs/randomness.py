@@ -12,7 +12,7 @@ from riskweighted.common.settings import to_table
 
 if TYPE_CHECKING:  # at run time it would load models
     from riskweighted.runs.study import Study
-    from riskweighted.runs.work import Work
+    from riskweighted.sequence.blocks import PreparedSequence
 
 __all__ = ["FILE", "keep_entropy", "load_streams", "read_entropy", "run_streams", "streams_bytes"]
 
@@ -20,18 +20,17 @@ FILE = "confidential/randomness.json"
 _KEPT = "entropy"
 
 
-def run_streams(work: "Work", partial: Path, entropy: bytes | None = None) -> Streams:
+def run_streams(study: "Study", prepared: "PreparedSequence", partial: Path, entropy: bytes | None = None) -> Streams:
     """The streams of a run: those of its seed if it is reproducible, else with given entropy, or that which the working folder kept of an
     interrupted run, or fresh one. Given entropy that is too short for the order of the rows too is lengthened by fresh one.
     """
-    study = work.study
     if study.reproducible:
         if entropy is not None:
             raise InputError("the study is reproducible, so its seed alone decides: entropy is for runs that are not")
         return Streams(study.seed)
     used = entropy or recall(partial / _KEPT, _KEPT) or b""
     used += secrets.token_bytes(max(ENTROPY_BYTES - len(used), 0))
-    return Streams.of(study.seed, used, json.dumps([_settings(study), work.prepared().fingerprint], default=str).encode())
+    return Streams.of(study.seed, used, json.dumps([_settings(study), prepared.fingerprint], default=str).encode())
 
 
 def _settings(study: "Study") -> dict[str, Any]:

@@ -115,7 +115,7 @@ def run_study(
         data, reporter = study.read_data() if confidential is None else confidential, reporter or Quiet()
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
-        streams = run_streams(work, working.folder, entropy)
+        streams = run_streams(work.study, work.prepared(), working.folder, entropy)
         stages = replace(work.stages, streams=streams, compared=UNWEIGHTED in study.weights.schemes)
         return _run_in(working, replace(work, stages=stages, reporter=reporter), choice)
 

@@ -46,18 +46,23 @@ def test_the_same_seed_gives_other_noise_and_the_entropy_gives_it_again(tmp_path
 )
 def test_an_edited_study_never_meets_the_same_noise(tmp_path, change):
     data, entropy = confidential_data(), b"0123456789abcdef" * 2 * 2
-    one, two = (run_streams(check_study(make_study(settings), data).work, tmp_path, entropy) for settings in (SHORT, SHORT | change))
+    one, two = (_streams(settings, data, tmp_path, entropy) for settings in (SHORT, SHORT | change))
     assert one.entropy == two.entropy
     assert one.seed_for("synthesize", "pairwise") != two.seed_for("synthesize", "pairwise")
-    more = run_streams(check_study(make_study(SHORT), data.assign(income=data["income"] * 2)).work, tmp_path, entropy)
+    more = _streams(SHORT, data.assign(income=data["income"] * 2), tmp_path, entropy)
     assert one.seed_for("synthesize", "pairwise") != more.seed_for("synthesize", "pairwise")
 
 
+def _streams(settings, data, folder, entropy=None):
+    work = check_study(make_study(settings), data).work
+    return run_streams(work.study, work.prepared(), folder, entropy)
+
+
 def test_a_reproducible_study_takes_no_entropy(tmp_path):
-    checked = check_study(make_study(SHORT | {"reproducible": True}), confidential_data()).work
-    assert run_streams(checked, tmp_path).key is None
+    settings = SHORT | {"reproducible": True}
+    assert _streams(settings, confidential_data(), tmp_path).key is None
     with pytest.raises(InputError, match="its seed alone decides"):
-        run_streams(checked, tmp_path, b"0123456789abcdef")
+        _streams(settings, confidential_data(), tmp_path, b"0123456789abcdef")
 
 
 @pytest.mark.slow
