@@ -48,6 +48,7 @@ def assert_refused(done, folder, before, *named):
     assert set(files(folder)) == before
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_run_from_file_to_tables_and_again_on_another_number_of_cores(folder):
     done = riskweighted("run", "study.toml", "--out", "results", "--cores", 1, cwd=folder)

@@ -178,6 +178,7 @@ def test_check_is_the_dry_run(folder):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_says_as_much_as_it_is_asked_to(folder):
     quiet = riskweighted("run", "study.toml", "--out", "quiet", "-q", cwd=folder)

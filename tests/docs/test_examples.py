@@ -40,6 +40,7 @@ def test_the_first_line_is_a_sentence(name):
     assert not rest or rest[0] == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_run(name, tmp_path, monkeypatch):
     examples = with_examples(name)

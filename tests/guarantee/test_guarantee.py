@@ -232,6 +232,7 @@ def test_a_contribution_that_is_no_number_counts_as_the_lower_bound():
     assert censoring.contributions(np.ones(N), terms).tolist() == [-1.0, -1.0, 0.0, *[-0.5] * (N - 3)]
 
 
+@pytest.mark.long
 def test_a_model_is_compiled_once_for_every_guarantee_and_not_at_all_without(compilations, jobs):
     before = len(compilations)
     other = fitted(SMALL, rw.Guarantee(M=3, reference=NB80, neighbours="add-drop"), np.full(N, 0.5))

@@ -179,6 +179,7 @@ def test_ball_probabilities_are_shares_of_draws(fitted, data):
     assert abs(z.std() - 1) < 0.15
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")  # few draws; only bounds count
 def test_weights_of_zero_on_a_level_leave_its_draws_within_the_bounds(data):
     alpha = np.where(data["region"] == "c", 0.0, 0.1)
@@ -198,6 +199,7 @@ def test_a_few_negative_values_follow_no_predictor_and_fewer_than_three_are_zero
         assert two_part().prepare(few).statuses == ("zero", "positive")
 
 
+@pytest.mark.long
 def test_codes_have_a_share_of_their_own_and_are_drawn_exactly(data):
     coded = data.copy()
     coded.loc[::10, "income"] = -8.0
@@ -268,6 +270,7 @@ def households(n=300):
     return frame.assign(expenditure=np.random.default_rng(2).uniform(5e3, 5e4, n).round())
 
 
+@pytest.mark.long
 def test_the_study_of_the_catalogue_runs(tmp_path):
     (text,) = re.findall(r"```toml\n# study.toml\n(.*?)```", CATALOGUE, re.DOTALL)
     (tmp_path / "study.toml").write_text(text)

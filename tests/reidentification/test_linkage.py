@@ -132,6 +132,7 @@ def test_most_true_links_are_recovered(large):
     assert equal.between(0.8, 0.99).all()  # 10 % were changed, some of them to the same
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_bytes(large):
     puf, eif, _, result, _ = large
     again, other = (linkage_pairs(puf, eif, LINKING, max_pairs=150_000, random_seed=seed) for seed in (5, 6))

@@ -26,6 +26,7 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 
 

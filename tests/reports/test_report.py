@@ -125,6 +125,7 @@ def test_no_extreme_and_no_small_count_leaves(run, releasable):
                 assert all(int(row[place]) >= 10 for row in rows[1:]), key
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_releasable_report_does_not_depend_on_extremes_of_the_sensitive_variable(run):
     data = confidential_data()
     moved = data.copy()
@@ -241,6 +242,7 @@ def planted(folder, rows):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
     run = planted(tmp_path, PLANTED)
     page, before = render_report(run), tables_of(releasable)
@@ -261,6 +263,7 @@ def test_what_no_rule_allows_is_withheld_and_counted(tmp_path, releasable):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_one_withheld_measure_is_one(tmp_path):
     page = render_report(planted(tmp_path, PLANTED[:1]))
     assert page.count("1 measure is withheld: no rule says how to show it outside.") == 2  # of the main table and of the risk
@@ -277,6 +280,7 @@ def test_numbers_are_readable():
     assert [number(value) for value in (0.123456, 12.0, None, "yes", 123456.0)] == ["0.1235", "12", "n/a", "yes", "123500"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_baseline_that_altered_few_records_is_left_out(run, releasable, monkeypatch):
     data = find_confidential(run)
     coded_data = data.assign(income=data["income"].clip(upper=data["income"].quantile(0.97)))

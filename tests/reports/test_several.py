@@ -132,6 +132,7 @@ def test_the_releasable_page_passes_the_leak_check(several, pages):
     assert problems_in_text(pages[False], secrets) == []
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_column_that_the_data_lack_is_withheld(several):
     utility = several.tables["utility"]
     one = utility[utility["key"] == "one-way-table"].head(1).assign(variable="7654321")

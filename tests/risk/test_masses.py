@@ -18,6 +18,7 @@ from tests.tools.importance import reweighted_draws
 N, CHAINS, DRAWS = 50, 2, 60
 PLACES = [(chain, draw) for chain in range(CHAINS) for draw in range(DRAWS)]
 VARIABLES = ("edu", "income", "smoke", "cigs")
+OTHERS = (VARIABLES, ("edu", "income"), ("cigs",), ("edu", "smoke"))  # of the long part
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +111,7 @@ def frames(fit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "names", [pytest.param(VARIABLES, marks=pytest.mark.long), ("edu", "income"), ("income", "cigs"), ("cigs",), ("edu", "smoke")]
-)
+@pytest.mark.parametrize("names", [("income", "cigs"), *(pytest.param(names, marks=pytest.mark.long) for names in OTHERS)])
 def test_it_is_the_average_of_eq_1_over_many_datasets(fit, frames, names):
     """Levels, an amount with a code and gaps, a structural value; variables left out of the scenario are drawn freely."""
     z = z_scores(fit, scenario_of(*names), frames)
@@ -137,6 +136,7 @@ def test_rules_cut_the_mass_and_what_is_left_of_it(confidential):
         assert abs(z.mean()) < 0.6, names
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_spike_of_the_chain_may_lie_in_the_ball_of_an_amount(confidential):
     own = {"cigs": {"model": "linear-regression", "codes": [0]}}
@@ -220,7 +220,10 @@ def test_neighbouring_weights_of_a_chain_are_those_of_its_blocks_together(fit, c
     assert reweighted_draws(fit, fit.alphas).spread == 0
     other = fit.alphas.assign(income=0.999 * fit.alphas["income"])
     logs = [((other - fit.alphas)["income"].to_numpy() * _log_density(fit, "income", *place)).sum() for place in np.ndindex(2, 60)]
-    assert reweighted_draws(fit, other).spread == pytest.approx(np.std(logs, ddof=1))
+    found = reweighted_draws(fit, other)
+    assert found.spread == pytest.approx(np.std(logs, ddof=1))
+    assert found.weights.sum() == pytest.approx(1)
+    assert found.accepted
 
 
 def _log_density(fit, variable, *place):

@@ -88,6 +88,7 @@ def test_levels_alone_have_nothing_to_be_cut():
         Work.of(of_levels, EIGHT.assign(income="a", rooms="b")).prepared("top-coding")
 
 
+@pytest.mark.long
 def test_a_run_its_report_and_a_sweep_have_it(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     people = pd.DataFrame({"region": rng.choice(["a", "b"], 200), "smokes": rng.choice(["yes", "no"], 200)})

@@ -214,6 +214,7 @@ def binary():
     return frame, Logistic("yes ~ x + g", levels=(False, True)), rng.random(300)
 
 
+@pytest.mark.long
 def test_means_and_spreads_are_those_of_chains(binary):
     frame, model, alpha = binary
     directly = rw.fit(model, frame, alpha, random_seed=1, chains=4, draws=1000)

@@ -506,7 +506,7 @@ def few():
     ("synthesizer", "frame"),
     [
         (rw.load_synthesizer("linear-regression")("y ~ x"), few()),
-        (rw.load_synthesizer("normal-mixture")("y ~ x", transform="identity", components=2), few()),
+        pytest.param(rw.load_synthesizer("normal-mixture")("y ~ x", transform="identity", components=2), few(), marks=pytest.mark.long),
         (COUNTS, confidential()),
     ],
     ids=["a density", "a density with bounds", "a graph"],

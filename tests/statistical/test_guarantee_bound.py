@@ -65,7 +65,10 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=CASES)
+ONE = "centred"  # of the cases, the one of the fast part
+
+
+@pytest.fixture(scope="module", params=[ONE, *(pytest.param(name, marks=pytest.mark.long) for name in CASES if name != ONE)])
 def case(request):
     guarantee, alpha = CASES[request.param]
     return Grid(NEAR, guarantee, alpha), guarantee.statement(1, probability_mass=True)
@@ -123,6 +126,7 @@ def distance(grid, draws, seed):
     return np.mean(found), np.std(found) / np.sqrt(draws)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "places", "value"),
     [("centred", NEAR, 0.040), ("r = 0, alpha = 1", FAR, 0.99), ("r = 0, alpha = 0.1", NEAR, 0.063)],

@@ -1,14 +1,19 @@
-"""One small real run, made once for all tests that read a finished run."""
+"""Small real runs, each made once for all tests that read a finished run, whichever process of the session they run in."""
 
 import atexit
+import fcntl
 import functools
+import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from shared_runs import SHARED
 
 from riskweighted.common.seeds import ENTROPY_BYTES
 from riskweighted.runs.run import run_study
@@ -36,14 +41,32 @@ def confidential_data() -> pd.DataFrame:
     return pd.DataFrame({"id": np.arange(120), "group": group, "size": rng.integers(1, 4, 120), "income": income})
 
 
+def _made_once(name: str, settings: dict[str, Any], data: Callable[[], pd.DataFrame]) -> Path:
+    """The run folder ``results``, beside its ``data.csv``; a process that finds another making it waits."""
+    root = _shared() / name
+    with (_shared() / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / "results").exists():  # a run appears whole
+            root.mkdir(exist_ok=True)
+            data().to_csv(root / "data.csv", index=False)
+            run_study(make_study(settings, root), root / "results", entropy=ENTROPY)
+    return root / "results"
+
+
+@functools.cache
+def _shared() -> Path:
+    """The folder of the session that pytest was started as, or one of this process."""
+    if folder := os.environ.get(SHARED):
+        return Path(folder)
+    made = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, made)
+    return made
+
+
 @functools.cache
 def finished_run() -> Path:
     """The run folder ``results``, beside its ``data.csv``. Copy it before changing anything."""
-    root = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, root)
-    confidential_data().to_csv(root / "data.csv", index=False)
-    run_study(make_study(SETTINGS, root), root / "results", entropy=ENTROPY)
-    return root / "results"
+    return _made_once("one", SETTINGS, confidential_data)
 
 
 def copied_run(folder: Path) -> Path:
@@ -89,10 +112,6 @@ def chain_data() -> pd.DataFrame:
 @functools.cache
 def finished_chain() -> Path:
     """The run folder ``results`` of a study of several variables, beside its ``data.csv``. Copy it before changing anything."""
-    root = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, root)
-    chain_data().to_csv(root / "data.csv", index=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run_study(make_study(CHAIN, root), root / "results", entropy=ENTROPY)
-    return root / "results"
+        return _made_once("several", CHAIN, chain_data)

@@ -2,31 +2,46 @@
 
 import pytest
 
-LONGEST = (  # seconds of one core, about, where all caches are empty
-    "statistical/test_calibration.py",  # 400
-    "docs/test_code_blocks.py",  # 240
-    "models/test_contract.py",  # 70
+LONGEST = (  # a quarter of a minute and more of one core where all caches are empty
+    "statistical/test_calibration.py",
+    "docs/test_code_blocks.py",
+    "models/test_contract.py",
+    "runs/test_beyond.py",
+    "tuning/test_several.py",
+    "tuning/test_tune.py",
     "guarantee/test_sequence_guarantee.py",
     "sweeps/test_scheduling.py",
     "runs/test_guaranteed.py",
     "runs/test_several_page.py",
-    "models/test_transformation.py",  # 50
+    "models/test_transformation.py",
     "harness/test_bad_inputs.py",
     "harness/test_kills.py",
     "docs/test_examples.py",
     "test_types.py",
-    "sweeps/test_sweep.py",
-    "sampling/test_fitting.py",  # 40
+    "risk/test_masses.py",
+    "reports/test_report.py",
+    "reports/test_answer.py",
+    "sampling/test_fitting.py",
     "commands/test_manners.py",
+    "conformance/test_checking.py",
+    "release/test_leaving.py",
+    "release/test_leak_check.py",
     "reports/test_browser.py",
     "conformance/test_own_synthesizer.py",
     "experiments/test_claims.py",
+    "runs/test_suggestion.py",
+    "sweeps/test_sweep.py",
+    "reidentification/test_brute_force.py",
+    "reidentification/test_linkage.py",
     "commands/test_init.py",
-    "release/test_leak_check.py",
+    "commands/test_main.py",
+    "guarantee/test_guarantee.py",
+    "guarantee/test_ledger.py",
+    "plots/test_figures.py",
     "runs/test_run.py",
     "runs/test_several.py",
-    "commands/test_main.py",  # 30
-    "guarantee/test_guarantee.py",
+    "release/test_several.py",
+    "reports/test_chain.py",
     "release/test_pack.py",
     "commands/test_writing.py",
 )

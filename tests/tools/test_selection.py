@@ -35,6 +35,7 @@ def session(folder, *words, plugin="selection", shell=()):
     return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "passed"), [("quick", 1), ("long", 1), ("long and not slow", 1)])
 def test_files_without_the_mark_are_not_imported(tmp_path, words, passed):
     for name, text in ALL.items():
@@ -45,6 +46,7 @@ def test_files_without_the_mark_are_not_imported(tmp_path, words, passed):
     assert re.search(r"processor time .*: \d+ s", done.stdout)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["not long", "quick or long", ""])
 def test_other_choices_import_every_file(tmp_path, words):
     for name, text in ALL.items():
@@ -52,6 +54,7 @@ def test_other_choices_import_every_file(tmp_path, words):
     assert session(tmp_path, "-m", words).returncode == 2
 
 
+@pytest.mark.long
 def test_a_choice_of_no_test_is_no_success(tmp_path):
     (tmp_path / "test_unmarked.py").write_text("def test_a():\n    pass\n")
     assert session(tmp_path, "-m", "long").returncode == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -65,6 +68,7 @@ def test_every_room_has_quick_tests(room):
     assert any("mark.quick" in text for text in own), f"no file with tests of {room} holds one that is marked quick"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_interrupts_reach_a_suite_that_runs_in_the_background(tmp_path):
     text = "import os, signal, pytest\n\ndef test_a():\n    with pytest.raises(KeyboardInterrupt):\n"

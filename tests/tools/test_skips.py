@@ -36,6 +36,7 @@ def session(folder, *, holds="True", must_run=None):
     return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.long
 def test_skips_are_counted_by_reason_and_allowed(tmp_path):
     done = session(tmp_path)
     assert done.returncode == 0, done.stdout
@@ -47,6 +48,7 @@ def test_skips_are_counted_by_reason_and_allowed(tmp_path):
     assert "FAILED" not in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("must_run", ["chromium", "splink no_such_linkage"])
 def test_a_skip_of_what_must_run_fails_the_session(tmp_path, must_run):
     done = session(tmp_path, must_run=must_run)
@@ -54,6 +56,7 @@ def test_a_skip_of_what_must_run_fails_the_session(tmp_path, must_run):
     assert done.stdout.count("FAILED: ") == 1
 
 
+@pytest.mark.long
 def test_a_session_is_judged_by_its_tests_too(tmp_path):
     assert session(tmp_path, must_run="splink linkage").returncode == 0  # no reason holds these words
     assert session(tmp_path, holds="False", must_run="splink").returncode == 1

@@ -1,4 +1,4 @@
-"""Weights of several variables tuned to a target of the whole file, or of one variable, and draws of a chain under neighbouring weights."""
+"""Weights of several variables tuned to a target of the whole file, or of one variable."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,6 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.tuning.settings import check_measurable, find_target
-from tests.tools.importance import reweighted_draws
 
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # short chains
 SHORT = {"draws": 120, "tune": 200, "chains": 2}
@@ -40,10 +39,11 @@ def isolated_risk(fit, data, scenario):
     return rw.expected_identification_risk(fit, scenario, draws=200, random_seed=5)["risk"].to_numpy()[isolated].mean()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "variables", "at_most"),
-    [pytest.param("isolated-risk", ["income", "smoke"], 0.012, marks=pytest.mark.long), ("isolated-risk(income)", ["income"], 0.018)],
+    [("isolated-risk", ["income", "smoke"], 0.012), ("isolated-risk(income)", ["income"], 0.018)],
 )
 def test_a_target_of_the_file_or_of_a_variable_is_met(chain, data, unweighted, target, variables, at_most):
     tuned = rw.tune(chain, data, SCENARIO, target=target, at_most=at_most, family="mix", fit=unweighted, random_seed=2, **SHORT)
@@ -74,16 +74,3 @@ def test_what_a_target_may_name(data):
     for target in ("quantile", "mean", "one-way-table", "expected-records-over"):
         with pytest.raises(InputError, match=f"'{target}' is no target"):
             find_target(target)
-
-
-@pytest.mark.slow
-def test_draws_of_a_chain_under_neighbouring_weights(unweighted):
-    near = unweighted.alphas.assign(smoke=0.95)
-    found = reweighted_draws(unweighted, near)
-    block = next(block for block in unweighted.prepared.blocks if block.variable == "smoke")
-    own = unweighted.blocks[block.name]
-    terms = [own.terms(own.draw(*place)).sum() for place in np.ndindex(2, 120)]
-    assert found.accepted
-    assert found.weights.sum() == pytest.approx(1)
-    assert found.spread == pytest.approx(0.05 * np.std(terms, ddof=1))
-    assert reweighted_draws(unweighted, unweighted.alphas).spread == 0

@@ -76,12 +76,14 @@ def grid(counts):
     return Grid(counts)
 
 
+@pytest.mark.long
 def test_the_grid_has_the_figures_of_the_methods(grid):
     assert grid.isolated_risk(np.ones(1000)) == pytest.approx(0.030, abs=0.001)
     assert grid.isolated_risk(1 - grid.risk) == pytest.approx(0.0040, abs=0.0003)
     assert grid.isolated_risk(np.full(1000, 0.01)) > 0.05  # shrinking all weights raises it
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["mix", "delete"])
 def test_it_ends_where_a_fine_scan_of_the_exact_posterior_does(family, counts, synthesizer, unweighted, grid):
     found = rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.015, family=family, fit=unweighted, random_seed=3)
@@ -129,6 +131,7 @@ def test_the_frontier_holds_every_family_the_references_and_the_fits(isolated):
     assert (families["loss"] >= plug_in[families.index] - 1e-12).all()
 
 
+@pytest.mark.long
 def test_the_mode_says_what_the_posterior_does(isolated, grid, counts):
     """The plug-in frontier, scaled once to the unweighted fit, against the exact posterior."""
     rows = isolated.frontier[(isolated.frontier["family"] == "mix") & (isolated.frontier["kind"] == "plug-in")]
