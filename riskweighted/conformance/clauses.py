@@ -12,9 +12,9 @@ from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.distribution import Records, draw_values, log_densities
 from riskweighted.contract.drawing import as_column
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, data_dependent
-from riskweighted.guarantee.clip import record_graph, refuse_dependence
+from riskweighted.guarantee.clip import record_graph
 from riskweighted.sampling.agreement import check_agreement, check_blind, check_records
-from riskweighted.sampling.blind import check_independent
+from riskweighted.sampling.blind import check_independent, refuse_dependence
 from riskweighted.sampling.graphs import WeightedSum, compile_records
 
 __all__ = [

@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.contract.categories import categories_of, codes_in, target_numbers
-from riskweighted.contract.distribution import draw_values, fixed, log_densities
-from riskweighted.contract.drawing import as_column
+from riskweighted.contract.categories import target_numbers
+from riskweighted.contract.distribution import fixed
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
-    Draw,
     Synthesizer,
     Tensor,
     data_dependent,
@@ -27,7 +25,7 @@ from riskweighted.guarantee.statement import Guarantee, Statement
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "record_graph", "refusal", "refuse_dependence"]
+__all__ = ["DATA", "LOWER", "UPPER", "Censoring", "censor", "clipped_sum", "obstacles", "record_graph", "refusal"]
 
 LOWER, UPPER = "guarantee_lower", "guarantee_upper"
 DATA = ("guarantee_alpha", "guarantee_reference", LOWER, UPPER)  # the pm.Data of a censored model
@@ -113,47 +111,6 @@ def obstacles(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFram
     return hindering
 
 
-def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
-    """Refuse, by ContractError, a synthesizer that says that nothing is taken from the data, and takes something.
-
-    The values above the median are set to it (of levels every second record takes the next one), the synthesizer is prepared anew, and the
-    other records must keep their terms and all records their draws. A synthesizer that refuses such data, which may be of one value, is
-    given the same values with those of every second record in the places of one another; to refuse these is to depend on the data.
-    """
-    n = len(confidential)
-    other = _prepared_elsewhere(synthesizer, prepared, confidential)
-    of_values = [log_densities(synthesizer, arrays, target_numbers(synthesizer, arrays, confidential)) for arrays in (prepared, other)]
-    for theta in thetas:
-        terms = [find(theta) for find in of_values]
-        draws = [draw_values(synthesizer, theta, arrays, np.random.default_rng(0), n) for arrays in (prepared, other)]
-        if not all(np.allclose(before, after, rtol=1e-9, atol=1e-9) for before, after in (terms, draws)):
-            raise ContractError(
-                f"{type(synthesizer).__name__}: data_dependent says that nothing is taken from the data, yet with other values of some "
-                "records the log density or the draws of others change"
-            )
-
-
-def _prepared_elsewhere(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame) -> Any:
-    """What `prepare` makes of data in which some records have other values."""
-    n, values, levels = len(confidential), confidential[synthesizer.target], categories_of(synthesizer, prepared)
-    if levels is None:
-        middle = np.sort(values.to_numpy())[n // 2]
-        moved = values.where((values <= middle).to_numpy(), middle)
-    else:
-        codes = codes_in(values, levels)
-        moved = as_column(np.where(np.arange(n) % 2 == 0, (codes + 1) % len(levels), codes), values, levels)
-    order = np.arange(n)
-    order[::2] = np.roll(order[::2], 1)
-    for column in (moved, pd.Series(values.array[order], values.index)):
-        try:
-            return synthesizer.prepare(confidential.assign(**{synthesizer.target: column}))
-        except InputError:
-            continue
-    raise ContractError(
-        f"{type(synthesizer).__name__}: it refuses the same values in other records, so whether it depends on the data is not known"
-    )
-
-
 def refusal(hindering: list[str]) -> InputError:
     """One error that names all that depends on the data, or else voids the guarantee."""
     counted = "is 1 such thing" if len(hindering) == 1 else f"are {len(hindering)} such things"
@@ -170,8 +127,9 @@ def censor(
     alpha: pd.Series,
     guarantee: Guarantee,
     L: int,  # noqa: N803
+    besides: Sequence[str] = (),
 ) -> Censoring:
-    """The clip that a guarantee asks for, once nothing voids it.
+    """The clip that a guarantee asks for, once nothing voids it; `besides`: what else does, in words.
 
     Raises
     ------
@@ -179,7 +137,7 @@ def censor(
         Naming all that is taken from the data: settings that the synthesizer says are, or weights that are not all the same; or if the
         synthesizer's log_density is of numbers alone, or the reference is not finite somewhere or looks at more than each record.
     """
-    hindering = obstacles(synthesizer, prepared, confidential)
+    hindering = [*obstacles(synthesizer, prepared, confidential), *besides]
     if alpha.nunique() > 1:
         hindering.append("weights alpha that are not all the same")
     if hindering:
@@ -189,7 +147,7 @@ def censor(
 
 
 def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, guarantee: Guarantee) -> np.ndarray:
-    """r(y_i, x_i), (n,), finite; the callable sees no sensitive column but the values."""
+    """r(y_i, x_i), (n,), finite; the callable sees the values and what is declared public."""
     n = len(confidential)
     if guarantee.reference is None:
         return np.zeros(n)
@@ -199,7 +157,8 @@ def _reference(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFra
             f"{type(synthesizer).__name__} has no response(prepared), the values on the model's scale, and a reference needs them; "
             "leave the reference out"
         )
-    values, public = np.asarray(respond(prepared), dtype=float), confidential.drop(columns=[synthesizer.target])
+    values = np.asarray(respond(prepared), dtype=float)
+    public = confidential[[name for name in guarantee.public if name != synthesizer.target]]
     if values.shape != (n,):
         raise ContractError(f"{type(synthesizer).__name__}: response must give {n} numbers, one a record; got shape {values.shape}")
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.checks import check_choice, check_count, check_share, check_text, is_number
+from riskweighted.common.checks import check_choice, check_count, check_names, check_share, check_text, is_number
 from riskweighted.common.errors import InputError
 
 __all__ = ["ADD_DROP", "NEIGHBOURS", "REPLACE", "Guarantee", "Reference", "Statement", "epsilon_at"]
@@ -93,10 +93,14 @@ class Guarantee:
     neighbours : {"replace", "add-drop"}, default "replace"
         Which change of one record epsilon is stated for. The number of records and their predictors are public under either.
     reference : Reference or callable, optional
-        A public log density r; default 0. A callable takes the values on the model's scale (n,) and the frame without its sensitive
-        column, and gives r (n,); it must look at each record alone, and at nothing taken from the data.
+        A public log density r; default 0. A callable takes the values on the model's scale (n,) and the frame of the public columns,
+        and gives r (n,); it must look at each record alone, and at nothing taken from the data.
     delta : float, default 1e-6
         At which epsilon(delta) is stated beside the pure epsilon.
+    public : sequence of str
+        What may be known to anyone, so that nothing is proved of it: every column that the model reads but the synthesized ones, and the
+        name of every synthesized variable of levels, whose levels were known beforehand. What is not declared is refused, and so is a
+        declared column that gives the sensitive values away (`riskweighted.derived`), for which no reason helps.
 
     Examples
     --------
@@ -109,8 +113,10 @@ class Guarantee:
     neighbours: str = REPLACE
     reference: Reference | LogDensity | None = None
     delta: float = 1e-6
+    public: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "public", check_names(self.public, "public"))
         if (self.epsilon is None) == (self.M is None):
             raise InputError("epsilon or M must be given, one of the two: the total epsilon over all datasets, or the clip")
         for name, value in (("epsilon", self.epsilon), ("M", self.M)):
@@ -224,8 +230,8 @@ class Statement:
             f"How: each record adds to the log posterior a number clipped to [{self.lower:.4g}, {self.upper:.4g}].",
             "It holds for exact, independent posterior draws, whose randomness stays secret: the error of MCMC is outside the proof. "
             "A person or household with m records has m times this epsilon.",
-            "It takes the number of records, the predictors, all unaltered columns and L as public, and formula, priors, weights, clip, "
-            "reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
+            "It takes the number of records, what public declares, all unaltered columns and L as public, and formula, priors, weights, "
+            "clip, reference, transform, location, scale, bounds and precision as chosen without looking at the data.",
             "Outside epsilon: tuning on the data, fits made again (after one that failed, too), and every table, figure or verdict made "
             "of the confidential data. Epsilons of several schemes, variables or years of the same persons add up (accountant).",
         )

@@ -54,12 +54,14 @@ class Release:
 
     @classmethod
     def of(cls, name: str, made: "Statement | Fit", L: int | None = None) -> "Release":  # noqa: N803
-        """The release of L datasets of a fit, or as a statement says (L: that of the statement)."""
+        """The release of L datasets of a fit without a guarantee; of one with it, or of its statement, all that it is stated for count."""
         statement = made.statement if isinstance(made, Fit) else made
+        if isinstance(made, Fit):
+            made.ledger()  # which refuses a fit whose statement was changed
         if statement is not None:
-            if L is not None and L > statement.L:
-                raise InputError(f"L of release {name!r} must be at most {statement.L}, for which its guarantee is stated, got {L}")
-            return cls(name, L or statement.L, width=statement.width)
+            if L is not None and L != statement.L:
+                raise InputError(f"L of release {name!r} must be {statement.L}, for which its guarantee is stated: all count; got {L}")
+            return cls(name, statement.L, width=statement.width)
         if L is None or not isinstance(made, Fit):
             raise InputError(f"L of release {name!r} must be given: its fit has no guarantee that states how many datasets leave")
         return cls(name, L, lipschitz=float(influence(made)["lipschitz"].max()))

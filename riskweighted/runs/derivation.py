@@ -29,12 +29,13 @@ def check_derived(study: Study, confidential: pd.DataFrame) -> None:
             continue
         columns, how = listing(row["columns"]), f"{row['target']!r}: {how_told(row)}"
         if row["verdict"] != REFUSE:
-            message = f"released unaltered, {columns} predicts the synthesized {how}"
+            known = "released unaltered" if study.guarantee is None else "public"
+            message = f"{known}, {columns} predicts the synthesized {how}"
         elif _is_declared(study, row):
             reasons = "; ".join(dict.fromkeys(study.release.derived[name] for name in row["columns"]))
             message = f"released unaltered, {columns} gives away the synthesized {how}; declared in release.derived: {reasons}"
         else:
-            raise _refusal(row)
+            raise _refusal(study, row)
         warnings.warn(message, DerivedWarning, stacklevel=3)
 
 
@@ -42,7 +43,7 @@ def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
     """The same without a word of what is not refused, before a release."""
     for row in _told(study, confidential):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
-            raise _refusal(row)
+            raise _refusal(study, row)
 
 
 def how_told(row: Mapping[str, Any]) -> str:
@@ -50,10 +51,14 @@ def how_told(row: Mapping[str, Any]) -> str:
     return f"{row['relation']} ({row['rule']}; {100 * row['recovered']:.0f} % of the records, {100 * row['base']:.0f} % without)"
 
 
-def _refusal(row: Mapping[str, Any]) -> InputError:
+def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
     one = len(row["columns"]) == 1
     are = "is to be released unaltered, but it gives" if one else "are to be released unaltered, but together they give"
-    return InputError(f"{_subject(row['columns'])} {are} away the synthesized {row['target']!r}: {how_told(row)}; {_advice(one)}")
+    advice = _advice(one)
+    if study.guarantee is not None:
+        are = "gives" if one else "together give"
+        advice = f"no reason makes {'it' if one else 'them'} public: take {'it' if one else 'one of them'} out of model and release"
+    return InputError(f"{_subject(row['columns'])} {are} away the synthesized {row['target']!r}: {how_told(row)}; {advice}")
 
 
 def _advice(one: bool) -> str:
@@ -65,18 +70,22 @@ def _subject(columns: tuple[str, ...]) -> str:
 
 
 def _is_declared(study: Study, row: Mapping[str, Any]) -> bool:
-    return all(name in study.release.derived for name in row["columns"])
+    """By a reason, which nothing has under a guarantee."""
+    return study.guarantee is None and all(name in study.release.derived for name in row["columns"])
 
 
 def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """What columns that leave unaltered tell of the synthesized variables; under a guarantee also what predictors do. What a rule `when`
-    states is a declaration, and relations among synthesized variables are rules of the chain."""
+    """What columns that leave unaltered tell of the synthesized variables; under a guarantee also what is declared public does.
+
+    What a rule `when` states is a declaration, and relations among synthesized variables are rules of the chain.
+    """
     tested = study.unaltered(confidential)
     strange = [name for name in study.release.derived if name not in tested and name not in study.synthesizer.columns]
     if strange:
         raise InputError(f"release.derived names {listing(strange)}, which does not leave unaltered; valid are {listing(tested)}")
     if study.guarantee is not None:
-        tested += [name for name in study.synthesizer.columns if name in confidential.columns and name not in [*tested, *study.variables]]
+        read = dict.fromkeys([*study.guarantee.public, *study.synthesizer.columns])
+        tested += [name for name in read if name in confidential.columns and name not in [*tested, *study.variables]]
     scenario, stated = study.evaluating_scenario(), _stated(study)
     numbers = [name for name in study.variables if scenario.is_numeric(confidential[name])]
     reach = {name: scenario.radius_of(name) for name in numbers}

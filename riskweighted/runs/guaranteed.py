@@ -31,7 +31,7 @@ def refuse_data_dependent(study: Study, prepared: "PreparedSequence") -> None:
     """Refuse a study whose guarantee would not hold, naming everything in it that is taken from the data."""
     if study.guarantee is None:
         return
-    obstacles = [*study.data_dependent(), *sequence_obstacles(prepared)]
+    obstacles = [*study.data_dependent(), *sequence_obstacles(prepared, study.guarantee)]
     if any(study.release.precision_of(block.variable) is None and not _publicly_whole(study, block.model) for block in prepared.blocks):
         obstacles.append(
             "release.precision, which is found in the data where it is not given; only counts, and whole numbers by a file's schema, "

@@ -22,15 +22,23 @@ _KEPT = "entropy"
 
 def run_streams(study: "Study", prepared: "PreparedSequence", partial: Path, entropy: bytes | None = None) -> Streams:
     """The streams of a run: those of its seed if it is reproducible, else with given entropy, or that which the working folder kept of an
-    interrupted run, or fresh one. Given entropy that is too short for the order of the rows too is lengthened by fresh one.
+    interrupted run, or fresh one. Given entropy that is too short for the order of the rows too is lengthened by fresh one. Under a
+    guarantee that of an earlier run is for the same study and data alone: others would make further datasets, which count.
     """
     if study.reproducible:
         if entropy is not None:
             raise InputError("the study is reproducible, so its seed alone decides: entropy is for runs that are not")
         return Streams(study.seed)
-    used = entropy or recall(partial / _KEPT, _KEPT) or b""
+    used, earlier = entropy or recall(partial / _KEPT, _KEPT) or b"", (entropy or b"")[ENTROPY_BYTES:]
+    used = used[:ENTROPY_BYTES]
     used += secrets.token_bytes(max(ENTROPY_BYTES - len(used), 0))
-    return Streams.of(study.seed, used, json.dumps([_settings(study), prepared.fingerprint], default=str).encode())
+    streams = Streams.of(study.seed, used, json.dumps([_settings(study), prepared.fingerprint], default=str).encode())
+    if study.guarantee is not None and earlier not in (b"", streams.key):
+        raise InputError(
+            "the entropy is that of a run of another study (L is a setting) or other data, and under a guarantee it only repeats a run "
+            "with its datasets: leave it out; what is drawn then is a further release, which counts (accountant)"
+        )
+    return streams
 
 
 def _settings(study: "Study") -> dict[str, Any]:
@@ -69,9 +77,10 @@ def load_streams(folder: Path) -> Streams:
 
 
 def read_entropy(path: Path) -> bytes:
-    """The entropy of an earlier run, from the folder of that run or from its `confidential/randomness.json`; refuses a reproducible run."""
+    """The entropy of an earlier run, then the key that it made of it, from the folder of that run or from its
+    `confidential/randomness.json`; refuses a reproducible run."""
     folder = path if path.is_dir() else path.parent.parent
-    entropy = load_streams(folder).entropy
-    if entropy is None:
+    streams = load_streams(folder)
+    if streams.entropy is None or streams.key is None:
         raise InputError(f"the run {str(folder)!r} was reproducible: it has no entropy, its seed alone repeats it")
-    return entropy
+    return streams.entropy + streams.key

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.distribution import draw_values
+from riskweighted.common.errors import InputError
+from riskweighted.contract.categories import target_numbers
+from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer, data_dependent, keeps_true_values
-from riskweighted.sampling.blind_process import Shown, Task, draws_of, show, shown_elsewhere
+from riskweighted.sampling.blind_process import Shown, Task, draws_of, log_priors, show, shown_elsewhere
 from riskweighted.sampling.moves import KEPT, PERMUTED, moved_targets, some_rows
 
-__all__ = ["check_independent"]
+__all__ = ["check_independent", "refuse_dependence"]
 
 _ROWS = 20_000
 _FEW = 0.05  # the share of the rows below which those that move hold the values of a few records
@@ -57,6 +59,36 @@ def check_independent(
     _judge_priors(synthesizer, log_priors, guaranteed)
     if elsewhere:
         _compare_here(synthesizer, prepared, places, confidential, frame, shown)
+
+
+def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
+    """Refuse, by ContractError, a synthesizer that says that nothing is taken from the data, and takes something.
+
+    It is prepared anew with the sensitive values moved (`moved_targets`): the log density of the true ones, all draws and the log prior
+    must stay what they are. To refuse to be prepared is to depend on the data.
+    """
+    name, n, places = type(synthesizer).__name__, len(confidential), None
+    truth, prior = dict[str, list[np.ndarray]](), np.zeros(0)
+    frames = _frames(synthesizer, confidential)
+    for move, frame in {_TRUTH: frames.pop(_TRUTH), **frames}.items():
+        try:
+            arrays = prepared if move == _TRUTH else synthesizer.prepare(frame)
+            find = log_densities(synthesizer, arrays, target_numbers(synthesizer, arrays, confidential))
+            drawn = [draw_values(synthesizer, theta, arrays, np.random.default_rng(0), n) for theta in thetas]
+            shown = {"the log density": [find(theta) for theta in thetas], "the draws": drawn}
+            moved, places = log_priors(synthesizer, arrays, n, places)
+        except InputError:
+            raise ContractError(
+                f"{name}: it refuses the data with the sensitive values {move}, so whether it depends on them is not known"
+            ) from None
+        if move == _TRUTH:
+            truth, prior = shown, moved
+        shown["the log prior"], truth["the log prior"] = [moved], [prior]
+        for what, values in shown.items():
+            if any(_differs(*pair).any() for pair in zip(truth[what], values, strict=True)):
+                raise ContractError(
+                    f"{name}: data_dependent says that nothing is taken from the data, yet with the sensitive values {move} {what} changes"
+                )
 
 
 def _rows(synthesizer: Synthesizer, places: tuple[Draw, ...], confidential: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import warnings
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -242,10 +243,10 @@ class PreparedModel:
     def build(self) -> Blueprint | None:
         return self.synthesizer.build(self.prepared)
 
-    def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int) -> Censoring | None:  # noqa: N803
+    def censor(self, guarantee: Guarantee | None, alpha: pd.Series, L: int, besides: Sequence[str] = ()) -> Censoring | None:  # noqa: N803
         """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
         refuse_survey(self.survey, guarantee)
-        return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L)
+        return None if guarantee is None else censor(self.synthesizer, self.prepared, self.confidential, alpha, guarantee, L, besides)
 
     def fitted(
         self,

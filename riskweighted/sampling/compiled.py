@@ -16,9 +16,9 @@ from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, is_strange
-from riskweighted.guarantee.clip import LOWER, UPPER, Censoring, refuse_dependence
+from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import check_censored, check_density, check_draws, check_weighted
-from riskweighted.sampling.blind import check_independent
+from riskweighted.sampling.blind import check_independent, refuse_dependence
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.convergence import Drawn, failure, judge
 from riskweighted.sampling.direct import draw_or_refuse, heights_of

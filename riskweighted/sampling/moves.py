@@ -46,6 +46,8 @@ def _amounts(numbers: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndar
     ends = rng.permutation(len(amounts))[:2]
     within[ends] = [amounts.min(), amounts.max()][: len(ends)]
     low, high = np.quantile(amounts, 0.3), np.quantile(amounts, 0.7)
+    if low == high or (whole and np.rint(low) == np.rint(high)):  # of one value, which a model may refuse whatever it depends on
+        low, high = amounts.min(), amounts.max()
     inner = rng.permutation(np.linspace(low, high, len(amounts)))
     moved = {}
     for name, values in ((RANGE, within), (INNER, inner)):

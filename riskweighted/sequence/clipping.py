@@ -12,6 +12,7 @@ from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.block_fit import refuse_survey
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.public import not_public
 
 __all__ = ["censor_blocks", "sequence_obstacles", "statement_of"]
 
@@ -32,9 +33,10 @@ def censor_blocks(
         return dict.fromkeys(block.name for block in blocks)
     refuse_survey(prepared.survey, guarantee)
     if prepared.of_one:
-        return {block.name: block.model.censor(guarantee, alphas[block.variable], L) for block in blocks}
+        besides = not_public(prepared, guarantee)
+        return {block.name: block.model.censor(guarantee, alphas[block.variable], L, besides) for block in blocks}
     hindering = [
-        *sequence_obstacles(prepared),
+        *sequence_obstacles(prepared, guarantee),
         *(f"weights alpha of {name!r} that are not all the same" for name in alphas if alphas[name].nunique() > 1),
     ]
     if hindering:
@@ -60,9 +62,10 @@ def statement_of(declared: Synthesizer | Chain, guarantee: Guarantee, L: int) ->
     return Statement.together([share.statement(L, probability_mass(model)) for model in models])
 
 
-def sequence_obstacles(prepared: PreparedSequence) -> list[str]:
-    """What of a sequence voids a guarantee, in words: what its models, and the chain that chose them, take from the sensitive values."""
-    hindering = list[str]()
+def sequence_obstacles(prepared: PreparedSequence, guarantee: Guarantee) -> list[str]:
+    """What of a sequence voids a guarantee, in words: what its models, and the chain that chose them, take from the sensitive values, and
+    what they read that is not declared public."""
+    hindering = not_public(prepared, guarantee)
     if isinstance(prepared.declared, Chain):
         hindering += [text for link in prepared.links for text in _of_link(prepared, prepared.declared, link)]
     for block in prepared.blocks:

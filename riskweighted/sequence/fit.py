@@ -210,7 +210,12 @@ class Fit:
 
     def thetas(self, chain: int, draw: int) -> dict[str, dict[str, np.ndarray]]:
         """One posterior draw: block -> parameter name -> value."""
-        return {name: fit.draw(chain, draw) if fit.estimates else fit.draw(0, 0) for name, fit in self.blocks.items()}
+        return {name: self._theta(name, (chain, draw)) for name in self.blocks}
+
+    def _theta(self, name: str, place: tuple[int, int]) -> dict[str, np.ndarray]:
+        """A posterior draw of one block, the empty one where it estimates nothing."""
+        fit = self.blocks[name]
+        return fit.draw(*place) if fit.estimates else fit.draw(0, 0)
 
     def draw(self, chain: int, draw: int) -> dict[str, Any]:
         """One posterior draw: parameter name -> value of a synthesizer, block -> parameter name -> value of a chain."""
@@ -240,7 +245,9 @@ class Fit:
         return Drawing(self.prepared, self.blocks)
 
     def released(self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
-        """One synthetic dataset given parameters, rounded as in `synthesize`."""
+        """One synthetic dataset given parameters, rounded as in `synthesize`; none under a guarantee, whose datasets its ledger decides."""
+        if self.ledger() is not None:
+            raise InputError("this fit has a guarantee, whose datasets are those of synthesize and no others")
         return self.drawing.released(self._by_block(theta), rng, precision)
 
     def synthesize(
@@ -314,21 +321,33 @@ class Fit:
         self.check_precision(precision)
         entropy, every = self._check_guarantee(check_count(L), precision, parameters)
         plugged = {name: plug_in(fit) for name, fit in self.blocks.items()} if parameters == "mode" else None
-        streams, sizes = np.random.SeedSequence(random_seed if entropy is None else entropy), self.sizes
-        choice = np.random.default_rng(streams.spawn(1)[0])
-        places = random_draws(sizes["chain"], sizes["draw"], every, choice) if self.estimates else [(0, 0)] * every
+        streams = np.random.SeedSequence(random_seed if entropy is None else entropy)
+        choices = [streams.spawn(1)[0]] * len(self.blocks)
+        if entropy is not None and len(entropy) > 1:  # each block by its own, so that its draws are the same L whatever stands beside it
+            choices = [np.random.SeedSequence(one).spawn(1)[0] for one in entropy]
+        places = [self._places(every, choice)[:L] for choice in choices]
         self._warn_of_few_draws(L)
-        drawn = self._drawn(places[:L], streams.spawn(L), plugged, precision)
+        drawn = self._drawn(list(zip(*places, strict=True)), streams.spawn(L), plugged, precision)
         return drawn if self.native is None else map(self.native.like, drawn)
 
+    def _places(self, count: int, choice: np.random.SeedSequence) -> list[tuple[int, int]]:
+        """So many posterior draws, chosen at random."""
+        sizes = self.sizes
+        return random_draws(sizes["chain"], sizes["draw"], count, np.random.default_rng(choice)) if self.estimates else [(0, 0)] * count
+
     def _drawn(
-        self, places: Sequence[tuple[int, int]], seeds: Sequence[np.random.SeedSequence], plugged: Thetas | None, precision: Precision
+        self,
+        places: Sequence[tuple[tuple[int, int], ...]],
+        seeds: Sequence[np.random.SeedSequence],
+        plugged: Thetas | None,
+        precision: Precision,
     ) -> Iterator[pd.DataFrame]:
-        """A dataset for each place and seed; then the warnings of amounts that lie far out."""
+        """A dataset for each seed, of the posterior draw of every block at its place; then the warnings of amounts that lie far out."""
         fits = {link.variable: self.blocks[link.values.name] for link in self.prepared.links if link.values is not None and not link.levels}
         far, amounts = Counter[str](), Counter[str]()
-        for place, seed in zip(places, seeds, strict=True):
-            frame = self.released(self.thetas(*place) if plugged is None else plugged, np.random.default_rng(seed), precision)
+        for each, seed in zip(places, seeds, strict=True):
+            thetas = plugged or {name: self._theta(name, place) for name, place in zip(self.blocks, each, strict=True)}
+            frame = self.drawing.released(thetas, np.random.default_rng(seed), precision)
             for name, fit in fits.items():
                 codes, column = [*self.prepared.codes.get(name, ())], frame[name]
                 held = (column[~column.isin(codes)] if codes else column).dropna()
@@ -353,7 +372,7 @@ class Fit:
             if check_number(value, f"precision of {name!r}", least=0) == 0:
                 raise InputError(f"precision of {name!r} must be a number > 0, got 0")
 
-    def _ledger(self) -> list[int] | None:
+    def ledger(self) -> list[int] | None:
         """The entropy of every block, which fixes the datasets of a guarantee; None without one."""
         entropies = [fit.entropy for fit in self.blocks.values()]
         kept = [entropy for entropy in entropies if entropy is not None]
@@ -363,7 +382,7 @@ class Fit:
 
     def _check_guarantee(self, count: int, precision: Precision, parameters: str) -> tuple[list[int] | None, int]:
         """The entropy that a guarantee keeps, if there is one, and how many datasets it decides; refuses those that it does not cover."""
-        entropy = self._ledger()
+        entropy = self.ledger()
         if self.statement is None or entropy is None:
             return None, count
         if count > self.statement.L:

@@ -21,6 +21,7 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.sequence.public import refuse_told
 from riskweighted.sequence.tasks import Alpha, BlockTask, alphas_of, block_tasks, fit_tasks
 
 __all__ = ["CompiledSequence", "compile_model", "fit", "fit_sequence"]
@@ -79,7 +80,8 @@ def fit(
     InputError
         If weights are outside [0, 1], missing, of another length or index, or all zero, if survey weights are negative, missing,
         infinite or all zero, or if the data does not suit the synthesizer.
-        Under a guarantee also if anything is taken from the data, all of which it names.
+        Under a guarantee also if anything is taken from the data, or read and not declared public, all of which it names; or if what is
+        declared public gives a sensitive variable away.
     ContractError
         If the synthesizer's graph and log_density disagree, alpha does not act, or it draws no n finite values, or sees the sensitive ones.
 
@@ -117,6 +119,8 @@ def fit_sequence(
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
     wanted = block_tasks(prepared, checked, random_seed, guarantee, L)
+    if guarantee is not None:
+        refuse_told(prepared, guarantee)
     _refuse_engine(wanted, sampling)
     earlier = {} if before is None else before.blocks
     fits = {task.name: earlier[task.name] for task in wanted if task.name in earlier and task.is_done_by(earlier[task.name], sampling)}
