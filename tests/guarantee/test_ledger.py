@@ -74,6 +74,10 @@ def wider(fit):
     return fit.changed(censoring=replace(fit.block.censoring, statement=statement))
 
 
+def fewer(fit):
+    return fit.changed(censoring=replace(fit.block.censoring, statement=replace(fit.block.statement, L=1)))
+
+
 def looser(fit):
     return fit.changed(censoring=replace(fit.block.censoring, statement=replace(fit.block.statement, lower=-9.0)))
 
@@ -112,6 +116,9 @@ REFUSED = {
     "loaded without a guarantee": lambda fit, path: loaded(fit, path, guarantee=None),
     "saved without its ledger, and loaded": lambda fit, path: loaded(no_ledger(fit), path),
     "an accountant told of more": lambda fit, path: rw.Release.of("a", fit, L + 1),
+    "an accountant told of fewer": lambda fit, path: rw.Release.of("a", fit, 1),
+    "an accountant told of a narrower statement": lambda fit, path: rw.accountant({"a": fewer(fit)}),
+    "a dataset of a draw": lambda fit, path: fit.released(fit.draw(0, 0), np.random.default_rng(1)),
 }
 
 

@@ -16,6 +16,7 @@ N = 60
 RENT = {"model": "linear-regression", "formula": "rent ~ age", "location": 700.0, "scale": 100.0}
 SIZE = {"model": "logistic", "formula": "size ~ age", "levels": ("small", "large")}
 STATED = {"rent": RENT, "size": SIZE}
+PUBLIC = ["age", "size"]
 
 
 def frame(seed=1):
@@ -61,10 +62,10 @@ def totals(tasks, theta):
     return found
 
 
-@pytest.mark.parametrize("guarantee", [rw.Guarantee(epsilon=6), rw.Guarantee(M=1.5), rw.Guarantee(epsilon=6, neighbours="add-drop")])
+@pytest.mark.parametrize("guarantee", [{"epsilon": 6}, {"M": 1.5}, {"epsilon": 6, "neighbours": "add-drop"}])
 def test_no_record_adds_more_to_all_blocks_than_the_statement_says(guarantee):
     """Whatever its values of both variables and the parameters; each block has half, and the halves are used up."""
-    data, widest = frame(), 0.0
+    data, widest, guarantee = frame(), 0.0, rw.Guarantee(**guarantee, public=PUBLIC)
     tasks = tasks_of(data, guarantee)
     whole = Statement.together([task.censoring.statement for task in tasks])
     assert whole.width == pytest.approx(sum(task.censoring.statement.width for task in tasks))
@@ -116,20 +117,20 @@ def test_every_choice_that_looks_at_the_data_is_named_at_once():
     ],
 )
 def test_each_of_them_alone_is_enough(settings, others, named):
-    found = sequence_obstacles(prepare_sequence(chain_of(STATED | settings, **others), frame()))
+    found = sequence_obstacles(prepare_sequence(chain_of(STATED | settings, **others), frame()), rw.Guarantee(epsilon=1, public=PUBLIC))
     assert bool(found) == (named is not None), found
     assert named is None or any(named in one for one in found), found
 
 
 def test_a_chain_that_does_not_say_what_it_takes_is_refused(monkeypatch):
     monkeypatch.delattr(type(chain_of()), "data_dependent_choices")
-    found = sequence_obstacles(prepare_sequence(chain_of(), frame()))
+    found = sequence_obstacles(prepare_sequence(chain_of(), frame()), rw.Guarantee(epsilon=1, public=PUBLIC))
     assert [one for one in found if "Sequential, which does not say what it takes from the data for 'rent'" in one]
 
 
 def test_a_reference_and_survey_weights_are_refused():
     with pytest.raises(rw.InputError, match="a reference is a density of one variable"):
-        tasks_of(frame(), rw.Guarantee(epsilon=1, reference=rw.Reference("norm")))
+        tasks_of(frame(), rw.Guarantee(epsilon=1, reference=rw.Reference("norm"), public=PUBLIC))
     with pytest.raises(rw.InputError, match="a guarantee holds for no survey weights"):
         rw.fit(chain_of(), frame().assign(w=1.0), survey="w", guarantee=rw.Guarantee(epsilon=1))
 
@@ -138,7 +139,7 @@ def test_a_reference_and_survey_weights_are_refused():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_a_chain_is_fitted_under_a_guarantee_saved_and_counted(tmp_path):
-    data, asked = frame(), {"guarantee": rw.Guarantee(epsilon=40), "L": 2}
+    data, asked = frame(), {"guarantee": rw.Guarantee(epsilon=40, public=PUBLIC), "L": 2}
     fit = rw.fit(chain_of(), data, random_seed=1, draws=60, tune=60, chains=2, **asked)
     assert fit.statement.epsilon() == pytest.approx(40)
     assert (rw.influence(fit)["range"] <= fit.statement.width + 1e-9).all()
@@ -153,4 +154,4 @@ def test_a_chain_is_fitted_under_a_guarantee_saved_and_counted(tmp_path):
     again = rw.load_fit(tmp_path / "fit.zip", chain_of(), data, None, random_seed=1, **asked)
     assert again.statement == fit.statement
     with pytest.raises(rw.InputError, match="under another guarantee"):
-        rw.load_fit(tmp_path / "fit.zip", chain_of(), data, None, guarantee=rw.Guarantee(epsilon=41), L=2)
+        rw.load_fit(tmp_path / "fit.zip", chain_of(), data, None, guarantee=rw.Guarantee(epsilon=41, public=PUBLIC), L=2)

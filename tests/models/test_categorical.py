@@ -358,7 +358,7 @@ def test_levels_that_make_no_variable_are_refused_at_once(levels):
 
 
 def test_a_guarantee_needs_public_levels_and_clips_every_record():
-    frame, guarantee = many(400), rw.Guarantee(epsilon=40)
+    frame, guarantee = many(400), rw.Guarantee(epsilon=40, public=["x", "flag"])
     with pytest.raises(InputError) as caught:
         rw.fit(Logistic("flag ~ x"), frame, guarantee=guarantee, random_seed=1)
     assert_clear(caught, "levels of Logistic")

@@ -98,7 +98,17 @@ def test_under_a_guarantee_predictors_are_looked_at_too():
     predicted = {**LINEAR, "formula": "income ~ twice"}
     silent(study(synthesizer=predicted), data)
     with pytest.raises(InputError, match="'twice'"):
-        refuse_derived(study(synthesizer=predicted, guarantee={"epsilon": 2}), data)
+        refuse_derived(study(synthesizer=predicted, guarantee={"epsilon": 2, "public": ["twice"]}), data)
+
+
+def test_under_a_guarantee_no_reason_makes_a_column_public():
+    data, reasons = people().assign(twice=lambda frame: 2 * frame["income"]), {"twice": "we need it"}
+    leaving = {"L": 2, "columns": ["twice"], "derived": reasons}
+    refuse_derived(study(release=leaving), data)
+    for given in ({"public": ["sex"]}, {"public": ["sex", "twice"]}):
+        with pytest.raises(InputError, match="no reason makes it public") as caught:
+            check_study(study(release=leaving, guarantee={"epsilon": 2, **given}), data)
+        assert "\n" not in str(caught.value)
 
 
 def test_what_a_rule_states_is_a_declaration():

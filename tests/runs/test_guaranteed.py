@@ -35,13 +35,14 @@ SETTINGS = {
     "guarantee": {
         "epsilon": 40,
         "neighbours": "add-drop",
+        "public": ["region"],
         "reference": {"distribution": "nbinom", "parameters": {"n": 1, "p": 0.05}},
     },
 }
 RENT = {
     "scenario": {"known": "region", "synthetic": "rent"},
     "synthesizer": {"name": "linear-regression", "formula": "rent ~ region"},
-    "guarantee": {"epsilon": 2},
+    "guarantee": {"epsilon": 2, "public": ["region"]},
 }
 
 
@@ -136,7 +137,9 @@ def test_a_reference_that_no_file_can_hold_is_refused():
 
 def test_the_section_is_read_and_written():
     stated = study().guarantee
-    assert stated == rw.Guarantee(epsilon=40, neighbours="add-drop", reference=rw.Reference("nbinom", {"n": 1, "p": 0.05}))
+    assert stated == rw.Guarantee(
+        epsilon=40, neighbours="add-drop", public=["region"], reference=rw.Reference("nbinom", {"n": 1, "p": 0.05})
+    )
     assert make_study(to_table(study())) == study()
     assert study(guarantee=None).statement() is None
     assert study().statement() == stated.statement(4, True)
@@ -147,7 +150,7 @@ def test_the_guarantee_and_its_number_of_datasets_decide_the_fit(monkeypatch):
     alpha = checked.weights("unweighted")["jobs"]
     others = [
         replace(checked.study, guarantee=None),
-        replace(checked.study, guarantee=rw.Guarantee(epsilon=41)),
+        replace(checked.study, guarantee=rw.Guarantee(epsilon=41, public=["region"])),
         replace(checked.study, release=replace(checked.study.release, L=5)),
     ]
     prints = {fit_key(other, checked.prepared().blocks[0].model, alpha) for other in [checked.study, *others]}

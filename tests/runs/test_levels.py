@@ -153,14 +153,17 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
         ({"synthesizer": {"name": "linear-regression", "formula": "job ~ age"}}, ("'job'", "numeric")),
         ({"synthesizer": {"name": "logistic", "formula": "job ~ age"}}, ("'job'", "3 levels")),
         ({"top_coding": {"quantile": 0.9}}, ("'job'", "numeric")),
-        ({"guarantee": {"epsilon": 2}, "weights": {"schemes": ["unweighted"]}}, ("levels of Multinomial",)),
+        (
+            {"guarantee": {"epsilon": 2}, "weights": {"schemes": ["unweighted"]}},
+            ("levels of Multinomial", "the columns 'age'", "levels of 'job'", 'public = ["age", "job"]'),
+        ),
     ):
         with pytest.raises(InputError) as caught:
             check_study(study(**changes), data)
         assert_clear(caught, *named)
     plan_study(study(scenario={**coded, "categorical": ["code"]}, synthesizer=ordinal), data)
     fine = {"name": "multinomial", "formula": "job ~ age", "levels": ["clerk", "nurse", "smith"]}
-    check_study(study(synthesizer=fine, guarantee={"epsilon": 2}, weights={"schemes": ["unweighted"]}), data)
+    check_study(study(synthesizer=fine, guarantee={"epsilon": 2, "public": ["age", "job"]}, weights={"schemes": ["unweighted"]}), data)
 
 
 def test_a_column_that_tells_the_level_is_found_and_a_number_of_ones_own_is_not():

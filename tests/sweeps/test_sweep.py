@@ -545,7 +545,7 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential):
 def proved(**changes):
     synthesizer = {**SETTINGS["synthesizer"], "location": 3.5, "scale": 1.2}
     given = {"synthesizer": synthesizer, "release": {"L": 3, "precision": 0.01}, "weights": {"schemes": ["unweighted"]}}
-    return make_study({**SETTINGS, **given, "guarantee": {"epsilon": 3}, **changes})
+    return make_study({**SETTINGS, **given, "guarantee": {"epsilon": 3, "public": ["group"]}, **changes})
 
 
 def test_the_guarantee_and_the_number_of_datasets_decide_a_fit():
