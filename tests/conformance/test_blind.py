@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+import riskweighted as rw
+from riskweighted.conformance.checking import _places
 from riskweighted.contract.synthesizer import ContractError
-from riskweighted.sampling.blind import check_independent
+from riskweighted.sampling.blind import check_independent, refuse_dependence
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sequence.blinded import blinded
 from riskweighted.sequence.fit import Fit
@@ -61,6 +63,38 @@ def test_a_clean_one_passes_with_and_without_a_guarantee():
 def test_what_only_a_guarantee_refuses(plugin):
     with pytest.raises(ContractError, match=plugin.__name__):
         look(plugin, guaranteed=True)
+
+
+@pytest.mark.parametrize("plugin", leaking.GUARANTEED, ids=lambda plugin: plugin.__name__)
+def test_in_one_process_too_what_a_guarantee_refuses_is_seen(plugin):
+    """As every fit under a guarantee does it of the package's own classes; to refuse moved data is never silent."""
+    synthesizer, frame = plugin(), data()
+    with pytest.raises(ContractError, match=plugin.__name__) as caught:
+        refuse_dependence(synthesizer, synthesizer.prepare(frame), frame, thetas(plugin))
+    assert ("it refuses" in str(caught.value)) == (plugin is leaking.RefusesOthers)
+
+
+FEW = {"two values": [3.0, 5.0], "one other": [3.0] * 99 + [5.0], "a heap": [0.0] * 70 + list(range(30))}
+OWN = [
+    lambda load: load("linear-regression")("y ~ x", location=50.0, scale=8.0),
+    lambda load: load("hierarchical")("y ~ x", groups="group"),
+    lambda load: load("negative-binomial")("y ~ x"),
+]
+
+
+@pytest.mark.parametrize("values", FEW.values(), ids=FEW)
+@pytest.mark.parametrize("make", OWN, ids=("linear", "hierarchical", "counts"))
+def test_no_model_of_the_package_refuses_moved_data(make, values):
+    frame = data().assign(y=np.resize(values, N).astype(int), group=np.resize(["a", "b", "c"], N))
+    synthesizer = make(rw.load_synthesizer)
+    prepared = synthesizer.prepare(frame)
+    refuse_dependence(synthesizer, prepared, frame, _places(synthesizer.build(prepared)))
+
+
+@pytest.mark.long
+def test_a_class_that_refuses_moved_data_fails_from_a_fresh_process():
+    with pytest.raises(ContractError, match="it refuses the data"):
+        look(leaking.RefusesOthers, guaranteed=True, elsewhere=True)
 
 
 def test_a_class_that_cached_the_first_data_is_seen_from_a_fresh_process():

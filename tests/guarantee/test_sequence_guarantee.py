@@ -1,14 +1,19 @@
 """The guarantee of several variables: each block clipped at its share, and what the chain takes from the data refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import riskweighted as rw
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.distribution import fixed
 from riskweighted.guarantee.statement import Statement
 from riskweighted.sequence.clipping import sequence_obstacles
+from riskweighted.sequence.drawing import Drawing
+from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import alphas_of, block_tasks
 
@@ -133,6 +138,51 @@ def test_a_reference_and_survey_weights_are_refused():
         tasks_of(frame(), rw.Guarantee(epsilon=1, reference=rw.Reference("norm"), public=PUBLIC))
     with pytest.raises(rw.InputError, match="a guarantee holds for no survey weights"):
         rw.fit(chain_of(), frame().assign(w=1.0), survey="w", guarantee=rw.Guarantee(epsilon=1))
+
+
+def guaranteed_fit(seed):
+    """A fit of the chain with made-up posteriors under a guarantee."""
+    data, rng = frame(), np.random.default_rng(seed)
+    prepared = prepare_sequence(chain_of(), data)
+    alphas, blocks = alphas_of(prepared.variables, None, data.index), {}
+    for task in block_tasks(prepared, alphas, None, rw.Guarantee(epsilon=6, public=PUBLIC), 3):
+        parts = {"coefficient": (("chain", "draw", "column"), rng.normal(size=(2, 40, 2)))}
+        parts |= {"sigma": (("chain", "draw"), np.exp(rng.normal(size=(2, 40))))} if task.name == "rent" else {}
+        diagnostics = pd.DataFrame({"ess_bulk": [80.0], "converged": [True]}, index=["coefficient"])
+        blocks[task.name] = task.block.model.fitted(task.alpha, xr.Dataset(parts), None, task.censoring, diagnostics)
+    return Fit(prepared, alphas, blocks)
+
+
+def drawn_of(fit, monkeypatch):
+    """The parameters of rent that its datasets are drawn with."""
+    seen, made = [], Drawing.released
+    with monkeypatch.context() as patch:
+        patch.setattr(Drawing, "released", lambda self, thetas, *given: seen.append(thetas["rent"]) or made(self, thetas, *given))
+        fit.synthesize(3, precision={"rent": 1.0} if len(fit.blocks) > 1 else 1.0)
+    return [(*theta["coefficient"], float(theta["sigma"])) for theta in seen]
+
+
+def test_a_block_gives_the_same_draws_whatever_stands_beside_it(monkeypatch):
+    """Else blocks of other fits beside it would draw others and others of them."""
+    first, second = guaranteed_fit(1), guaranteed_fit(2)
+    mixed = replace(first, blocks={"rent": first.blocks["rent"], "size": second.blocks["size"]})
+    found = [drawn_of(fit, monkeypatch) for fit in (first, mixed, Fit.of(first.blocks["rent"]))]
+    assert found[0] == found[1] == found[2] != drawn_of(second, monkeypatch)
+    assert len(set(found[0])) == 3
+
+
+@pytest.mark.parametrize(("public", "named"), [((), '["age", "size"]'), (["age"], '["age", "size"]'), (["size"], '["size", "age"]')])
+def test_predictors_and_levels_of_a_chain_are_declared_public(public, named):
+    with pytest.raises(rw.InputError) as caught:
+        rw.fit(chain_of(), frame(), guarantee=rw.Guarantee(epsilon=1, public=public), L=2)
+    assert f"public = {named}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_made_of_a_variable_does_not_pass_as_public():
+    data = frame().assign(age=lambda one: one["rent"] * 12)
+    with pytest.raises(rw.InputError, match="'age', which gives away the synthesized 'rent'"):
+        rw.fit(chain_of(), data, guarantee=rw.Guarantee(epsilon=1, public=PUBLIC), L=2)
 
 
 @pytest.mark.long

@@ -19,9 +19,11 @@ from riskweighted.release.leak_check import gather_secrets
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.guaranteed import releases_of
+from riskweighted.runs.randomness import read_entropy
 from riskweighted.runs.run import run_study
 from riskweighted.runs.stages import fit_key
-from riskweighted.runs.study import make_study
+from riskweighted.runs.study import load_study, make_study
+from riskweighted.sampling import fitting
 
 N = 200
 SETTINGS = {
@@ -98,6 +100,29 @@ def test_everything_that_depends_on_the_data_is_named_at_once(changes, named):
     given = {**SETTINGS, "weights": {}, **changes}
     with pytest.raises(InputError) as caught:
         check_study(make_study(given), firms())
+    assert_clear(caught, *named)
+
+
+@pytest.mark.parametrize(
+    ("public", "named"),
+    [
+        ([], ["the columns 'region'", "not declared public", 'public = ["region"]']),
+        (["jobs"], ["names 'jobs'", "nothing of its numbers is public"]),
+        (["nope"], ["names 'nope'", "'region'"]),
+        (["region", "twice"], ["'twice'", "a function of it", "no reason makes it public"]),
+        ("region", None),
+        (["region", "rent"], None),
+    ],
+)
+def test_what_the_model_reads_is_declared_public(public, named):
+    data = firms().assign(twice=lambda frame: 2 * frame["jobs"] + 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)
+        if named is None:
+            check_study(study(guarantee={"epsilon": 2, "public": public}), data)
+            return
+        with pytest.raises(InputError) as caught:
+            check_study(study(guarantee={"epsilon": 2, "public": public}), data)
     assert_clear(caught, *named)
 
 
@@ -211,6 +236,49 @@ def test_the_accountant_adds_up_finished_runs(whole, tmp_path):
     with pytest.raises(InputError) as caught:
         releases_of([folder], ["marginal"])
     assert_clear(caught, "none of the schemes 'marginal'", "it has 'unweighted'")
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_the_entropy_of_a_run_repeats_its_datasets_and_gives_no_others(whole, tmp_path, monkeypatch):
+    """Interrupted and resumed, too; what the study says otherwise is refused, and a repetition counts as what leaves twice."""
+    folder, *_ = whole
+    asked, sample, calls = load_study(folder.parent / "study.toml"), fitting.CompiledModel.sample, []
+
+    def interrupted(self, *arguments, **settings):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return sample(self, *arguments, **settings)
+
+    def repeated(given, out="again"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RiskWeightedWarning)
+            return run_study(given, tmp_path / out, cores=1, entropy=read_entropy(folder))
+
+    monkeypatch.setattr(fitting.CompiledModel, "sample", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        repeated(asked)
+    again = repeated(asked)
+    assert len(calls) == 2 + 1  # the first fit is kept
+    for path in sorted(folder.glob("synthetic/*/*.csv")):
+        assert path.read_bytes() == (again.folder / path.relative_to(folder)).read_bytes()
+    runs = [load_run(folder), load_run(again.folder)]
+    assert len({run.streams.order_seed("unweighted", 0) for run in runs}) == 1  # and so what `release` makes of both
+    changes = [
+        {"release": replace(asked.release, L=5)},
+        {"release": replace(asked.release, L=3)},
+        {"seed": 1},
+        {"guarantee": replace(asked.guarantee, epsilon=41)},
+        {"release": replace(asked.release, precision=10.0)},
+    ]
+    for change in changes:
+        with pytest.raises(InputError, match="only repeats a run") as caught:
+            repeated(replace(asked, **change), "other")
+        assert_clear(caught, "counts")
+        assert not (tmp_path / "other").exists()
+    assert sum(release.L for release in releases_of([folder, again.folder])) == 4 * 4
+    assert len(calls) == 3
 
 
 @pytest.mark.long

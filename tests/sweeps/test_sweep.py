@@ -552,7 +552,9 @@ def test_the_guarantee_and_the_number_of_datasets_decide_a_fit():
     """Without a guarantee fits of another L are the same; under one M follows from L."""
     grid = {"guarantee.epsilon": [1, 3], "release.L": [3, 2], "evaluation.radius": [0.3, 0.1]}
     plain = {name: values for name, values in grid.items() if name != "guarantee.epsilon"}
-    for study, settings, fits in ((proved(), grid, 2 * 2), (proved(guarantee=None), grid, 2 * 2), (proved(guarantee=None), plain, 1)):
+    clipped = proved(guarantee={"M": 1, "public": ["group"]})  # of one clip, and yet no cell draws from the fit of another L
+    cases = ((proved(), grid, 2 * 2), (proved(guarantee=None), grid, 2 * 2), (proved(guarantee=None), plain, 1), (clipped, plain, 2))
+    for study, settings, fits in cases:
         points = [point for point in expand_grid(Sweep(study, settings)) if point.label == "unweighted"]
         assert len({identify(point, "data", {}, whack_a_mole=True).fit for point in points}) == fits
 
