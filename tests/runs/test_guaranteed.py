@@ -109,7 +109,7 @@ def test_everything_that_depends_on_the_data_is_named_at_once(changes, named):
         ([], ["the columns 'region'", "not declared public", 'public = ["region"]']),
         (["jobs"], ["names 'jobs'", "nothing of its numbers is public"]),
         (["nope"], ["names 'nope'", "'region'"]),
-        (["region", "twice"], ["'twice'", "a function of it", "no reason makes it public"]),
+        (["region", "twice"], ["'twice'", "gives away", "no reason makes it public"]),
         ("region", None),
         (["region", "rent"], None),
     ],
