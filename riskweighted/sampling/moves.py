@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.groups import most_categories
+
 __all__ = ["INNER", "KEPT", "PERMUTED", "RANGE", "REVERSED", "moved_targets", "some_rows"]
 
 PERMUTED, REVERSED, RANGE, INNER = "permuted", "in the reverse order of rank", "others of the same range", "inner ones"
@@ -36,23 +38,30 @@ def _put(column: pd.Series, there: np.ndarray, values: object) -> pd.Series:
 
 
 def _amounts(numbers: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Other amounts; values that many records share stay, as zeros of a model of two parts do."""
-    _, place, count = np.unique(numbers, return_inverse=True, return_counts=True)
+    """Other amounts; values that many records share stay, as zeros of a model of two parts do. Whole numbers of few values take these
+    alone, and never one of them all: a model of counts may refuse others, whatever it depends on."""
+    held, place, count = np.unique(numbers, return_inverse=True, return_counts=True)
     free = count[place] <= max(_ATOM * len(numbers), 1)
     if free.sum() < _FEW:
         free[:] = True
-    amounts, whole = numbers[free], bool((numbers == np.rint(numbers)).all())
+    amounts, whole = numbers[free], bool((held == np.rint(held)).all())
+    few = whole and len(held) <= most_categories(len(numbers))
+
+    def possible(values: np.ndarray) -> np.ndarray:
+        values = np.rint(values) if whole else values
+        return held[np.searchsorted((held[1:] + held[:-1]) / 2, values)] if few else values
+
     within = np.quantile(amounts, rng.uniform(size=len(amounts)) ** 2)
     ends = rng.permutation(len(amounts))[:2]
     within[ends] = [amounts.min(), amounts.max()][: len(ends)]
     low, high = np.quantile(amounts, 0.3), np.quantile(amounts, 0.7)
-    if low == high or (whole and np.rint(low) == np.rint(high)):  # of one value, which a model may refuse whatever it depends on
-        low, high = amounts.min(), amounts.max()
-    inner = rng.permutation(np.linspace(low, high, len(amounts)))
+    inner = possible(rng.permutation(np.linspace(low, high, len(amounts))))
+    if np.ptp(inner) == 0:
+        inner = possible(rng.permutation(np.linspace(amounts.min(), amounts.max(), len(amounts))))
     moved = {}
-    for name, values in ((RANGE, within), (INNER, inner)):
+    for name, values in ((RANGE, possible(within)), (INNER, inner)):
         moved[name] = numbers.copy()
-        moved[name][free] = np.rint(values) if whole else values
+        moved[name][free] = values
     return moved
 
 

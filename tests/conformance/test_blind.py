@@ -74,16 +74,17 @@ def test_in_one_process_too_what_a_guarantee_refuses_is_seen(plugin):
     assert ("it refuses" in str(caught.value)) == (plugin is leaking.RefusesOthers)
 
 
-FEW = {"two values": [3.0, 5.0], "one other": [3.0] * 99 + [5.0], "a heap": [0.0] * 70 + list(range(30))}
+FEW = {"two values": [3.0, 5.0], "one other": [3.0] * 99 + [5.0], "a heap": [0] * 70 + [1, 5] * 15}
 OWN = [
     lambda load: load("linear-regression")("y ~ x", location=50.0, scale=8.0),
     lambda load: load("hierarchical")("y ~ x", groups="group"),
     lambda load: load("negative-binomial")("y ~ x"),
+    lambda load: load("counts")("y ~ x", values=range(6)),
 ]
 
 
 @pytest.mark.parametrize("values", FEW.values(), ids=FEW)
-@pytest.mark.parametrize("make", OWN, ids=("linear", "hierarchical", "counts"))
+@pytest.mark.parametrize("make", OWN, ids=("linear", "hierarchical", "negative-binomial", "counts"))
 def test_no_model_of_the_package_refuses_moved_data(make, values):
     frame = data().assign(y=np.resize(values, N).astype(int), group=np.resize(["a", "b", "c"], N))
     synthesizer = make(rw.load_synthesizer)

@@ -155,7 +155,7 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
         ({"top_coding": {"quantile": 0.9}}, ("'job'", "numeric")),
         (
             {"guarantee": {"epsilon": 2}, "weights": {"schemes": ["unweighted"]}},
-            ("levels of Multinomial", "the columns 'age'", "levels of 'job'", 'public = ["age", "job"]'),
+            ("levels of Multinomial", "the columns 'region', 'age'", "levels of 'job'", 'public = ["region", "age", "job"]'),
         ),
     ):
         with pytest.raises(InputError) as caught:

@@ -32,6 +32,7 @@ SETTINGS = {
 # Valid values of the fields whose default does not tell how another one looks.
 OTHERS = {
     ("DataSettings", "path"): "others.csv",
+    ("Guarantee", "public"): ("group",),
     ("DataSettings", "embedded"): "401ksubs",
     ("Scenario", "known"): ("group",),
     ("Scenario", "synthetic"): ("wealth",),
