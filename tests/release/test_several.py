@@ -17,7 +17,7 @@ from riskweighted.release.leak_text import problems_in_text
 from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.finished import load_run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]  # the run of a chain alone takes half a minute
 VARIABLES = ("marital", "income", "smoke", "cigs")
 FILES = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
 

@@ -16,7 +16,7 @@ from riskweighted.reports.source import gather
 from riskweighted.reports.variables import variable_blocks
 from riskweighted.runs.finished import load_run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]  # the run of a chain alone takes half a minute
 VARIABLES = ("marital", "income", "smoke", "cigs")
 
 

@@ -40,6 +40,7 @@ def test_the_figures_of_a_run_are_those_of_its_table_and_stand_first():
     assert whole["records"] == 120
 
 
+@pytest.mark.long
 def test_several_variables_have_a_box_and_each_its_own():
     run = load_run(finished_chain())
     box = of(run, "pairwise", "disclosure", variable=None)["value"]

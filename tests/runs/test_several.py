@@ -78,6 +78,7 @@ def test_every_variable_has_its_rows(run):
     assert set(run.fit_check["variable"]) == {"", "smoke", "cigarettes", "health"}
 
 
+@pytest.mark.long
 def test_a_resumed_run_fits_the_changed_variable_only(tmp_path, monkeypatch):
     fitted: list[str] = []
     plain = fitting.fit_tasks

@@ -64,6 +64,7 @@ def command(folder, monkeypatch):
     return invoke
 
 
+@pytest.mark.long
 def test_the_dry_run_says_what_the_page_says(command):
     done = command("--dry-run")
     assert done.exit_code == 0, done.output
