@@ -20,7 +20,7 @@ from riskweighted.evaluation.fit_check import check_fit, fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.summary import FIT_COLUMNS
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
-from riskweighted.runs.beyond import measure_beyond
+from riskweighted.runs.beyond import disclosure_tables
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
 from riskweighted.runs.folder import check_replaceable, write_results
@@ -126,12 +126,10 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     fits = _fit(work)
     _draw(work)
     result = work.evaluated(work.labels)
-    beyond = measure_beyond(work)
-    shown = replace(result, risk=pd.concat([result.risk, beyond.risk], ignore_index=True))
     fit_check = _check_fits(work, fits)
-    summary = _summary(shown, fits, fit_check)
-    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, shown), "fit_check": fit_check}
-    tables |= {"disclosure": beyond.disclosure, "disclosure_verdicts": beyond.verdicts}
+    summary = _summary(result, fits, fit_check)
+    tables = {"summary": summary.rename_axis("label").reset_index(), **_tables(work, fits, result), "fit_check": fit_check}
+    tables |= disclosure_tables({label: work.disclosed(label) for label in work.labels})
     verdicts = find_verdicts(work.study.thresholds, tables)
     tables["verdicts"] = verdict_table(verdicts)
     statements = {label: fitted.statement for label, fitted in fits.items() if fitted.statement is not None}

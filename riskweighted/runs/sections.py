@@ -43,6 +43,7 @@ _WHERE = read_by(why="the fingerprint of what is read stands for the place it is
 _IN_SCENARIO = read_by(why="it stands in the scenario that the stage reads")
 _SOUGHT = read_by("tuned", why="what is asked of the search for a scheme; the scheme that it finds is named in schemes")
 _WRITTEN = read_by(why="how the datasets are written and released, not what they are")
+_JUDGED = read_by("disclosed", why="how the datasets leave, and what a board accepts of them; they are drawn before")
 
 
 @dataclass(frozen=True)
@@ -211,15 +212,17 @@ class ReleaseSettings:
 
     L: int = field(default=20, metadata=read_by("drawn", "fit", why="expected risk is that of one dataset"))
     format: Literal["csv", "parquet"] = field(default="csv", metadata=_WRITTEN)
-    columns: Sequence[str] = field(default=(), metadata=read_by("paired", "utility", "evaluated", "checked", why="released as they are"))
+    columns: Sequence[str] = field(
+        default=(), metadata=read_by("paired", "utility", "disclosed", "evaluated", "checked", why="released as they are")
+    )
     precision: Precision = field(default=None, metadata=read_by("drawn", "expected", "checked", why="how finely drawn values are rounded"))
     unique_share: float = field(default=0.05, metadata=_WRITTEN)
-    shuffle: bool = field(default=True, metadata=_WRITTEN)
+    shuffle: bool = field(default=True, metadata=_JUDGED)
     unshuffled: str | None = field(default=None, metadata=_WRITTEN)
-    unit: str | None = field(default=None, metadata=_WRITTEN)
+    unit: str | None = field(default=None, metadata=_JUDGED)
     hidden: Mapping[str, str] = field(default_factory=dict, metadata=_WRITTEN)
     derived: Mapping[str, str] = field(default_factory=dict, metadata=read_by("checked", why="a declared column is not refused"))
-    disclosure: DisclosureSettings = field(default_factory=DisclosureSettings, metadata=_WRITTEN)
+    disclosure: DisclosureSettings = field(default_factory=DisclosureSettings, metadata=_JUDGED)
 
     def __post_init__(self) -> None:
         check_count(self.L)

@@ -1,9 +1,9 @@
 """The stages of a study, and what each is made of: whoever keeps a result to use it again asks this graph for its key.
 
-data -> patterns -> world -> weights, prepared -> fit -> drawn, expected -> evaluated, for each label: a scheme, a baseline or the
-confidential data. A key is a digest of every field of the settings classes that the stage reads, of the keys of the stages before it, of
-the data and of the versions: a new setting changes every key that it may change, without anyone naming it. A field that not all stages read
-which read its class says so where it is declared, and why (`riskweighted.common.settings.read_by`).
+data -> patterns -> world -> weights, prepared -> fit -> drawn, expected -> disclosed, evaluated, for each label: a scheme, a baseline or
+the confidential data. A key is a digest of every field of the settings classes that the stage reads, of the keys of the stages before
+it, of the data and of the versions: a new setting changes every key that it may change, without anyone naming it. A field that not all
+stages read which read its class says so where it is declared, and why (`riskweighted.common.settings.read_by`).
 """
 
 import dataclasses
@@ -54,12 +54,14 @@ STAGES: Mapping[str, Stage] = {
     "paired": Stage((EvaluatingSettings,), ("drawn", "patterns")),
     "scores": Stage((), ("drawn", "world")),
     "utility": Stage((EvaluatingSettings,), ("paired",)),
-    "evaluated": Stage((ReleaseSettings, EvaluatingSettings), ("scores", "utility", "expected")),
+    "disclosed": Stage((ReleaseSettings,), ("drawn", "world")),
+    "evaluated": Stage((ReleaseSettings, EvaluatingSettings), ("scores", "utility", "expected", "disclosed")),
     "chosen": Stage((SynthesizerSettings, Sampling), ("patterns",)),  # a model, where the study names none
     "tuned": Stage((WeightSettings,), ("weighing", "evaluated")),  # a scheme that meets a target
 }
 _OF_ALL = ("checked", "patterns", "weighing", "world", "prepared", "chosen", "tuned")  # the same for every scheme
-_SEEDS = {"fit": "fit", "drawn": "synthesize", "expected": "evaluate", "utility": "evaluate", "evaluated": "evaluate", "chosen": "choose"}
+_SEEDS = {"fit": "fit", "drawn": "synthesize", "disclosed": "disclosure", "chosen": "choose"}
+_SEEDS |= dict.fromkeys(("expected", "utility", "evaluated"), "evaluate")
 _OF_LABEL = ("fit", "synthesize")  # seeds that differ by label
 _ALONE = {"weighing": "world"}  # equal scenarios make the same world
 
@@ -109,7 +111,7 @@ class Stages:
     def _reads_nothing(self, stage: str, label: str) -> bool:
         """Whether a stage of a label takes nothing of the study: the data themselves, weights of 1, a baseline, which has no parameters."""
         if label == CONFIDENTIAL:
-            return stage in ("fit", "drawn", "expected")
+            return stage in ("fit", "drawn", "expected", "disclosed")
         return (stage == "weights" and label == UNWEIGHTED) or (stage == "fit" and label in self.study.baselines)
 
     def _before(self, stage: str, label: str) -> Iterator[tuple[str, str]]:
@@ -141,7 +143,10 @@ class Stages:
                 "categorical": self.study.scenario.categorical,
                 "baseline": _plain(self.study.baselines[label]),
             }
-        return {} if self._reads_nothing(stage, label) else settings_of(self.study, stage)
+        if self._reads_nothing(stage, label):
+            return {}
+        linked = {"linking": self.study.linking_column} if stage == "disclosed" else {}  # of whichever section names it
+        return settings_of(self.study, stage) | linked
 
 
 def settings_of(study: Study, stage: str) -> dict[str, Any]:

@@ -22,10 +22,11 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
+from riskweighted.runs.beyond import Disclosed, disclosed
 from riskweighted.runs.memo import Store
 from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
@@ -54,6 +55,7 @@ class Work:
     """The stages of a study of one data set (`riskweighted.runs.stages`), computed. Confidential.
 
     A label is a scheme, a baseline or the confidential data. ``cores``: chains sampled at once, where the study does not say it.
+    ``refits``: how many records at most are left out by a fit of their own, where importance weights fail: none in a sweep.
     ``compiled``: seconds that compiling the models took, once it is done.
     """
 
@@ -62,6 +64,7 @@ class Work:
     store: Store = field(default_factory=Store, repr=False)
     reporter: Reporter = field(default_factory=Quiet, repr=False)
     cores: int | None = None
+    refits: int = 10
     compiled: list[float] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -220,8 +223,26 @@ class Work:
 
         return self.store.once(("scores", label, self.stages.key("scores", label)), make)[0]
 
+    def disclosed(self, label: str) -> Disclosed:
+        """What the datasets of a label give away beyond inference."""
+
+        def make() -> Disclosed:
+            worlds = self.world(), self.world("weighing")
+            return disclosed(label, self.study, self.fit(label), worlds, self.drawn(label), self.streams, self.refits)
+
+        return self.store.once(("disclosed", label, self.stages.key("disclosed", label)), make)
+
     def evaluated(self, labels: Sequence[str]) -> Evaluation:
-        """Risk and utility of some labels, held against the unweighted one where `Stages.compared` says so."""
+        """Risk, disclosure and utility of some labels, held against the unweighted one where `Stages.compared` says so."""
+        result, rows = self._measured(labels), list[dict[str, object]]()
+        leaving = [label for label in labels if label != CONFIDENTIAL]
+        with self.reporter.step("measuring disclosure beyond inference") as advance:
+            for done, label in enumerate(leaving, 1):
+                rows += self.disclosed(label).rows
+                advance(done, len(leaving))
+        return replace(result, risk=pd.concat([result.risk, as_table(rows)], ignore_index=True) if rows else result.risk)
+
+    def _measured(self, labels: Sequence[str]) -> Evaluation:
         study, fits = self.study, {label: self.fit(label) for label in labels if label != CONFIDENTIAL}
         compared, against = self.stages.compared and len(fits) > 0, dict[str, Any]()
         if compared and UNWEIGHTED not in fits:

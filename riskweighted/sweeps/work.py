@@ -45,7 +45,7 @@ def run_group(given: pd.DataFrame | None, group: Group, posteriors: Mapping[str,
         began, first = time.perf_counter(), group.first
         try:
             confidential = _read(first.study.data, first.data) if given is None else given
-            work = Work(first.stages, confidential, Store(_memo, archives=posteriors, passing=()), cores=group.cores)
+            work = Work(first.stages, confidential, Store(_memo, archives=posteriors, passing=()), cores=group.cores, refits=0)
             fit = None if first.label == CONFIDENTIAL else work.fit(first.label)
         except Exception as error:
             return Outcome.failed(group, describe(error))

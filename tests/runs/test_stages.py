@@ -150,9 +150,11 @@ def expected(given, section, one, label):
         direct = {scenarios[section][0]}
     if section == "release" and given.guarantee is None:
         direct -= {"fit"}
+    if one.name == "cluster":
+        direct |= {"disclosed"}  # records that belong together are judged together
 
     def reads(stage, of):
-        if of == CONFIDENTIAL and stage in ("prepared", "fit", "drawn", "expected", "weights"):
+        if of == CONFIDENTIAL and stage in ("prepared", "fit", "drawn", "expected", "disclosed", "weights"):
             return False
         if of in given.baselines and stage in ("fit", "weights"):
             return False
@@ -165,7 +167,7 @@ def expected(given, section, one, label):
             uses = {"marginal": ["weighing"], "reweighted": ["weighing"]}.get(of, [])
             source = {"reweighted": "marginal", "lipschitz": "unweighted"}.get(of)
             return [(name, of) for name in uses] + ([("fit", source)] if source else [])
-        if of == CONFIDENTIAL and stage in ("prepared", "fit", "drawn", "expected"):
+        if of == CONFIDENTIAL and stage in ("prepared", "fit", "drawn", "expected", "disclosed"):
             return []
         after = [(name, of) for name in STAGES[stage].after if not (name == "weights" and of in given.baselines)]
         if stage == "evaluated" and of not in ("unweighted", CONFIDENTIAL):
@@ -285,7 +287,7 @@ def test_the_seed_data_and_versions_are_in_every_key_that_they_decide():
     given = study()
     first = Stages(given, "d", {"numpy": "1"})
     again = [Stages(replace(given, seed=9), "d", {"numpy": "1"}), Stages(given, "e", {"numpy": "1"}), Stages(given, "d", {"numpy": "2"})]
-    seeded = {"fit", "drawn", "expected", "utility", "evaluated", "chosen", "paired", "scores", "tuned"}
+    seeded = {"fit", "drawn", "expected", "disclosed", "utility", "evaluated", "chosen", "paired", "scores", "tuned"}
     assert {stage for stage in STAGES if first.key(stage) != again[0].key(stage)} == seeded
     for other in again[1:]:
         assert all(first.key(stage) != other.key(stage) for stage in STAGES)

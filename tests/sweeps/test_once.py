@@ -92,7 +92,8 @@ def test_nothing_is_computed_twice(tmp_path, confidential, calls):
     assert sum(key[0] == "datasets" for key in once) == fits * LS
     assert sum(key[0] == "mechanism" for key in once) == REPETITIONS * RADII * 3
     assert sum(key[0] == "weights" for key in once) == 1 + RADII + 1
-    assert calls["paired"] == fits * LS + 1  # the data as their own release, whatever the seed
+    attributed = REPETITIONS * RADII * 3 * LS
+    assert calls["paired"] == fits * LS + 1 + attributed  # the data as their own release, whatever the seed
     assert calls["scores"] == REPETITIONS * RADII * 3 * LS + RADII + RADII  # the data, and as their own release
     assert calls["scores of the baseline"] == 0  # they are those of the unweighted cells
     assert calls["utility", "marginal"] == REPETITIONS * RADII * LS
