@@ -261,7 +261,7 @@ def test_the_engine_is_checked_and_refused_where_it_is_not_possible(binary, monk
             rw.fit(model, frame, engine=wrong)
         assert_clear(caught, "engine", "auto", "nuts", "direct")
     with pytest.raises(InputError) as caught:
-        rw.fit(model, frame, engine="direct", guarantee=rw.Guarantee(epsilon=2))
+        rw.fit(model, frame, engine="direct", guarantee=rw.Guarantee(epsilon=2, public=["x", "g", "yes"]))
     assert_clear(caught, "engine = 'direct'", "guarantee")
     counts = pd.DataFrame({"y": [0, 1, 2, 3, 1] * 10})
     with pytest.raises(InputError) as caught:
