@@ -14,6 +14,7 @@ from .common.errors import (
 )
 from .common.survey import survey_weights as survey_weights
 from .conformance.checking import check_synthesizer as check_synthesizer
+from .contract.centring import CentredWeights as CentredWeights
 from .contract.equations import Regression as Regression
 from .contract.synthesizer import (
     Blueprint as Blueprint,
@@ -198,7 +199,10 @@ from .weights.margins import (
     margin_shift as margin_shift,
     warn_of_shift as warn_of_shift,
 )
-from .weights.match import match_weights as match_weights
+from .weights.match import (
+    centred_weights as centred_weights,
+    match_weights as match_weights,
+)
 from .weights.schemes import scheme_weights as scheme_weights
 
 __version__: str

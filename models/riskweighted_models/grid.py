@@ -13,7 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted_models.kernels.bins import Hats
 from riskweighted_models.kernels.points import draw_points
 
-__all__ = ["Ends", "Grid", "Heaping", "class_of", "default_knots", "draw_point", "find_ends", "make_grid", "straight"]
+__all__ = ["Ends", "Grid", "Heaping", "bin_ends", "class_of", "default_knots", "draw_point", "find_ends", "make_grid", "straight"]
 
 _SPREADS = (-4.0, -2.75, -1.75, -1.0, -0.5, 0.0, 0.5, 1.0, 1.75, 2.75, 3.75, 4.75)  # places of the default knots
 _STEP, _LOW_STEP, _LOW = 0.125, 0.25, -2.0  # of the bins between the outer knots, in spreads, and of those in the lower tail
@@ -239,6 +239,14 @@ def _counts_below(grid: Grid, bins: np.ndarray, units: np.ndarray) -> np.ndarray
     stop = np.clip(np.floor(units) + 1, first, end)
     multiples = np.ceil(stop[:, None] / grid.heaps) - np.ceil(first[:, None] / grid.heaps)
     return np.asarray(multiples - np.column_stack([multiples[:, 1:], np.zeros(len(units))]))
+
+
+def bin_ends(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the last value of every bin on the original scale, (K,) each."""
+    last = grid.edges[1:].copy()
+    if grid.whole:
+        last[:-1] -= 1
+    return grid.edges[:-1] * grid.unit, last * grid.unit
 
 
 def draw_point(grid: Grid, bins: np.ndarray, point_weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:

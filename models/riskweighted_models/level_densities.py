@@ -4,6 +4,7 @@ Both likelihoods are a linear function of the coefficients less a sum of logarit
 which no weight is left play no part.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -14,7 +15,7 @@ from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.kernels.ratios import log_sums, slopes_of_logs
 from riskweighted_models.kernels.vectors import BLOCK
 
-__all__ = ["LARGEST", "Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
+__all__ = ["LARGEST", "CentredLevels", "Continuation", "LevelDensity", "LevelLikelihood", "Softmax", "places_of"]
 
 _CHUNK = 2**19  # numbers in a work array of many vectors, 4 MiB
 LARGEST = 600.0  # of a logit whose exponential is taken as it is
@@ -53,6 +54,29 @@ class LevelDensity:
 
     def curvature(self, coefficient: np.ndarray) -> np.ndarray:
         return self.likelihood.curvature(coefficient) + np.diag(self.sd**-2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CentredLevels:
+    """A log posterior less the centring term: sum of ``expected`` (K, m) times P(level | row).
+
+    ``probabilities``: from coefficients to P (K, m); ``likelihood``: of weights (K, m). The derivatives of the term are those of a
+    log-likelihood with weights ``expected`` times P, held.
+    """
+
+    density: LevelDensity
+    expected: np.ndarray
+    probabilities: Callable[[np.ndarray], np.ndarray]
+    likelihood: Callable[[np.ndarray], LevelLikelihood]
+
+    def __call__(self, coefficient: np.ndarray) -> tuple[float, np.ndarray]:
+        height, slope = self.density(coefficient)
+        taken = self.expected * self.probabilities(coefficient)
+        return height - float(taken.sum()), slope - self.likelihood(taken)(coefficient)[1]
+
+    def heights(self, coefficients: np.ndarray) -> np.ndarray:
+        taken = [float((self.expected * self.probabilities(coefficient)).sum()) for coefficient in coefficients]
+        return np.asarray(self.density.heights(coefficients) - taken)
 
 
 def places_of(levels: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns, require_finite, require_target
 from riskweighted.common.groups import most_categories
 from riskweighted.contract.categories import codes_in
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
 from riskweighted.design.design import Design, build_design
@@ -23,7 +24,7 @@ from riskweighted.sampling.coordinates import free_vector
 from riskweighted.sampling.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
-from riskweighted_models.level_densities import LevelDensity, LevelLikelihood
+from riskweighted_models.level_densities import CentredLevels, LevelDensity, LevelLikelihood
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -131,11 +132,25 @@ class LevelModel(OfFormula, ABC):
         def prior(value: Tensor) -> Tensor:
             return (-0.5 * ((value - mean) / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))).sum(axis=-1)
 
+        def centred(alpha: np.ndarray, centring: Centring) -> CentredLevels:
+            return CentredLevels(
+                self._density(prepared, alpha),
+                centring.sums(prepared.which, cells).T,
+                lambda coefficient: self.probabilities(coefficient, prepared.rows, levels),
+                partial(self._likelihood, prepared.rows),
+            )
+
         with pm.Model() as model:
             weight = pm.Data("level_weight", weigh(np.ones(len(prepared.code)))["level_weight"])
             coefficient = free_vector("coefficient", len(mean), prior, lambda rng: rng.normal(mean, sd))
             total = (weight * self._graph(coefficient, prepared.rows, levels)).sum()
-        return Blueprint(model, total, weigh, ("coefficient",), levels * cells, geometry, direct=partial(self._density, prepared))
+        direct = partial(self._density, prepared)
+        return Blueprint(model, total, weigh, ("coefficient",), levels * cells, geometry, direct=direct, centred=centred)
+
+    def intervals(self, prepared: Levelled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The levels, for what is expected over them (`riskweighted.contract.centring.Intervals`)."""
+        numbers = self.numbers(prepared).astype(float)
+        return numbers, numbers, np.zeros(len(numbers), dtype=int)
 
     def response(self, prepared: Levelled) -> np.ndarray:
         """The numbers that the levels of the records stand for, (n,); NaN where there is no level."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskweighted.contract.synthesizer import Density, Draw
+from riskweighted_models.kernels.normals import interval_sum
 
-__all__ = ["LinearLayout", "linear_density"]
+__all__ = ["LinearLayout", "centred_density", "linear_density"]
 
 
 @dataclass(frozen=True)
@@ -46,5 +47,24 @@ def linear_density(statistics: Mapping[str, np.ndarray]) -> Density:
             distance = precision * (squares + off @ pull)
             height = constant + (1 - total) * log_sigma - 0.5 * (distance + variance + coefficient @ coefficient)
             return float(height), np.append(-precision * pull - coefficient, 1 - total + distance - variance)
+
+    return density
+
+
+def centred_density(plain: Density, rows: np.ndarray, taken: tuple[np.ndarray, np.ndarray]) -> Density:
+    """A posterior less the centring term: ends (G + 1,) of intervals, and what the mass of each counts in each row (m, p), (m, G)."""
+    none = np.zeros((1, 1))
+
+    def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        height, gradient = plain(vector)
+        with np.errstate(over="ignore"):
+            sd = np.exp(vector[-1:])
+        if not (np.isfinite(height) and 0 < sd[0] < np.inf):
+            return -np.inf, gradient  # a search that steps there is to turn back
+        off, by_mean, by_log_sd, _ = interval_sum(*taken, (vector[0] + rows @ vector[1:-1])[None], sd, none)
+        gradient[0] -= by_mean.sum()
+        gradient[1:-1] -= by_mean[0] @ rows
+        gradient[-1] -= by_log_sd[0]
+        return height - off, gradient
 
     return density

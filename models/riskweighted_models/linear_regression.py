@@ -11,10 +11,10 @@ from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.sampling.coordinates import free_normal
 from riskweighted_models.graphs import GraphParts
-from riskweighted_models.linear_posterior import LinearLayout, linear_density
+from riskweighted_models.linear_posterior import LinearLayout, centred_density, linear_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
-from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits, expected_masses
 
 __all__ = ["LinearRegression"]
 
@@ -77,6 +77,9 @@ class LinearRegression(StandardUnits):
             geometry,
             density=lambda alpha: linear_density(weigh(alpha)),
             layout=LinearLayout(p),
+            centred=lambda alpha, centring: centred_density(
+                linear_density(weigh(alpha)), prepared.raw.distinct.rows, expected_masses(prepared, centring, *prepared.raw.distinct)
+            ),
         )
 
     def distribution(self, theta: Draw, prepared: ScaledResponse) -> ScaledRecords:

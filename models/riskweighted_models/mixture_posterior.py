@@ -13,6 +13,7 @@ import numpy as np
 
 from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted_models.kernels.mixtures import mixture_sum
+from riskweighted_models.kernels.normals import interval_sum
 from riskweighted_models.kernels.wholes import add_prior, pull_back, take_apart
 from riskweighted_models.mixture import slopes_of, weights_of
 from riskweighted_models.mixture_layout import UNHEARD_OF, ComponentVector, log_normalised, offering
@@ -119,8 +120,11 @@ class MixtureLayout(ComponentVector):
         return overall, float(np.sqrt((share * (theta["sigma"][:, None] ** 2 + (mean - overall) ** 2)).sum(axis=0) @ each))
 
 
-def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
-    """The posterior for weights (R,) of the rows: from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
+def mixture_density(layout: MixtureLayout, weight: np.ndarray, taken: tuple[np.ndarray, np.ndarray] | None = None) -> Density:
+    """The posterior for weights (R,) of the rows: from a vector (d,) to its log density, up to a constant, and gradient (d,).
+
+    Less the centring term if it is given: ends (G + 1,) of intervals, and what the mass of each counts in each design, (m, G).
+    """
     at, rows, k, p = layout.places, layout.rows, layout.components, layout.predictors
     used, gate = weight > 0, at.get("gate", _NONE)
     log_tau, bounded = at["log_tau"].start if "log_tau" in at else None, [at[name].start for name in ("log_tau", "log_total") if name in at]
@@ -146,7 +150,7 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
 
     def likelihood(vector: np.ndarray, log_weight: np.ndarray, gradient: np.ndarray) -> float:
         """The weighted log-likelihood of components; its derivatives are added to the gradient (d,)."""
-        if not any_used:
+        if not any_used and taken is None:
             return 0.0
         mean = np.empty((k, m))
         mean[:] = vector[at["centre"]][:, None]
@@ -155,7 +159,12 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
         log_share = log_weight[:, None]
         if "gate" in at:
             log_share = log_normalised(log_share + rows.blocks.linear(vector[at["gate"]].reshape(k, p)))
-        value, by_mean, by_log_sd, by_share = mixture_sum(*fixed, mean, np.exp(vector[at["log_sigma"]]), log_share)
+        sd = np.exp(vector[at["log_sigma"]])
+        value, by_mean, by_log_sd, by_share = mixture_sum(*fixed, mean, sd, log_share)
+        if taken is not None:
+            off, *derivatives = interval_sum(*taken, mean, sd, log_share)
+            value -= off
+            by_mean, by_log_sd, by_share = (by - of for by, of in zip((by_mean, by_log_sd, by_share), derivatives, strict=True))
         gradient[at["centre"]] += by_mean.sum(axis=1)
         gradient[at["log_sigma"]] += by_log_sd
         if p:
@@ -170,7 +179,7 @@ def mixture_density(layout: MixtureLayout, weight: np.ndarray) -> Density:
             gradient[at["gate"]] += rows.blocks.pulled(by_share).ravel()
         return value
 
-    return offering(layout, weight, density, mixture_density, _beginnings, _wide)
+    return offering(layout, weight, density, mixture_density, _beginnings, _wide, roughly=taken is None)
 
 
 def _wide(parts: Mapping[str, np.ndarray]) -> bool:

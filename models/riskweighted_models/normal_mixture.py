@@ -19,7 +19,7 @@ from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
-from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits
+from riskweighted_models.scaling import ScaledRecords, ScaledResponse, StandardUnits, expected_masses
 
 __all__ = ["NormalMixture"]
 
@@ -117,6 +117,9 @@ class NormalMixture(StandardUnits):
             density=lambda weights: mixture_density(sampled, sampled.rows.weigh(weights)),
             layout=layout,
             exact=None if sampled.rows is rows else lambda weights: mixture_density(layout, rows.weigh(weights)),
+            centred=lambda weights, centring: mixture_density(
+                layout, rows.weigh(weights), expected_masses(prepared, centring, *prepared.raw.distinct)
+            ),
         )
 
     def distribution(self, theta: Draw, prepared: ScaledResponse) -> ScaledRecords:

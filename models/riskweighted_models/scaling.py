@@ -1,13 +1,14 @@
 """The response of a continuous model: transformed, then put in standard units so that priors need no units."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import once
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
@@ -19,7 +20,7 @@ from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
-__all__ = ["ScaledRecords", "ScaledResponse", "StandardUnits", "on_scale", "standard_units"]
+__all__ = ["ScaledRecords", "ScaledResponse", "StandardUnits", "expected_masses", "on_scale", "standard_units"]
 
 
 class ScaledResponse(NamedTuple):
@@ -59,6 +60,12 @@ def _standard_ends(prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarra
     """Ends of intervals (n,) in standard units."""
     n = len(prepared.raw.distinct.which)
     return [(prepared.transform.bound(np.broadcast_to(end, n)) - prepared.location) / prepared.scale for end in (lower, upper)]
+
+
+def expected_masses(prepared: ScaledResponse, centring: Centring, rows: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ends (G + 1,) of adjoining intervals in standard units, and the weights expected in each by the design of each record, (m, G)."""
+    ends = np.append(centring.intervals.lower, centring.intervals.upper[-1])
+    return (prepared.transform.bound(ends) - prepared.location) / prepared.scale, centring.sums(which, len(rows))
 
 
 class ScaledRecords(NamedTuple):
@@ -134,6 +141,10 @@ class StandardUnits(OfFormula):
     def data_dependent(self) -> tuple[str, ...]:
         """Location and scale where they are left to the data."""
         return ("location", "scale") if self.location is None else ()
+
+    def unbounded(self) -> Self:
+        """The same model without public bounds, as its likelihood is."""
+        return replace(self, support=None)
 
     def response(self, prepared: ScaledResponse) -> np.ndarray:
         """The transformed response in standard units, (n,)."""

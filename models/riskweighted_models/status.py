@@ -76,8 +76,12 @@ def log_status_graph(theta: Mapping[str, Tensor], cells: StatusCells) -> Tensor:
     return log_probability_graph(pt.stack(logits), cells.statuses)
 
 
-def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:
-    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
+def status_density(cells: StatusCells, alpha: np.ndarray, expected: np.ndarray | None = None) -> Density:
+    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,).
+
+    Less the centring term, sum of `expected` (S, m) times P(status | design), if it is given: its derivatives are those of a
+    log-likelihood with weights `expected` times P(status | design), held.
+    """
     weight = cells.weigh(alpha)["status_weight"]
     later = np.cumsum(weight[::-1], axis=0)[::-1]
     first, p = cells.statuses - 1, cells.rows.shape[1]
@@ -86,13 +90,19 @@ def status_density(cells: StatusCells, alpha: np.ndarray) -> Density:
         gradient = -vector
         gradient[:first] = -(vector[:first] - _INTERCEPT_MEAN) / _INTERCEPT_SD**2
         height = 0.5 * float(gradient[:first] @ (vector[:first] - _INTERCEPT_MEAN)) - 0.5 * float(vector[first:] @ vector[first:])
-        for place in range(first):
-            begin = first + cells.sloped.index(place) * p if place in cells.sloped else None
-            logit = np.full(len(cells.rows), vector[place])
-            if begin is not None:
-                logit += cells.rows @ vector[begin : begin + p]
+        begins = [first + cells.sloped.index(place) * p if place in cells.sloped else None for place in range(first)]
+        logits = np.empty((first, len(cells.rows)))
+        for place, begin in enumerate(begins):
+            logits[place] = vector[place] if begin is None else vector[place] + cells.rows @ vector[begin : begin + p]
+        gaining, at_risk = weight, later
+        if expected is not None:
+            taken = expected * np.exp(log_probabilities(logits))
+            height -= float(taken.sum())
+            gaining, at_risk = weight - taken, later - np.cumsum(taken[::-1], axis=0)[::-1]
+        for place, begin in enumerate(begins):
+            logit = logits[place]
             height += float(weight[place] @ logit - later[place] @ np.logaddexp(0.0, logit))
-            by_logit = weight[place] - later[place] * expit(logit)
+            by_logit = gaining[place] - at_risk[place] * expit(logit)
             gradient[place] += by_logit.sum()
             if begin is not None:
                 gradient[begin : begin + p] += by_logit @ cells.rows

@@ -13,13 +13,14 @@ import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic, once
-from riskweighted.contract.synthesizer import Blueprint, Draw
+from riskweighted.contract.synthesizer import Blueprint, Density, Draw
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.precision import find_precision
 from riskweighted_models.bounds import Bounds, check_within, checked_bounds, interval_ends, largest_of
-from riskweighted_models.grid import Heaping, default_knots, draw_point, find_ends, make_grid, straight
+from riskweighted_models.grid import Heaping, bin_ends, default_knots, draw_point, find_ends, make_grid, straight
 from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.transformation_posterior import (
@@ -150,7 +151,15 @@ class Transformation(OfFormula):
             data = {name: pm.Data(name, value) for name, value in cells.weigh(np.ones(len(cells.which))).items()}
             total = written_sum(priors(cells), cells, data)
         terms = len(cells.rows) * len(prepared.grid.band) // 5
-        return Blueprint(model, total, cells.weigh, tuple(cells.shapes), terms, density=partial(density_of, cells))
+
+        def centred(alpha: np.ndarray, centring: Centring) -> Density:
+            return density_of(cells, alpha, centring.sums(cells.which, len(cells.rows)))
+
+        return Blueprint(model, total, cells.weigh, tuple(cells.shapes), terms, density=partial(density_of, cells), centred=centred)
+
+    def intervals(self, prepared: Binned) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The bins, for what is expected over values (`riskweighted.contract.centring.Intervals`)."""
+        return *bin_ends(prepared.grid), np.zeros(len(prepared.grid.band), dtype=int)
 
     def distribution(self, theta: Draw, prepared: Binned, wanted: np.ndarray | None = None) -> Any:
         """The shares of the bins in each design: `BinnedRecords`, or `BinnedGraph` of expressions.

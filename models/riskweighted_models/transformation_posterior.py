@@ -125,14 +125,20 @@ def _log_one_less_exp(x: Tensor) -> Tensor:
     return pt.log(2 * share) - pt.log1p(share)
 
 
-def density_of(cells: Cells, alpha: np.ndarray) -> Density:
-    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
+def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = None) -> Density:
+    """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a constant, and gradient (d,).
+
+    Less the centring term, sum of `expected` (m, K) times P(bin | design), if it is given.
+    """
     weights, shapes, grid = cells.weigh(alpha), cells.shapes, cells.grid
-    used = weights["design_weight"] > 0
+    used, taken = weights["design_weight"] > 0, np.zeros((0, 0))
+    if expected is not None:  # a weight of 0 says that this value, whatever it is, does not count: its term stays
+        used |= (expected > 0).any(axis=1)
+        taken = np.ascontiguousarray(expected[used].T)
     rows = np.ascontiguousarray(cells.rows[used])
     kept = np.repeat(used, np.diff(cells.pair_start))
     start = np.concatenate([[0], np.cumsum(np.diff(cells.pair_start)[used])])
-    fixed = (weights["design_weight"][used], weights["pair_weight"][kept], cells.pair_bin[kept], start, grid.hats)
+    fixed = (weights["design_weight"][used], weights["pair_weight"][kept], cells.pair_bin[kept], start, grid.hats, taken)
     walk, log_distance = _walk(len(grid.knots)), 0.5 * np.log(np.diff(grid.knots))
     blocks, heaped = column_blocks(rows) if "slope" in shapes else None, weights["heaped"]
     sizes = [int(np.prod(shape)) for shape in shapes.values()]
@@ -177,7 +183,7 @@ def density_of(cells: Cells, alpha: np.ndarray) -> Density:
 
     if "step" not in places:
         return density
-    rough = partial(density_of, cells, thinned(alpha)) if (alpha > 0).sum() > ROUGH_ABOVE else None
+    rough = partial(density_of, cells, thinned(alpha)) if expected is None and (alpha > 0).sum() > ROUGH_ABOVE else None
     return Scaled(density, rough=rough, log_scale=places["log_tau"].start, scaled=places["step"], unit=np.sqrt(np.diff(grid.knots)))
 
 

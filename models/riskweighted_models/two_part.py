@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,10 +14,12 @@ import pytensor.tensor as pt
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.settings import as_tuples
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.layout import EndToEnd, Joined, layout_of
 from riskweighted.contract.synthesizer import (
     Blueprint,
+    ContractError,
     Density,
     Draw,
     Layout,
@@ -32,7 +34,18 @@ from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
 from riskweighted_models.status import StatusCells, slopes_can_follow, status_density, status_priors, status_sum
 from riskweighted_models.transformation import FEWEST_DISTINCT, Transformation
-from riskweighted_models.two_part_records import NEGATIVE, POSITIVE, ZERO, Part, TwoPartGraph, TwoPartRecords, TwoParts, filled, status_of
+from riskweighted_models.two_part_records import (
+    NEGATIVE,
+    POSITIVE,
+    ZERO,
+    Part,
+    TwoPartGraph,
+    TwoPartRecords,
+    TwoParts,
+    filled,
+    point_of,
+    status_of,
+)
 
 __all__ = ["TwoPart"]
 
@@ -231,7 +244,29 @@ class TwoPart(OfFormula):
         terms = sum(blueprint.density_terms for blueprint in built.values()) + len(cells.rows)
         fused = all(blueprint.density is not None for blueprint in built.values())
         density = _joint(cells, built, members) if fused else None
-        return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=_side_by_side(cells, built) if fused else None)
+        layout = _side_by_side(cells, built) if fused else None
+        centred = None
+        if fused and all(blueprint.centred is not None for blueprint in built.values()):
+            centred = _centred(cells, built, members, [place for place, status in enumerate(prepared.statuses) if status in built])
+        return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=layout, centred=centred)
+
+    def intervals(self, prepared: TwoParts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Single values and the intervals of either sign, each status a kind (`riskweighted.contract.centring.Intervals`)."""
+        parts = []
+        for kind, status in enumerate(prepared.statuses):
+            if status not in prepared.parts:
+                lower = upper = np.array([point_of(status)])
+            else:
+                part = prepared.parts[str(status)]
+                if not isinstance(part.synthesizer, Transformation):
+                    raise ContractError(
+                        f"value = {self.value!r} is not centred in two parts: valid is 'transformation', or uncentred weights"
+                    )
+                lower, upper, _ = part.synthesizer.intervals(part.prepared)
+                lower, upper = (-upper, -lower) if status == NEGATIVE else (lower, upper)
+            parts.append((lower, upper, np.full(len(lower), kind)))
+        lower, upper, kinds = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return lower, upper, kinds
 
     def distribution(self, theta: Draw, prepared: TwoParts) -> Any:
         """The shares of the statuses in each design, and the distribution of the values of either sign.
@@ -285,6 +320,28 @@ def _joint(cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[
         for sign, blueprint in built.items():
             assert blueprint.density is not None
             parts.append((layout_of(blueprint).size, blueprint.density(alpha * members[sign])))
+        return Independent(tuple(parts))
+
+    return weighted
+
+
+def _centred(
+    cells: StatusCells, built: Mapping[str, Blueprint], members: Mapping[str, np.ndarray], kinds: Sequence[int]
+) -> Callable[[np.ndarray, Centring], Density]:
+    """The same less the centring term: of the status by what a status weighs, of the values of a sign among those that have it.
+
+    ``kinds``: the status of each part.
+    """
+
+    def weighted(alpha: np.ndarray, centring: Centring) -> Density:
+        parts: list[tuple[int, Density]] = []
+        if cells.statuses > 1:
+            expected = centring.sums_of_kinds(cells.which, len(cells.rows))
+            size = sum(int(np.prod(shape)) for shape in cells.shapes.values())
+            parts.append((size, status_density(cells, centring.of_kinds, expected)))
+        for kind, (sign, blueprint) in zip(kinds, built.items(), strict=True):
+            assert blueprint.centred is not None
+            parts.append((layout_of(blueprint).size, blueprint.centred(alpha * members[sign], centring.of_kind(kind))))
         return Independent(tuple(parts))
 
     return weighted

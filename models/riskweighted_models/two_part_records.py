@@ -19,7 +19,7 @@ from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.status import StatusCells, log_status_graph, probabilities
 from riskweighted_models.transformation import Transformation
 
-__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "TwoPartGraph", "TwoPartRecords", "TwoParts", "filled", "status_of"]
+__all__ = ["NEGATIVE", "POSITIVE", "ZERO", "Part", "TwoPartGraph", "TwoPartRecords", "TwoParts", "filled", "point_of", "status_of"]
 
 NEGATIVE, ZERO, POSITIVE = "negative", "zero", "positive"
 _SIDES = {NEGATIVE: -1, POSITIVE: 1}  # of the values that are single ones
@@ -158,7 +158,7 @@ class TwoPartRecords:
                 else:
                     reached = np.where(here, values.inverse(low, high, within), reached)
             else:
-                reached[here] = _point_of(status)
+                reached[here] = point_of(status)
         return reached
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
@@ -244,11 +244,11 @@ def _cut_to_status(prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> 
         if status in prepared.parts:
             cut.append((status, tuple(fixed(end) for end in sides[str(status)])))
         else:
-            cut.append((status, ((low <= _point_of(status)) & (_point_of(status) <= high),)))
+            cut.append((status, ((low <= point_of(status)) & (point_of(status) <= high),)))
     return cut
 
 
-def _point_of(status: float | str) -> float:
+def point_of(status: float | str) -> float:
     """The value of a status that is a single one."""
     return 0.0 if isinstance(status, str) else status
 

@@ -15,6 +15,7 @@ from riskweighted.contract.descriptions import CHAINS, GROUP
 if TYPE_CHECKING:
     import pymc as pm
 
+    from riskweighted.contract.centring import Centring
     from riskweighted.contract.records import Records
 
 __all__ = [
@@ -93,6 +94,9 @@ class Blueprint(NamedTuple):
         over the draws is a number of the fit's diagnostics.
     layout : Layout, optional
         What that vector stands for; without it no free variable may be bounded.
+    centred : callable, optional
+        From alpha (n,) and a `riskweighted.contract.centring.Centring` to the density less the centring term; without it the term is put
+        into the graph, which is then sampled.
 
     Examples
     --------
@@ -112,6 +116,13 @@ class Blueprint(NamedTuple):
     direct: Callable[[np.ndarray], Density] | None = None
     layout: Layout | None = None
     exact: Callable[[np.ndarray], Density] | None = None
+    centred: "Callable[[np.ndarray, Centring], Density] | None" = None
+
+    def weighted(self, alpha: np.ndarray, centring: "Centring | None" = None) -> Density | None:
+        """The density under weights alpha (n,), less the centring term if there is one; None where the graph alone has it."""
+        if centring is not None:
+            return None if self.centred is None else self.centred(alpha, centring)
+        return None if self.of_vector is None else self.of_vector(alpha)
 
     @property
     def of_vector(self) -> Callable[[np.ndarray], Density] | None:

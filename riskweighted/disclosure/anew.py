@@ -44,15 +44,14 @@ class _Cut(NamedTuple):
 def is_made_anew(weighting: Weighting) -> bool:
     """Whether weights of this kind can be made anew here; others are held as they are, which is said."""
     named = parse_scheme(weighting.scheme)
-    if weighting.cluster is not None:
+    if weighting.cluster is not None or named.centred:
         return False
     return named.name not in FAMILIES or FAMILIES[named.name].fit is None
 
 
 def depends_on_values(weighting: Weighting) -> bool:
     """Whether a record's value has any part in the weights of others."""
-    named = parse_scheme(weighting.scheme)
-    return named.name not in (UNWEIGHTED, "uniform")
+    return parse_scheme(weighting.scheme).name not in (UNWEIGHTED, "uniform")
 
 
 class _Pattern(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
+from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.synthesizer import data_dependent
 from riskweighted.design.precision import Precision
@@ -20,6 +21,8 @@ from riskweighted.risk.masses import ball_masses
 from riskweighted.sampling.loo import K_LIMIT
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit as fit_anew
+from riskweighted.weights.match import world_functions
+from riskweighted.weights.names import is_centred
 from riskweighted.weights.subsets import match_subsets
 
 __all__ = ["COPIES", "Drawn", "Without", "draw_copies", "leave_out", "refit_without", "what_is_held"]
@@ -80,8 +83,8 @@ def draw_copies(fit: Fit, coding: Coding, rng: np.random.Generator, precision: P
 
 
 def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
-    """log p(y_i | theta) of a variable, times the survey weight; under a guarantee the clipped contribution, (n,)."""
-    if any(block.censoring is not None for block in fit.blocks.values()):
+    """log p(y_i | theta) of a variable, times the survey weight; the whole contribution under a guarantee or centred weights, (n,)."""
+    if _adds_more(fit):
         return fit.contributions(theta, variable)
     total = np.zeros(len(fit.confidential))
     for block in fit.prepared.blocks:
@@ -90,6 +93,11 @@ def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
             terms = fitted.terms(theta[block.name])
             total[block.member] += terms if fitted.survey is None else terms * fitted.survey.to_numpy()
     return total
+
+
+def _adds_more(fit: Fit) -> bool:
+    """Whether what a record adds is no multiple of its log density: it is clipped, or centred."""
+    return any(block.censoring is not None or block.centring is not None for block in fit.blocks.values())
 
 
 def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None = None, units: np.ndarray | None = None) -> Without:
@@ -120,8 +128,8 @@ def leave_out(fit: Fit, world: World, drawn: Drawn, weighting: Weighting | None 
 def _change(fit: Fit, world: World, variable: str, terms: np.ndarray, weighting: Weighting | None) -> tuple[np.ndarray, np.ndarray]:
     """By how much the log posterior of every draw changes without each record, (n, M), and where the weights were made anew, (n,)."""
     everywhere = np.ones(len(terms), dtype=bool)
-    if any(block.censoring is not None for block in fit.blocks.values()):
-        return -terms, everywhere  # contributions, of equal weights
+    if _adds_more(fit):
+        return -terms, everywhere
     alpha = fit.alphas[variable].to_numpy()
     if weighting is None or not is_made_anew(weighting):
         return -alpha[:, None] * np.where(alpha[:, None] > 0, terms, 0.0), everywhere
@@ -152,6 +160,25 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tu
     return tuple(held)
 
 
+@dataclass(frozen=True, eq=False)
+class _WithoutSome:
+    """Weights as functions of own values, which are 0 of the records that are gone, whatever the value."""
+
+    function: OwnFunction
+    gone: np.ndarray
+
+    @property
+    def pattern(self) -> np.ndarray:
+        return self.function.pattern
+
+    @property
+    def label(self) -> str:
+        return f"{self.function.label} without {self.gone.tolist()}"
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        return np.where(np.isin(records, self.gone)[:, None], 0.0, self.function.at(records, values))
+
+
 def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator) -> Fit:
     """Return the fit without a record, or those of a unit: weights are 0, and rows hold values of other records of their known pattern.
 
@@ -176,7 +203,14 @@ def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting
             alpha = np.clip(alpha + np.sum(changes, axis=0), 0.0, 1.0)
         alpha[gone] = 0.0
         alphas[name] = alpha
-    made = pd.DataFrame(alphas, fit.confidential.index)
+    made: Any = pd.DataFrame(alphas, fit.confidential.index)
+    if weighting is not None and is_centred(weighting.scheme):
+        by_value = world_functions(
+            weighting.world or world, weighting.scheme, scale=weighting.scale, shift=weighting.shift, cluster=weighting.cluster
+        )
+        made = CentredWeights(made, {name: _WithoutSome(function, gone) for name, function in by_value.items()})
+    elif fit.prepared.of_one:
+        made = made[names[0]]
     sizes, seed = fit.sizes, int(rng.integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -184,7 +218,7 @@ def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting
         return fit_anew(
             fit.synthesizer,  # type: ignore[arg-type]
             confidential,
-            made[names[0]] if fit.prepared.of_one else made,
+            made,
             random_seed=seed,
             draws=sizes["draw"],
             tune=sizes["draw"],

@@ -19,6 +19,7 @@ import pandas as pd
 
 from riskweighted.common.fingerprints import versions
 from riskweighted.common.seeds import Streams
+from riskweighted.contract.centring import Centring
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.intruder.scenario import Scenario
@@ -182,13 +183,15 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def fit_key(study: Study, model: PreparedModel, alpha: pd.Series) -> str:
+def fit_key(study: Study, model: PreparedModel, alpha: pd.Series, centring: Centring | None = None) -> str:
     """The key of the fit of one block, whose model and weights are at hand and stand for the stages that they come from.
 
-    It holds the model's settings, its data, the power of each record's likelihood, everything that the stage "fit" reads and the versions;
-    whoever keeps the fit adds the seed. So the blocks of a chain are fitted anew by themselves.
+    It holds the model's settings, its data, the power of each record's likelihood, what centring takes off, everything that the stage
+    "fit" reads and the versions; whoever keeps the fit adds the seed. So the blocks of a chain are fitted anew by themselves.
     """
     parts = [repr(model.synthesizer), *settings_of(study, "fit").values(), versions(), model.fingerprint]
     digest = hashlib.sha256(json.dumps(parts, default=str).encode())
     digest.update(model.weights(alpha).to_numpy().tobytes())
+    if centring is not None:
+        digest.update(centring.label.encode())
     return digest.hexdigest()[:24]

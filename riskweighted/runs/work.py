@@ -20,6 +20,7 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
@@ -39,10 +40,10 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.saved import read_fit
-from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
+from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks, functions_of
 from riskweighted.utility.regressions import Analysis, checked_regression
-from riskweighted.weights.match import world_weights
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.match import world_functions, world_weights
+from riskweighted.weights.names import UNWEIGHTED, is_centred
 from riskweighted.weights.schemes import scheme_source
 
 __all__ = ["Work"]
@@ -126,6 +127,14 @@ class Work:
         made_of = None if source is None else self.fit(source)
         return self.store.once(("weights", self.stages.key("weights", scheme)), partial(self.weigh, scheme, made_of))
 
+    def weighting(self, scheme: str) -> pd.DataFrame | CentredWeights:
+        """The same as a fit takes them: centred weights with the functions that they come from."""
+        if not is_centred(scheme):
+            return self.weights(scheme)
+        make = partial(world_functions, self.world("weighing"), scheme, **self.study.weights.making)
+        functions = self.store.once(("functions", self.stages.key("weights", scheme)), make)
+        return CentredWeights(self.weights(scheme), functions)
+
     def data_weights(self) -> dict[str, pd.DataFrame]:
         """Weights by scheme, of those that are made of the data alone."""
         return {scheme: self.weights(scheme) for scheme in self.study.weights.schemes if scheme_source(scheme) is None}
@@ -147,13 +156,13 @@ class Work:
         study = self.study
         if label in study.baselines:
             return fit_sequence(self.prepared(label), None, Sampling())
-        prepared, alphas = self.prepared(), self.weights(label)
+        prepared, alphas = self.prepared(), self.weighting(label)
         archive = self.store.archives.get(self.stages.key("fit", label))
         if archive is not None:
             return read_fit(io.BytesIO(archive), prepared, alphas, None, study.guarantee, study.release.L)
         return self._sampled(label, prepared, alphas, which)
 
-    def _sampled(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame, which: str) -> Fit:
+    def _sampled(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame | CentredWeights, which: str) -> Fit:
         """Sample the blocks that the store does not have, and keep each as soon as it is there."""
         named = self._named_tasks(scheme, prepared, alphas)
         blocks, waiting = dict[str, BlockFit](), list[BlockTask]()
@@ -174,13 +183,13 @@ class Work:
                 for block, fitted in fit_tasks(waiting, sampling, advance):
                     self.store.keep_block(names[block], fitted, self.streams)
                     blocks[block] = fitted
-        return Fit(prepared, alphas, {task.name: blocks[task.name] for task in named.values()})
+        return Fit(prepared, self.weights(scheme), {task.name: blocks[task.name] for task in named.values()})
 
-    def _named_tasks(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame) -> dict[str, BlockTask]:
+    def _named_tasks(self, scheme: str, prepared: PreparedSequence, alphas: pd.DataFrame | CentredWeights) -> dict[str, BlockTask]:
         """What is to be fitted of a scheme; each block has a name made of its model, data, weights, sampling and seed."""
-        study, named = self.study, dict[str, BlockTask]()
-        for task in block_tasks(prepared, alphas, None, study.guarantee, study.release.L):
-            key = fit_key(study, task.block.model, task.alpha)
+        study, named, functions = self.study, dict[str, BlockTask](), functions_of(alphas)
+        for task in block_tasks(prepared, self.weights(scheme), None, study.guarantee, study.release.L, functions):
+            key = fit_key(study, task.block.model, task.alpha, task.centring)
             seed = prepared.run_seed(self.streams, scheme, key)
             named[hashlib.sha256(f"{key}/{seed}".encode()).hexdigest()[:24]] = task._replace(seed=seed)
         return named
@@ -192,7 +201,7 @@ class Work:
         began = time.perf_counter()
         with self.reporter.step(f"compiling {self.study.synthesizer.name}"):
             for task in waiting:
-                compile_prepared(task.block.model, task.censoring is not None)
+                compile_prepared(task.block.model, task.censoring is not None, task.centring)
         self.compiled.append(time.perf_counter() - began)
 
     # -- datasets and what they come to

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.contract.categories import categories_of
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import draw_values
 from riskweighted.contract.drawing import check_codes, levels_at
 from riskweighted.contract.layout import layout_of
@@ -19,7 +20,16 @@ from riskweighted.guarantee.clip import Censoring
 from riskweighted.sampling.direct import heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 
-__all__ = ["check_agreement", "check_blind", "check_censored", "check_density", "check_draws", "check_records", "check_weighted"]
+__all__ = [
+    "check_agreement",
+    "check_blind",
+    "check_censored",
+    "check_centred",
+    "check_density",
+    "check_draws",
+    "check_records",
+    "check_weighted",
+]
 
 _DIRECT_TOLERANCE = 1e-10  # of a log density by which proposals are weighted
 _BLIND = 1_000  # records
@@ -29,19 +39,25 @@ Terms = Callable[[Draw], np.ndarray]
 
 
 def check_density(
-    synthesizer: Synthesizer, blueprint: Blueprint, log_posterior: np.ndarray, alpha: np.ndarray, thetas: Sequence[Draw]
+    synthesizer: Synthesizer,
+    blueprint: Blueprint,
+    log_posterior: np.ndarray,
+    alpha: np.ndarray,
+    thetas: Sequence[Draw],
+    centring: Centring | None = None,
 ) -> None:
     """Refuse a blueprint whose density of a vector is not, up to a constant, that of its model, at two draws or more.
 
-    `log_posterior`: the model's at these draws under alpha (n,).
+    `log_posterior`: the model's at these draws under alpha (n,), less what a `centring` takes off.
     """
-    if blueprint.of_vector is None or len(thetas) < 2:
+    make, layout = blueprint.exact if centring is None else None, layout_of(blueprint)
+    density = blueprint.weighted(alpha, centring) if make is None else make(alpha)
+    if density is None or len(thetas) < 2:
         return
-    density, layout = (blueprint.exact or blueprint.of_vector)(alpha), layout_of(blueprint)
     vectors = np.array([layout.vector(theta) for theta in thetas])
     stated = log_posterior + layout.log_jacobian(vectors)
     off = np.array([[density(vector)[0] for vector in vectors], heights_of(density, vectors)]) - stated
-    tolerance = _TOLERANCE if blueprint.direct is None else _DIRECT_TOLERANCE
+    tolerance = _TOLERANCE if blueprint.direct is None or centring is not None else _DIRECT_TOLERANCE
     if not np.ptp(off) <= tolerance * (np.abs(stated).max() + 1e-3):
         raise ContractError(
             f"{type(synthesizer).__name__}: the density that build() gives the sampler is not that of its model, from which it "
@@ -68,6 +84,12 @@ def check_agreement(
             if not abs(graph - parts.sum()) <= near:
                 raise ContractError(f"{name}: {_difference(label, graph, parts.sum(), weighted_sum(theta, np.ones(len(alpha))), near)}")
     return sums
+
+
+def check_centred(name: str, in_graph: Sequence[float], stated: Sequence[float], alpha: np.ndarray) -> None:
+    """Refuse a synthesizer whose graph has another centring term than its distribution, at some draws."""
+    if not np.abs(np.subtract(in_graph, stated)).max() <= _TOLERANCE * (np.abs(alpha).sum() + 1e-3):
+        raise ContractError(f"{name}: the centring term of its graph is not that of mass() of its distribution")
 
 
 def check_records(name: str, terms: Terms, records: Records, thetas: Sequence[Draw], n: int) -> None:

@@ -17,6 +17,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import Records, fixed
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
@@ -24,6 +25,7 @@ from riskweighted.design.precision import find_precision, round_within
 from riskweighted.guarantee.clip import Censoring, censor
 from riskweighted.guarantee.ledger import LEDGER, entropy_of, opened
 from riskweighted.guarantee.statement import Guarantee, Statement
+from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
@@ -39,7 +41,7 @@ class BlockFit:
 
     ``alpha``: risk weights in [0, 1]; ``posterior``: parameters by (chain, draw), neither data nor alpha, one empty draw where nothing is
     estimated; ``random_seed`` and ``data`` (a fingerprint), where they are known; ``censoring``: how contributions were clipped under a
-    guarantee; ``survey``: survey weights of mean 1, where there are any.
+    guarantee; ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights take off (METHODS section 15).
 
     ``diagnostics``: a row per monitored quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail, divergences, converged, engine
     ("nuts" or "direct"), pareto_k, approximation. Direct draws have no r_hat, and chains no pareto_k: NaN. ``approximation``: where a
@@ -62,6 +64,7 @@ class BlockFit:
     data: str | None = field(default=None, repr=False)
     censoring: Censoring | None = field(default=None, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
+    centring: Centring | None = field(default=None, repr=False)
 
     @property
     def weights(self) -> pd.Series:
@@ -143,11 +146,18 @@ class BlockFit:
         variables = self.posterior.variables
         return {str(name): variables[name].values[chain, draw] for name in self.posterior.data_vars}
 
+    @cached_property
+    def centred(self) -> CentredTerm | None:
+        """What centring takes off, as a function of a draw; None of an uncentred fit."""
+        return None if self.centring is None else CentredTerm(self.synthesizer, self.prepared, self.confidential, self.centring)
+
     def contributions(self, theta: Draw) -> np.ndarray:
         """What each record adds to the log posterior, on the scale of the model, (n,): alpha_i log p(y_i | theta), alpha_i times the survey
-        weight if there is one; or that clipped."""
+        weight if there is one; or that clipped; or that less what its own value was expected to add, where weights are centred."""
         alpha = self.weights.to_numpy()
         terms = self.terms(theta)
+        if self.centred is not None:
+            return self.centred.contributions(theta, alpha, terms)
         if self.censoring is not None:
             return self.censoring.contributions(alpha, terms)
         return np.asarray(alpha * np.where(alpha > 0, terms, 0.0))
@@ -208,18 +218,21 @@ class BlockFit:
         seed = "" if self.random_seed is None else str(self.random_seed)  # netCDF has no whole numbers of 64 bits
         made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
         guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
-        return sealed(stored.assign_attrs(made_for=made_for, weights=weights_hash(self.weights), random_seed=f"seed {seed}", **guarantee))
+        centred = {} if self.centring is None else {"centred": self.centring.label}
+        hashed = weights_hash(self.weights)
+        return sealed(stored.assign_attrs(made_for=made_for, weights=hashed, random_seed=f"seed {seed}", **guarantee, **centred))
 
 
 def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
     """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density of one vector to maximise."""
     blueprint = fit.synthesizer.build(fit.prepared)
-    if blueprint is None or blueprint.of_vector is None:
+    density = None if blueprint is None else blueprint.weighted(fit.weights.to_numpy(), fit.centring)
+    if blueprint is None or density is None:
         raise InputError(
             f"parameters = 'mode' needs a synthesizer with a density of one vector, which {type(fit.synthesizer).__name__} has not"
         )
     layout = layout_of(blueprint)
-    mode = mode_of(blueprint.of_vector(fit.weights.to_numpy()), layout.size)
+    mode = mode_of(density, layout.size)
     return {name: values[0] for name, values in layout.parameters(mode[None]).items()}
 
 
@@ -255,18 +268,24 @@ class PreparedModel:
         random_seed: int | None,
         censoring: Censoring | None = None,
         diagnostics: pd.DataFrame | None = None,
+        centring: Centring | None = None,
     ) -> BlockFit:
         """A fit of this model, not yet judged where it is given no diagnostics."""
         judged = no_diagnostics() if diagnostics is None else diagnostics
         if censoring is not None and LEDGER not in posterior.attrs:
             posterior = opened(posterior, censoring.digest(), random_seed)
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
-        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey)
+        return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring)
 
     def load(
-        self, path: str | Path | zipfile.Path, alpha: pd.Series, random_seed: int | None = None, censoring: Censoring | None = None
+        self,
+        path: str | Path | zipfile.Path,
+        alpha: pd.Series,
+        random_seed: int | None = None,
+        censoring: Censoring | None = None,
+        centring: Centring | None = None,
     ) -> BlockFit:
-        """A fit read back; InputError says so where it is that of another model, of other data, weights, seed or clip."""
+        """A fit read back; InputError says so where it is that of another model, of other data, weights, seed, clip or centring."""
         stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
         if stored.attrs.pop("made_for", None) != data_hash(self.synthesizer, self.fingerprint):
             raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
@@ -274,6 +293,8 @@ class PreparedModel:
             raise InputError(f"{str(path)!r} is the fit of other weights")
         if stored.attrs.pop("guarantee", None) != (None if censoring is None else censoring.digest()):
             raise InputError(f"{str(path)!r} is a fit under another guarantee, or under none")
+        if stored.attrs.pop("centred", None) != (None if centring is None else centring.label):
+            raise InputError(f"{str(path)!r} is the fit of weights that are centred otherwise, or not")
         if censoring is not None and LEDGER not in stored.attrs:
             raise InputError(f"{str(path)!r} is a fit from before the datasets of a guarantee were fixed with it: fit again")
         text = str(stored.attrs.pop("random_seed", "")).removeprefix("seed ")
@@ -284,7 +305,7 @@ class PreparedModel:
         diagnostics = pd.DataFrame({name[1:]: stored[name].values for name in columns}, index=stored["quantity"].values.astype(str))
         diagnostics = diagnostics.reindex(columns=list(no_diagnostics().columns)).astype({"converged": bool, "divergences": int})
         posterior = stored.drop_vars([*columns, "quantity"])
-        return self.fitted(alpha, posterior, seed, censoring, diagnostics.rename_axis("quantity"))
+        return self.fitted(alpha, posterior, seed, censoring, diagnostics.rename_axis("quantity"), centring)
 
 
 def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:

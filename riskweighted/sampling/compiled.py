@@ -1,7 +1,7 @@
 """A model that is ready to be fitted: under any weights by one engine or the other, checked and judged."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,14 +12,16 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import ConvergenceWarning
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import as_posterior, layout_of
-from riskweighted.contract.synthesizer import Blueprint, is_strange
+from riskweighted.contract.synthesizer import Blueprint, Draw, is_strange
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
-from riskweighted.sampling.agreement import check_censored, check_density, check_draws, check_weighted
+from riskweighted.sampling.agreement import check_censored, check_centred, check_density, check_draws, check_weighted
 from riskweighted.sampling.blind import check_independent, refuse_dependence
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
+from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
 from riskweighted.sampling.convergence import Drawn, failure, judge
 from riskweighted.sampling.direct import draw_or_refuse, heights_of
 from riskweighted.sampling.graphs import Records, WeightedSum
@@ -65,7 +67,8 @@ class Sampler:
 class CompiledModel:
     """A prepared model that samples under any weights without compiling again.
 
-    ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any guarantee and equal weights.
+    ``censored``: None for the plain pseudo posterior; else it samples the censored one, for any guarantee and equal weights. ``term``: the
+    centring term of its graph as a function of a draw and of the values of its data, where the graph is sampled under centred weights.
     """
 
     model: PreparedModel
@@ -74,19 +77,20 @@ class CompiledModel:
     weighted_sum: WeightedSum | None = field(default=None, repr=False)
     log_prior: WeightedSum | None = field(default=None, repr=False)
     censored: Censored | None = field(default=None, repr=False)
+    term: Callable[[Draw, np.ndarray], float] | None = field(default=None, repr=False)
 
     @property
     def compiled(self) -> Any:
         """What nutpie samples, compiled when first asked for; None where it samples a density of one vector, or nothing."""
         return None if self.sampler is None else self.sampler.compiled
 
-    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling) -> Attempt:
+    def attempted(self, alpha: pd.Series, random_seed: int | None, sampling: Sampling, centring: Centring | None = None) -> Attempt:
         """What the direct engine gives, for `sample`; it looks at nothing that changes, so threads may call it."""
         if self.blueprint is None:
             return Attempt(None)
         weights = self.model.weights(alpha).to_numpy()
         possible = self.censored is None and self.blueprint.direct is not None
-        return Attempt(draw_or_refuse(self.model.synthesizer, self.blueprint, weights, possible, sampling, random_seed))
+        return Attempt(draw_or_refuse(self.model.synthesizer, self.blueprint, weights, possible, sampling, random_seed, centring))
 
     def sample(
         self,
@@ -97,10 +101,12 @@ class CompiledModel:
         progress: Progress | None = None,
         censoring: Censoring | None = None,
         attempt: Attempt | None = None,
+        centring: Centring | None = None,
     ) -> BlockFit:
         """Sample the pseudo posterior with checked weights alpha (n,), None for 1 everywhere, under the clip that it was compiled for.
 
-        `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not made again.
+        `attempt`: what `attempted` gave for the same weights, seed and sampling, so that it is not made again. `centring`: what centred
+        weights take off.
         """
         sampling = sampling or Sampling()
         alpha = pd.Series(1.0, self.model.confidential.index, name="alpha") if alpha is None else alpha
@@ -108,12 +114,12 @@ class CompiledModel:
             nothing = self.model.fitted(alpha, xr.Dataset(coords={"chain": [0], "draw": [0]}), random_seed)
             self._check_contract(nothing)
             return nothing
-        drawn = (self.attempted(alpha, random_seed, sampling) if attempt is None else attempt).draws
+        drawn = (self.attempted(alpha, random_seed, sampling, centring) if attempt is None else attempt).draws
         if drawn is None:
-            drawn = self._chains(self.blueprint, self.model.weights(alpha).to_numpy(), censoring, sampling, random_seed, progress)
+            drawn = self._chains(self.blueprint, self.model.weights(alpha).to_numpy(), censoring, sampling, random_seed, progress, centring)
         elif progress is not None:
             progress(sampling.chains * sampling.draws, sampling.chains * sampling.draws)
-        fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring)
+        fitted = self.model.fitted(alpha, drawn.posterior, random_seed, censoring, centring=centring)
         self._check_contract(fitted)
         fitted = replace(fitted, diagnostics=judge(drawn, self.blueprint.monitored))
         if not fitted.converged:
@@ -133,11 +139,14 @@ class CompiledModel:
         sampling: Sampling,
         random_seed: int | None,
         progress: Progress | None,
+        centring: Centring | None = None,
     ) -> Drawn:
-        """Draws for these weights and this clip."""
-        if blueprint.of_vector is not None and censoring is None:
-            return _density_chains(blueprint, alpha, sampling, random_seed, progress)
+        """Draws for these weights, this clip and this centring."""
+        if censoring is None and (blueprint.of_vector if centring is None else blueprint.centred) is not None:
+            return _density_chains(blueprint, alpha, sampling, random_seed, progress, centring)
         values = blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
+        if centring is not None:
+            values |= {EXPECTED: graph_coefficients(self._term_of(centring))}
         if blueprint.geometry is not None:
             values |= blueprint.geometry(alpha)
         compiled = self.compiled.with_data(**values)
@@ -145,6 +154,9 @@ class CompiledModel:
             compiled = self._begun(compiled, values)
         posterior, _, divergences = run_chains(compiled, sampling, random_seed, progress)
         return Drawn(posterior.drop_vars(LOG_LIKELIHOOD), posterior[LOG_LIKELIHOOD].values, divergences)
+
+    def _term_of(self, centring: Centring) -> CentredTerm:
+        return CentredTerm(self.model.synthesizer, self.model.prepared, self.model.confidential, centring)
 
     def _begun(self, compiled: Any, values: Mapping[str, Any]) -> Any:
         """A censored model whose chains begin at the mode without the clip: far from it every contribution is clipped, and in the prior
@@ -165,7 +177,9 @@ class CompiledModel:
         if self.blueprint is not None and self.weighted_sum is not None:
             terms = log_densities(synthesizer, fitted.prepared, fitted.y)
             sums = check_weighted(name, terms, alpha, thetas, self.weighted_sum)
-            if self.log_prior is not None:
+            if fitted.centring is not None:
+                self._check_centred(fitted, thetas)
+            elif self.log_prior is not None:
                 check_density(synthesizer, self.blueprint, sums + [self.log_prior(theta, alpha) for theta in thetas], alpha, thetas)
             if fitted.censoring is not None and self.censored is not None:
                 check_censored(name, terms, fitted.censoring, alpha, thetas, *self.censored)
@@ -175,18 +189,37 @@ class CompiledModel:
             guaranteed = fitted.censoring is not None
             check_independent(synthesizer, fitted.prepared, thetas, fitted.confidential, guaranteed=guaranteed, elsewhere=True)
 
+    def _check_centred(self, fitted: BlockFit, thetas: Sequence[Draw]) -> None:
+        """What a centred fit is asked besides: what was sampled is the sum of what its distribution says that records add."""
+        assert self.blueprint is not None
+        assert fitted.centred is not None
+        alpha = fitted.weights.to_numpy()
+        if self.term is not None:
+            values = graph_coefficients(fitted.centred)
+            stated = [float(fitted.centred.each(theta)[0].sum()) for theta in thetas]
+            check_centred(type(fitted.synthesizer).__name__, [self.term(theta, values) for theta in thetas], stated, alpha)
+            return
+        assert self.log_prior is not None
+        added = np.array([fitted.contributions(theta).sum() + self.log_prior(theta, alpha) for theta in thetas])
+        check_density(fitted.synthesizer, self.blueprint, added, alpha, thetas, fitted.centring)
+
 
 def _density_chains(
-    blueprint: Blueprint, alpha: np.ndarray, sampling: Sampling, random_seed: int | None, progress: Progress | None
+    blueprint: Blueprint,
+    alpha: np.ndarray,
+    sampling: Sampling,
+    random_seed: int | None,
+    progress: Progress | None,
+    centring: Centring | None = None,
 ) -> Drawn:
     """Draws of the blueprint's density. What it has over itself without data is the likelihood, up to a constant."""
-    make = blueprint.of_vector
-    assert make is not None
-    density, prior, layout = make(alpha), make(np.zeros(len(alpha))), layout_of(blueprint)
+    density, prior, layout = blueprint.weighted(alpha, centring), blueprint.weighted(np.zeros(len(alpha))), layout_of(blueprint)
+    assert density is not None
+    assert prior is not None
     vectors, heights, divergences = run_density(density, layout.size, sampling, random_seed, progress)
     drawn, off = vectors.reshape(-1, layout.size), np.nan
     log_likelihood = heights - heights_of(prior, drawn).reshape(heights.shape)
-    if blueprint.exact is not None:
+    if blueprint.exact is not None and centring is None:
         some = drawn[:: -(-len(drawn) // _COMPARED)]
         off = float((heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1))
     return Drawn(as_posterior(layout, vectors), log_likelihood, divergences, off)

@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Synthesizer
 from riskweighted.sampling.convergence import Drawn
@@ -150,7 +151,13 @@ def _resampled(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.
 
 
 def draw_or_refuse(
-    synthesizer: Synthesizer, blueprint: Blueprint, alpha: np.ndarray, possible: bool, sampling: Sampling, random_seed: int | None
+    synthesizer: Synthesizer,
+    blueprint: Blueprint,
+    alpha: np.ndarray,
+    possible: bool,
+    sampling: Sampling,
+    random_seed: int | None,
+    centring: Centring | None = None,
 ) -> Drawn | None:
     """What the direct engine draws under weights alpha (n,); None where chains are to be run.
 
@@ -164,7 +171,10 @@ def draw_or_refuse(
         return None
     assert blueprint.direct is not None
     layout, shape = layout_of(blueprint), (sampling.chains, sampling.draws)
-    direct = draw_directly(blueprint.direct(alpha), layout.size, sampling.chains * sampling.draws, np.random.default_rng(random_seed))
+    density = blueprint.direct(alpha) if centring is None else blueprint.weighted(alpha, centring)
+    if density is None:
+        return None
+    direct = draw_directly(density, layout.size, sampling.chains * sampling.draws, np.random.default_rng(random_seed))
     if direct.accepted:
         prior = heights_of(blueprint.direct(np.zeros(len(alpha))), direct.vectors)
         posterior = as_posterior(layout, direct.vectors.reshape(*shape, layout.size))

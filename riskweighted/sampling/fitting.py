@@ -8,11 +8,13 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Blueprint
 from riskweighted.guarantee.clip import clipped_sum, obstacles, record_graph, refusal
 from riskweighted.sampling.block_fit import PreparedModel
+from riskweighted.sampling.centred import CentredTerm, term_graph
 from riskweighted.sampling.compiled import Censored, CompiledModel, Sampler
-from riskweighted.sampling.graphs import compile_clipped_sum, compile_log_prior, compile_records, compile_weighted_sum
+from riskweighted.sampling.graphs import compile_clipped_sum, compile_log_prior, compile_records, compile_term, compile_weighted_sum
 from riskweighted.sampling.nuts import LOG_LIKELIHOOD
 
 with warnings.catch_warnings():
@@ -36,26 +38,33 @@ _KEPT = 32  # as many as a chain of many variables has blocks
 _recent: OrderedDict[tuple[Any, ...], CompiledModel] = OrderedDict()
 
 
-def compile_prepared(model: PreparedModel, censored: bool = False) -> CompiledModel:
-    """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds."""
-    key = (model.synthesizer, model.fingerprint, censored)
+def compile_prepared(model: PreparedModel, censored: bool = False, centring: Centring | None = None) -> CompiledModel:
+    """The model compiled, for a guarantee if `censored`; the last few are kept, since compiling takes seconds.
+
+    `centring`: of the weights that it is to be sampled under; another one of the same intervals serves as well.
+    """
+    key = (model.synthesizer, model.fingerprint, censored, centring is not None)
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], model=model)
     blueprint = model.build()
-    sampler, weighted_sum, log_prior, clipped = None, None, None, None
+    sampler, weighted_sum, log_prior, clipped, term = None, None, None, None, None
     if blueprint is not None:
         weighted_sum, total = compile_weighted_sum(model.synthesizer, blueprint, len(model.confidential)), blueprint.weighted_log_likelihood
         log_prior = compile_log_prior(blueprint) if blueprint.of_vector is not None else None
         if censored:
             clipped, total = _censored(model, blueprint)
+        in_graph = centring is not None and blueprint.centred is None
+        if centring is not None and in_graph:
+            off = term_graph(CentredTerm(model.synthesizer, model.prepared, model.confidential, centring), blueprint)
+            term, total = compile_term(blueprint, off), total - off
         with blueprint.model:
             pm.Potential("weighted_log_likelihood", total)
             pm.Deterministic(LOG_LIKELIHOOD, total)
-        sampler = Sampler(blueprint.model, _compile) if blueprint.density is None or censored else None
+        sampler = Sampler(blueprint.model, _compile) if blueprint.density is None or censored or in_graph else None
     if sampler is not None and (censored or (blueprint is not None and blueprint.direct is None)):
         _ = sampler.compiled
-    _recent[key] = CompiledModel(model, blueprint, sampler, weighted_sum, log_prior, clipped)
+    _recent[key] = CompiledModel(model, blueprint, sampler, weighted_sum, log_prior, clipped, term)
     while len(_recent) > _KEPT:
         _recent.popitem(last=False)
     return _recent[key]

@@ -15,6 +15,7 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from riskweighted.common.errors import listing
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, Tensor
 from riskweighted.guarantee.clip import DATA
+from riskweighted.sampling.centred import EXPECTED
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -26,6 +27,7 @@ __all__ = [
     "compile_clipped_sum",
     "compile_log_prior",
     "compile_records",
+    "compile_term",
     "compile_weighted_sum",
     "function_of_draw",
     "log_prior_of",
@@ -76,6 +78,12 @@ def compile_clipped_sum(blueprint: Blueprint, total: Tensor) -> Callable[[Draw, 
     """A sum of clipped contributions (`riskweighted.guarantee.clip`) as a function of one posterior draw and the values of `DATA`."""
     function = _function(blueprint.model, total, DATA)
     return lambda theta, values: float(function(theta, values))
+
+
+def compile_term(blueprint: Blueprint, term: Tensor) -> WeightedSum:
+    """A centring term as a function of one posterior draw and the values of `EXPECTED`."""
+    function = _function(blueprint.model, term, [EXPECTED])
+    return lambda theta, values: float(function(theta, {EXPECTED: values}))
 
 
 def compile_records(blueprint: Blueprint, records: Tensor) -> Records:

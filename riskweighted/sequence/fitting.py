@@ -22,7 +22,7 @@ from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.public import refuse_told
-from riskweighted.sequence.tasks import Alpha, BlockTask, alphas_of, block_tasks, fit_tasks
+from riskweighted.sequence.tasks import Alpha, BlockTask, alphas_of, block_tasks, fit_tasks, functions_of
 
 __all__ = ["CompiledSequence", "compile_model", "fit", "fit_sequence"]
 
@@ -53,9 +53,10 @@ def fit(
         ``load_synthesizer("sequential")(["income", "smoke"], predictors=["age"])``.
     confidential : DataFrame, n rows
         Of pandas or polars, or a table of Arrow; datasets drawn from the fit are what it is.
-    alpha : Series on the index of `confidential`, array (n,), or None
+    alpha : Series on the index of `confidential`, array (n,), CentredWeights, or None
         Weights in [0, 1]; None is the unweighted synthesizer, 1 everywhere. For a chain also (n, V), a DataFrame with the V variables
-        as its columns or an array in their order; (n,) holds for all of them.
+        as its columns or an array in their order; (n,) holds for all of them. Numbers alone are not centred, since they do not say what
+        another value would weigh: `centred_weights` does (METHODS section 15).
     random_seed : int, optional
         The same seed gives the same draws, whatever the number of cores.
     draws, tune, chains, cores, target_accept, engine
@@ -118,7 +119,7 @@ def fit_sequence(
     """Every block fitted; those that are the same in the fit `before` (model, records, weights, sampling, seed) are taken from it."""
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
-    wanted = block_tasks(prepared, checked, random_seed, guarantee, L)
+    wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas))
     if guarantee is not None:
         refuse_told(prepared, guarantee)
     _refuse_engine(wanted, sampling)

@@ -19,7 +19,7 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit, block_file
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks
+from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks, functions_of
 
 __all__ = ["load_fit", "read_fit"]
 
@@ -82,7 +82,7 @@ def read_fit(
 ) -> Fit:
     """`load_fit` of prepared data."""
     checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
-    tasks = block_tasks(prepared, checked, random_seed, guarantee, L)
+    tasks = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alpha))
     wanted = [block_file(place) for place in range(len(tasks))]
     content = _content(path)
     if content[:3] == b"CDF":
@@ -93,7 +93,7 @@ def read_fit(
             raise InputError(f"{str(path)!r} is the fit of another model: it has {len(archive.namelist())} blocks, not {len(wanted)}")
         archive.filename = str(path)  # for messages
         parts = [zipfile.Path(archive, name) for name in wanted]
-        fits = {task.name: task.block.model.load(part, *task[1:4]) for part, task in zip(parts, tasks, strict=True)}
+        fits = {task.name: task.block.model.load(part, *task[1:4], task.centring) for part, task in zip(parts, tasks, strict=True)}
     seed = next(iter(fits.values())).random_seed if prepared.of_one else random_seed
     return Fit(prepared, checked, fits, seed)
 

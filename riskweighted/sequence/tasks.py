@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import check_weights
+from riskweighted.contract.centring import CentredWeights, Centring, OwnFunction
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import BlockFit
@@ -19,15 +20,17 @@ from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress, share_of
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.blocks import Block, PreparedSequence
+from riskweighted.sequence.centring import centring_of, weights_of_status
 from riskweighted.sequence.clipping import censor_blocks
 
-__all__ = ["Alpha", "BlockTask", "alphas_of", "block_alpha", "block_tasks", "fit_tasks"]
+__all__ = ["Alpha", "BlockTask", "alphas_of", "block_alpha", "block_tasks", "fit_tasks", "functions_of"]
 
-Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | None
+Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | CentredWeights | None
 
 
 def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.DataFrame:
     """Checked weights of every variable, (n, V), in [0, 1]: given so, or one for all variables, or 1 everywhere."""
+    alpha = alpha.alpha if isinstance(alpha, CentredWeights) else alpha
     if isinstance(alpha, pd.DataFrame):
         if sorted(map(str, alpha.columns)) != sorted(variables):
             raise InputError(f"alpha has columns {listing(alpha.columns)}; they must be the synthesized variables {listing(variables)}")
@@ -39,6 +42,11 @@ def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.D
     else:
         given = dict.fromkeys(variables, np.ones(len(index)) if alpha is None else alpha)
     return pd.DataFrame({name: check_weights(weights, index) for name, weights in given.items()}, index)
+
+
+def functions_of(alpha: Alpha) -> Mapping[str, OwnFunction] | None:
+    """The weights of every variable as functions of a record's own value, where they are centred."""
+    return alpha.functions if isinstance(alpha, CentredWeights) else None
 
 
 def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
@@ -54,13 +62,15 @@ def block_alpha(block: Block, alphas: pd.DataFrame) -> pd.Series:
 
 
 class BlockTask(NamedTuple):
-    """A block to be fitted with weights alpha (m,) of the records that reach it; ``called``: what a warning begins with."""
+    """A block to be fitted with weights alpha (m,) of the records that reach it; ``called``: what a warning begins with;
+    ``centring``: what centred weights take off."""
 
     block: Block
     alpha: pd.Series
     seed: int | None
     censoring: Censoring | None = None
     called: str = ""
+    centring: Centring | None = None
 
     @property
     def name(self) -> str:
@@ -77,6 +87,7 @@ class BlockTask(NamedTuple):
             and fit.alpha.equals(self.alpha)
             and fit.weights.equals(model.weights(self.alpha))
             and (None if fit.censoring is None else fit.censoring.digest()) == (None if self.censoring is None else self.censoring.digest())
+            and (None if fit.centring is None else fit.centring.label) == (None if self.centring is None else self.centring.label)
             and (not fit.estimates or (sizes["chain"], sizes["draw"]) == (sampling.chains, sampling.draws))
         )
 
@@ -87,13 +98,22 @@ def block_tasks(
     random_seed: int | None = None,
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
+    functions: Mapping[str, OwnFunction] | None = None,
 ) -> list[BlockTask]:
-    """What is to be fitted: every block with its weights, seed and clip, in the order of the sequence."""
-    clips = censor_blocks(prepared, alphas, guarantee, L)
-    return [
-        BlockTask(block, block_alpha(block, alphas), prepared.seed_of(block, random_seed), clips[block.name], prepared.called(block))
-        for block in prepared.blocks
-    ]
+    """What is to be fitted: every block with its weights, seed, clip and centring, in the order of the sequence.
+
+    `functions`: of centred weights, by variable.
+    """
+    clips, tasks = censor_blocks(prepared, alphas, guarantee, L), []
+    if functions and guarantee is not None:
+        raise InputError("a guarantee takes the same weight for all records, which has nothing to centre: leave out guarantee, or the plus")
+    for block in prepared.blocks:
+        alpha = block_alpha(block, alphas)
+        centring = None if not functions else centring_of(prepared, block, functions[block.variable])
+        if centring is not None and block.status is not None:
+            alpha = pd.Series(weights_of_status(block, centring), alpha.index, name="alpha")
+        tasks.append(BlockTask(block, alpha, prepared.seed_of(block, random_seed), clips[block.name], prepared.called(block), centring))
+    return tasks
 
 
 def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None) -> Iterator[tuple[str, BlockFit]]:
@@ -102,13 +122,19 @@ def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress
     The direct engine draws for as many blocks at once as there are cores; chains, which use the cores themselves, run block by block.
     No result depends on the number of cores.
     """
-    models = [compile_prepared(task.block.model, task.censoring is not None) for task in tasks]
+    models = [compile_prepared(task.block.model, task.censoring is not None, task.centring) for task in tasks]
     for place, (task, model, drawn) in enumerate(zip(tasks, models, _attempts(tasks, models, sampling), strict=True)):
         report = progress if progress is None or len(tasks) == 1 else share_of(progress, place, len(tasks))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fit = model.sample(
-                task.alpha, random_seed=task.seed, sampling=sampling, progress=report, censoring=task.censoring, attempt=drawn
+                task.alpha,
+                random_seed=task.seed,
+                sampling=sampling,
+                progress=report,
+                censoring=task.censoring,
+                attempt=drawn,
+                centring=task.centring,
             )
         for warning in caught:
             warnings.warn(f"{task.called}{warning.message}", warning.category, stacklevel=4)
@@ -124,7 +150,7 @@ def _attempts(tasks: Sequence[BlockTask], models: Sequence[CompiledModel], sampl
     waiting, tried = list(zip(models, tasks, strict=True)), list[Attempt]()
     while waiting and not any(attempt.draws is not None for attempt in tried):
         model, task = waiting.pop(0)
-        tried.append(model.attempted(task.alpha, task.seed, sampling))
+        tried.append(model.attempted(task.alpha, task.seed, sampling, task.centring))
     with ThreadPoolExecutor(sampling.cores or os.cpu_count() or 1) as pool:
-        others = [pool.submit(model.attempted, task.alpha, task.seed, sampling) for model, task in waiting]
+        others = [pool.submit(model.attempted, task.alpha, task.seed, sampling, task.centring) for model, task in waiting]
     return [*tried, *(other.result() for other in others)]

@@ -22,7 +22,8 @@ class Family(NamedTuple):
 
     ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
     the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
-    leave no weight, whatever the data; ``risk``: whether it is made of IR^c, and so of the scenario.
+    leave no weight, whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from checked data and settings
+    to a function of risks and of how many records share the pattern, both of one shape, which gives the weights.
 
     `tune` goes along a family of one setting by its ``path``, values from the unweighted synthesizer to ever smaller weights that are
     scanned first; what then falls is ``lowers``, of "risk", "influence" (the largest one of a record) and "information". ``unit`` of an
@@ -34,27 +35,49 @@ class Family(NamedTuple):
     bounds: Mapping[str, tuple[float, float]]
     fit: str | None = None
     nothing: Callable[[Mapping[str, float]], bool] | None = None
-    risk: bool = False
+    shape: Callable[..., "Shape"] | None = None
     path: tuple[float, ...] = ()
     lowers: tuple[str, ...] = ()
     unit: Callable[["Fit"], float] | None = None
+
+    @property
+    def risk(self) -> bool:
+        """Whether it is made of IR^c."""
+        return self.shape is not None
+
+
+Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
     return np.full(len(world.confidential), c)
 
 
-def _delete(world: World, fit: "Fit", *, q: float) -> np.ndarray:
-    risk = confidential_risk(world).to_numpy()
-    return np.where(risk > np.quantile(risk, 1 - q), 0.0, 1.0)
+def _delete(world: World, *, q: float) -> Shape:
+    cut = np.quantile(confidential_risk(world).to_numpy(), 1 - q)
+    return lambda risk, size: np.where(risk > cut, 0.0, 1.0)
 
 
-def _power(world: World, fit: "Fit", *, g: float) -> np.ndarray:
-    return np.asarray((1 - confidential_risk(world).to_numpy()) ** g)
+def _power(world: World, *, g: float) -> Shape:
+    return lambda risk, size: np.asarray((1 - risk) ** g)
 
 
-def _mix(world: World, fit: "Fit", *, t: float) -> np.ndarray:
-    return np.asarray(1 - t * confidential_risk(world).to_numpy())
+def _mix(world: World, *, t: float) -> Shape:
+    return lambda risk, size: np.asarray(1 - t * risk)
+
+
+def _others(world: World) -> Shape:
+    """The other records in the ball, of the others of the pattern; 0 of a record alone."""
+    return lambda risk, size: np.where(size > 1, np.clip(1 - risk * size / np.maximum(size - 1, 1), 0.0, 1.0), 0.0)
+
+
+def _shaped(shape: Callable[..., Shape]) -> Callable[..., np.ndarray]:
+    """Weights of the records as they are."""
+
+    def make(world: World, fit: "Fit", **settings: float) -> np.ndarray:
+        return shape(world, **settings)(confidential_risk(world).to_numpy(), world.patterns.in_pattern)
+
+    return make
 
 
 def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> np.ndarray:
@@ -91,9 +114,9 @@ _ANY = (0.0, np.inf)
 _SHARES = (1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 _ALL = ("risk", "influence", "information")
 FAMILIES: Mapping[str, Family] = {
-    "mix": Family(_mix, {"t": None}, {"t": (0, 1)}, risk=True, path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), lowers=_ALL),
-    "power": Family(_power, {"g": None}, {"g": _ANY}, risk=True, path=(0, 0.1, 0.25, 0.5, 1, 2, 4), lowers=_ALL),
-    "delete": Family(_delete, {"q": None}, {"q": (0, 1)}, risk=True, path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4), lowers=_ALL),
+    "mix": Family(_shaped(_mix), {"t": None}, {"t": (0, 1)}, shape=_mix, path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), lowers=_ALL),
+    "power": Family(_shaped(_power), {"g": None}, {"g": _ANY}, shape=_power, path=(0, 0.1, 0.25, 0.5, 1, 2, 4), lowers=_ALL),
+    "delete": Family(_shaped(_delete), {"q": None}, {"q": (0, 1)}, shape=_delete, path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4), lowers=_ALL),
     "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")),
     "lipschitz": Family(
         _lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted", lambda given: given["c"] + given["g"] <= 0
@@ -109,6 +132,7 @@ FAMILIES: Mapping[str, Family] = {
         unit=_largest_of_all,
     ),
     "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0),
+    "others": Family(_shaped(_others), {}, {}, shape=_others),
 }
 
 

@@ -2,24 +2,27 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import listing
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.functions import GivenWeights, OwnWeights, own_weights
+from riskweighted.weights.names import UNWEIGHTED, is_centred, parse_scheme
 from riskweighted.weights.schemes import scheme_alpha, scheme_source
 from riskweighted.weights.subsets import Match, match_subsets
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["Match", "match_subsets", "match_weights", "world_weights"]
+__all__ = ["Match", "centred_weights", "match_subsets", "match_weights", "world_functions", "world_weights"]
 
 _Result = TypeVar("_Result")
 
@@ -54,6 +57,24 @@ def world_weights(
     return pd.DataFrame({name: made[subset] for name in world.scenario.synthetic for subset in subsets if name in subset})
 
 
+def world_functions(
+    world: World, scheme: str, match: Match = "own", *, scale: float = 1, shift: float = 0, cluster: str | None = None
+) -> dict[str, OwnWeights]:
+    """Return the weights of a centred scheme of checked data as functions of the records' own values, by variable."""
+    if match != "own" and len(world.scenario.synthetic) > 1:
+        raise InputError(
+            f"scheme {scheme!r} is centred variable by variable, by each one's own values: valid is match = 'own', got {match!r}"
+        )
+    functions = {}
+    for name in world.scenario.synthetic:
+        alone = world.only(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the weights were made
+            alpha = None if cluster is None else adjust_weights(scheme_alpha(alone, scheme), scale, shift).to_numpy()
+            functions[name] = own_weights(alone, scheme, scale=scale, shift=shift, cluster=cluster, alpha=alpha)
+    return functions
+
+
 def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Result]:
     """The value of every subset; a warning that all of them give is passed on once, any other names its variables."""
     made, told = {}, dict[tuple[type[Warning], str], list[tuple[str, ...]]]()
@@ -67,6 +88,60 @@ def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[st
         of = "" if len(whose) == len(subsets) else f"{listing(name for subset in whose for name in subset)}: "
         warnings.warn(f"{of}{text}", category, stacklevel=4)
     return made
+
+
+def centred_weights(
+    scheme: str | Callable[[pd.DataFrame, pd.Series], np.ndarray],
+    confidential: pd.DataFrame,
+    scenario: Scenario,
+    *,
+    scale: float = 1,
+    shift: float = 0,
+    cluster: str | None = None,
+) -> CentredWeights:
+    """Return centred weights, which limit what is learned from each record and leave the model straight (METHODS section 15).
+
+    Risk weights are made of the values that they weigh, and so bend the model: they shrink spreads and coefficients. Centring subtracts
+    from the log pseudo posterior what each record was expected to add by its weight, given its predictors. It is a generalised-Bayes
+    posterior (weighted scores: Diks, Panchenko and van Dijk 2011), not the pseudo posterior of Hu et al. 2022.
+
+    Parameters
+    ----------
+    scheme : str or callable
+        A scheme of `scheme_weights` with a plus behind its name: "mix+(t=0.5)", "marginal+", "others+". Or a function of your own: from
+        the m rows of some records and G values of the variable to weights (m, G) in [0, 1], which must not read the records' own value.
+    confidential : DataFrame, n rows
+    scenario : Scenario
+        Each synthetic variable is weighted by its own ball or level.
+    scale, shift, cluster
+        As for `match_weights`.
+
+    Returns
+    -------
+    CentredWeights, for `fit`.
+
+    Raises
+    ------
+    InputError
+        If the scheme is not known or has nothing to centre, or a function gives no weights.
+
+    Examples
+    --------
+    >>> from riskweighted.runs.examples import data, scenario, synthesizer
+    >>> weights = rw.centred_weights("mix+(t=0.5)", data, scenario)
+    >>> rw.fit(synthesizer, data, weights, draws=200, tune=200, random_seed=1).converged
+    True
+    """
+    confidential = as_pandas(confidential)
+    world = make_world(confidential, scenario)
+    require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
+    if callable(scheme):
+        given = {name: GivenWeights(world.only(name), scheme) for name in scenario.synthetic}
+        return CentredWeights(pd.DataFrame({name: function.alpha() for name, function in given.items()}), given)
+    if not is_centred(str(scheme)):
+        raise InputError(f"scheme {scheme!r} is not centred: valid is a plus behind its name, as in {parse_scheme(scheme).name + '+'!r}")
+    settings: dict[str, Any] = {"scale": scale, "shift": shift, "cluster": cluster}
+    return CentredWeights(world_weights(world, scheme, **settings), world_functions(world, scheme, **settings))
 
 
 def match_weights(

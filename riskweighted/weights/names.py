@@ -1,4 +1,7 @@
-"""Schemes as text: ``marginal``, ``uniform(c=0.1)``, ``reweighted(of=pairwise)``. Apart, so that a reader of tables waits for no kernel."""
+"""Schemes as text: ``marginal``, ``uniform(c=0.1)``, ``mix+(t=0.5)``, ``reweighted(of=pairwise)``.
+
+Apart, so that a reader of tables waits for no kernel.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +9,7 @@ from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["UNWEIGHTED", "SchemeName", "parse_scheme", "scheme_text", "split_schemes"]
+__all__ = ["UNWEIGHTED", "SchemeName", "is_centred", "parse_scheme", "scheme_text", "split_schemes"]
 
 UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
 
@@ -25,6 +28,16 @@ class SchemeName(NamedTuple):
     def text(self) -> str:
         """The same scheme always gives the same text."""
         return scheme_text(self.name, self.settings, self.of)
+
+    @property
+    def centred(self) -> bool:
+        """Whether its weights are centred, which the plus behind its name says (METHODS section 15)."""
+        return self.name.endswith("+")
+
+    @property
+    def plain(self) -> "SchemeName":
+        """The scheme of the same weights, uncentred."""
+        return self._replace(name=self.name.removesuffix("+"))
 
 
 def scheme_text(name: str, settings: Mapping[str, float] | None = None, of: str | None = None) -> str:
@@ -52,6 +65,11 @@ def parse_scheme(text: str) -> SchemeName:
         except ValueError:
             raise InputError(f"weighting scheme {text!r}: {key} must be a number, got {value!r}") from None
     return SchemeName(match[1], settings, of)
+
+
+def is_centred(scheme: str) -> bool:
+    """Whether a scheme's weights are centred: ``marginal+``, ``mix+(t=0.5)``."""
+    return parse_scheme(scheme).centred
 
 
 def split_schemes(text: str) -> list[str]:

@@ -19,21 +19,22 @@ from riskweighted.weights.names import UNWEIGHTED, SchemeName, parse_scheme
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights", "uses_scenario"]
+__all__ = ["in_order", "scheme_alpha", "scheme_source", "scheme_weights", "tuple_size", "uses_scenario"]
 
 _REWEIGHTED_OF = "marginal"
+_WITH_SETTINGS = tuple(name for name, family in FAMILIES.items() if family.settings)
 
 
 def scheme_alpha(world: World, scheme: str, fit: "Fit | None" = None) -> pd.Series:
     """Weights of a scheme as text, from checked data; `fit`: that of `scheme_source`, if there is one."""
-    named = _check_scheme(parse_scheme(scheme))
+    named = _check_scheme(parse_scheme(scheme)).plain
     if named.name in FAMILIES:
         return warn_if_flat(family_alpha(world, named.name, fit, named.settings))
     if named.name == UNWEIGHTED:
         return pd.Series(1.0, world.confidential.index, name="alpha")
     if named.name == "marginal":
         return risk_weights(confidential_risk(world))
-    k, records = _tuple_size(named.name), len(world.confidential)
+    k, records = tuple_size(named.name), len(world.confidential)
     if k > max(records, 2):
         raise InputError(f"scheme {scheme!r} needs {k} records, and there are {records}; choose a smaller k")
     return kway_alpha(world, k)
@@ -41,7 +42,7 @@ def scheme_alpha(world: World, scheme: str, fit: "Fit | None" = None) -> pd.Seri
 
 def scheme_source(scheme: str) -> str | None:
     """The scheme of whose fit a scheme's weights are made; None where they need no fit."""
-    named = _check_scheme(parse_scheme(scheme))
+    named = _check_scheme(parse_scheme(scheme)).plain
     kind = FAMILIES[named.name].fit if named.name in FAMILIES else None
     if kind != "weighted":
         return UNWEIGHTED if kind == "unweighted" else None
@@ -53,7 +54,7 @@ def scheme_source(scheme: str) -> str | None:
 
 def uses_scenario(scheme: str) -> bool:
     """Whether its weights depend on what the intruder knows and how close is close, or the weights of the fit that they are made of do."""
-    named, source = _check_scheme(parse_scheme(scheme)), scheme_source(scheme)
+    named, source = _check_scheme(parse_scheme(scheme)).plain, scheme_source(scheme)
     if source is not None:
         return uses_scenario(source)
     return FAMILIES[named.name].risk if named.name in FAMILIES else named.name != UNWEIGHTED
@@ -75,29 +76,44 @@ def in_order(schemes: Sequence[str]) -> list[str]:
 
 def _whole(named: SchemeName) -> object:
     """A scheme with all its settings, the same for all its spellings."""
+    if named.centred:
+        return "+", _whole(named.plain)
     if named.name in FAMILIES:
         family = FAMILIES[named.name]
         source = (named.of or _REWEIGHTED_OF) if family.fit == "weighted" else None
         return named.name, tuple(family_settings(named.name, named.settings).items()), source
-    return {"marginal": 1, UNWEIGHTED: UNWEIGHTED}.get(named.name) or _tuple_size(named.name)
+    return {"marginal": 1, UNWEIGHTED: UNWEIGHTED}.get(named.name) or tuple_size(named.name)
 
 
 def _check_scheme(named: SchemeName) -> SchemeName:
-    """Refuse a scheme that is not known, or has other settings than it takes."""
+    """Refuse a scheme that is not known, or has other settings than it takes, or that cannot be centred."""
+    if named.centred:
+        _check_centred(_check_scheme(named.plain))
+        return named
     if named.name in FAMILIES:
         family_settings(named.name, named.settings)
         if named.of is not None and FAMILIES[named.name].fit != "weighted":
             raise InputError(f"scheme {named.name!r} has no setting 'of', which is that of 'reweighted'")
         return named
     if named.name not in (UNWEIGHTED, "marginal"):
-        _tuple_size(named.name)
+        tuple_size(named.name)
     if named.settings or named.of:
         setting = next(iter(named.settings), "of")
-        raise InputError(f"scheme {named.name!r} has no setting {setting!r}; schemes with settings are {', '.join(FAMILIES)}")
+        raise InputError(f"scheme {named.name!r} has no setting {setting!r}; schemes with settings are {', '.join(_WITH_SETTINGS)}")
     return named
 
 
-def _tuple_size(name: str) -> int:
+def _check_centred(plain: SchemeName) -> None:
+    """Refuse to centre what is the same for every value, or is no function of a record's own value that is known here."""
+    family, name = FAMILIES.get(plain.name), f"{plain.name}+"
+    if plain.name == UNWEIGHTED or (family is not None and family.fit is None and family.shape is None):
+        raise InputError(f"scheme {name!r}: its weight is the same for every value: there is nothing to centre; valid is {plain.text!r}")
+    if family is not None and family.shape is None:
+        families = [f"'{other}+'" for other, its in FAMILIES.items() if its.shape is not None]
+        raise InputError(f"scheme {name!r} is not centred, being made of a fit; valid are 'marginal+', 'pairwise+', {', '.join(families)}")
+
+
+def tuple_size(name: str) -> int:
     """k of "pairwise", "3-way", ..."""
     if name == "pairwise":
         return 2

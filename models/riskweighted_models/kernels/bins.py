@@ -263,6 +263,33 @@ def _sloped(row, scale, tilt_step):  # type: ignore[no-untyped-def]
         row[_MOVED + i] = slope * scale[i] * tilt_step
 
 
+@inlined
+def _expected(rows, tilt, total, weight, scale, expected, by_bin):  # type: ignore[no-untyped-def]
+    """sum over the bins of a weight (K, size) in each times its probability, of a block of designs, into ``expected``.
+
+    What the normaliser's derivative has of bin k is then scale + (weight_k - that) over the total, into ``by_bin`` (K, block).
+    """
+    expected[:] = 0.0
+    for k in range(tilt.shape[0]):
+        for i in range(weight.shape[1]):
+            expected[i] += weight[k, i] * tilt[k] * rows[k * _ROW + _MASS + i]
+    for i in range(weight.shape[1]):
+        expected[i] /= total[i]
+    for k in range(tilt.shape[0]):
+        for i in range(weight.shape[1]):
+            by_bin[k, i] = scale[i] + (weight[k, i] - expected[i]) / total[i]
+
+
+@inlined
+def _sloped_by_bin(row, below, above, tilt_below, tilt_above):  # type: ignore[no-untyped-def]
+    """`_sloped`, of bins on either side of an edge that lose by factors of their own."""
+    for i in range(BLOCK):
+        row[_BY_DELTA + i] -= below[i] * row[_MASS + i]
+        slope = row[_ABOVE + i] * row[_BELOW + i] * _score_slope(row[_AT + i])
+        row[_ABOVE + i] = slope
+        row[_MOVED + i] = slope * (above[i] * tilt_above - below[i] * tilt_below)
+
+
 @fast_kernel
 def _tail(rows, place, k, edges, w):  # type: ignore[no-untyped-def]
     """log of a mass that is too small for a double, far out in a tail; w times its derivatives are added to those of the edges.
@@ -329,8 +356,11 @@ def weighted_sum(
     pair_bin: np.ndarray,
     pair_start: np.ndarray,
     hats: Hats,
+    expected: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """sum of weight log P(bin | x) over the pairs of a design and a bin, and its derivatives in eta (3, m), gamma (J,) and delta (K,).
+
+    Less sum of ``expected`` times P(bin | x) over bins and designs, (K, m), or (0, 0) for nothing.
 
     ``eta``, ``gamma``, ``delta``: see `bin_probabilities`; ``pair_weight`` and ``pair_bin`` of the pairs, sorted by design, ``pair_start``
     (m + 1,): where those of each design begin, ``design_weight`` (m,): their sums.
@@ -342,9 +372,10 @@ def weighted_sum(
     filled, slope, rows = np.zeros((3, BLOCK)), np.empty((knots, BLOCK)), np.zeros(bins * _ROW)
     by_slope, scale, total = np.empty((knots, BLOCK)), np.zeros(BLOCK), np.empty(BLOCK)
     work, spare = np.empty(BLOCK), np.empty(BLOCK)
+    centred, by_bin, taken = expected.shape[0] > 0, np.zeros((bins, BLOCK)), np.zeros(BLOCK)
     for start in range(0, m, BLOCK):
         size = min(BLOCK, m - start)
-        if design_weight[start : start + size].sum() == 0.0:
+        if not centred and design_weight[start : start + size].sum() == 0.0:
             continue
         _carry(eta[:, start : start + size], gamma, hats, tilt, filled, slope, rows, total, work, spare)
         scale[:] = 0.0
@@ -353,11 +384,20 @@ def weighted_sum(
             if w > 0.0:
                 value -= w * np.log(total[i])
                 scale[i] = w / total[i]
-        for k in range(edges):
-            _sloped(rows[k * _ROW : (k + 1) * _ROW], scale, tilt[k + 1] - tilt[k])
         last = rows[edges * _ROW :]
-        for i in range(BLOCK):
-            last[_BY_DELTA + i] -= scale[i] * last[_MASS + i]
+        if centred:
+            by_bin[:] = 0.0
+            _expected(rows, tilt, total, expected[:, start : start + size], scale, taken, by_bin)
+            value -= taken[:size].sum()
+            for k in range(edges):
+                _sloped_by_bin(rows[k * _ROW : (k + 1) * _ROW], by_bin[k], by_bin[k + 1], tilt[k], tilt[k + 1])
+            for i in range(BLOCK):
+                last[_BY_DELTA + i] -= by_bin[edges, i] * last[_MASS + i]
+        else:
+            for k in range(edges):
+                _sloped(rows[k * _ROW : (k + 1) * _ROW], scale, tilt[k + 1] - tilt[k])
+            for i in range(BLOCK):
+                last[_BY_DELTA + i] -= scale[i] * last[_MASS + i]
         for i in range(size):
             for pair in range(pair_start[start + i], pair_start[start + i + 1]):
                 if pair_weight[pair] > 0.0:

@@ -7,7 +7,7 @@ import numpy as np
 from riskweighted.common.jit import kernel
 from riskweighted_models.kernels.vectors import BLOCK, fast_kernel, shared_out
 
-__all__ = ["log_densities", "masses_between", "pick"]
+__all__ = ["interval_sum", "log_densities", "masses_between", "pick"]
 
 _ROOT_HALF, _LOG_ROOT = math.sqrt(0.5), 0.5 * math.log(2 * math.pi)
 _NEVER = -1e300  # log density where no number is left of the density
@@ -70,3 +70,40 @@ def pick(which: np.ndarray, ends: np.ndarray, place: np.ndarray) -> np.ndarray:
         for k in range(ends.shape[1]):
             chosen[i] += ends[row, k] <= place[i]
     return chosen
+
+
+@kernel
+def interval_sum(
+    ends: np.ndarray, expected: np.ndarray, mean: np.ndarray, sd: np.ndarray, log_share: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """sum over designs and adjoining intervals of ``expected`` (m, G) times the mass of a mixture, and its gradient.
+
+    ``ends`` (G + 1,) of the intervals; ``mean`` (K, m), ``sd`` (K,), ``log_share`` (K, m), or (K, 1) for all designs. The derivatives are
+    in mean, log sd (K,) and log share, each taken as free.
+    """
+    components, designs, intervals = mean.shape[0], mean.shape[1], expected.shape[1]
+    by_mean, by_log_sd, by_log_share = np.zeros(mean.shape), np.zeros(components), np.zeros(log_share.shape)
+    gated, total = log_share.shape[1] > 1, 0.0
+    for row in range(designs):
+        for k in range(components):
+            share = math.exp(log_share[k, row if gated else 0])
+            mass, moved, widened, before = 0.0, 0.0, 0.0, 0.0
+            for edge in range(intervals + 1):
+                after = expected[row, edge] if edge < intervals else 0.0
+                step = before - after  # what an edge that moves up gains
+                before = after
+                if step == 0.0:
+                    continue
+                if math.isinf(ends[edge]):
+                    mass += step if ends[edge] > 0 else 0.0
+                    continue
+                place = (ends[edge] - mean[k, row]) / sd[k]
+                density = math.exp(-0.5 * place * place - _LOG_ROOT)
+                mass += step * 0.5 * math.erfc(-place * _ROOT_HALF)
+                moved += step * density
+                widened += step * density * place
+            total += share * mass
+            by_mean[k, row] -= share * moved / sd[k]
+            by_log_sd[k] -= share * widened
+            by_log_share[k, row if gated else 0] += share * mass
+    return total, by_mean, by_log_sd, by_log_share

@@ -1,0 +1,234 @@
+"""The weight that a record would have got with another value, all others' and its own known values held (METHODS section 15).
+
+Given the others it is a fixed function a_i of the value, so that its expectation under a model can be taken off the pseudo posterior.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.errors import InputError
+from riskweighted.intruder.patterns import level_codes, numbered_as
+from riskweighted.intruder.sorted_balls import Runs
+from riskweighted.intruder.world import World
+from riskweighted.weights.families import FAMILIES, Shape, family_settings
+from riskweighted.weights.names import parse_scheme
+from riskweighted.weights.schemes import tuple_size
+
+__all__ = ["GivenWeights", "OwnWeights", "own_weights"]
+
+_EXACT = 52  # bits of whole numbers that a double holds
+
+
+@dataclass(frozen=True, eq=False)
+class OwnWeights:
+    """Weights of one variable's records as functions of their own values. Confidential; made by `own_weights`.
+
+    ``world``: under the scenario of this variable alone; ``k``: of whom records are joined with; ``shape``: what a risk comes to, by its
+    pattern's size; ``scale``, ``shift``: of the adjustment; ``least`` (n,): the smallest weight of the other members of its cluster.
+    """
+
+    world: World = field(repr=False)
+    k: int
+    shape: Shape
+    scale: float = 1.0
+    shift: float = 0.0
+    least: np.ndarray | None = field(default=None, repr=False)
+    scheme: str = ""
+
+    @property
+    def pattern(self) -> np.ndarray:
+        """The known pattern of each record, (n,)."""
+        return self.world.patterns.codes
+
+    @property
+    def label(self) -> str:
+        """The scheme, its adjustment and the scenario."""
+        return f"{self.scheme} {self.scale:.17g} {self.shift:.17g} {self.least is not None} {self.world.scenario!r}"
+
+    @property
+    def variable(self) -> str:
+        """The variable whose values are asked of."""
+        return self.world.scenario.synthetic[0]
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        """a_i(y) of some records (R,) at values of the variable (G,), as its column holds them, (R, G)."""
+        weights = np.empty((len(records), len(values)))
+        patterns, sizes = self.world.patterns.codes[records], self.world.patterns.in_pattern[records]
+        order = np.argsort(patterns, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1):
+            if len(rows):
+                first, last = self._runs_of(int(patterns[rows[0]]), values)
+                weights[rows] = self._risks(records[rows], first, last)
+        alone = sizes == 1
+        weights[alone] = 0.0 if self.world.scenario.singletons == "paper" else 1.0
+        weights = self.shape(weights, np.broadcast_to(sizes[:, None], weights.shape))
+        if (self.scale, self.shift) != (1, 0):
+            weights = np.clip(self.scale * weights + self.shift, 0.0, 1.0)
+        return weights if self.least is None else np.minimum(weights, self.least[records, None])
+
+    @cached_property
+    def _runs(self) -> Runs:
+        runs = self.world.neighbours
+        assert isinstance(runs, Runs)  # of one variable
+        return runs
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells and values in their order, (n,) each."""
+        order = self._runs.order
+        return self._runs.cell[order], self._runs.values[order]
+
+    @cached_property
+    def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of every candidate, how many tuples of others miss it where record i is among those who do, and where it is not: sums up to each
+        place, (2, n + 1), the second by record (n,), and by how much these are to be divided, (n,)."""
+        size, runs = self.world.patterns.in_pattern.astype(float), self._runs
+        missing = size - runs.covering()
+        missed, held, tuples = np.ones(len(size)), np.ones(len(size)), size.copy()
+        k = min(self.k, int(size.max()))
+        exact = k * np.log2(size.max()) + np.log2(len(size)) < _EXACT
+        for t in range(1, k):
+            allowed, by = size > t, np.where(size > t, size - t, 1.0)
+            missed = np.where(allowed, missed * np.maximum(missing - t, 0) / (1 if exact else by), missed)
+            held = np.where(allowed, held * np.maximum(missing + 1 - t, 0) / (1 if exact else by), held)
+            tuples = tuples * by if exact else tuples
+        sums = np.zeros((2, len(size) + 1))
+        np.cumsum(np.stack([missed, held])[:, runs.order], axis=1, out=sums[:, 1:])
+        return sums, held, tuples
+
+    def _runs_of(self, pattern: int, values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+        """The runs of sorted records in the ball of each value, in one pattern, (G,) each."""
+        scenario, name = self.world.scenario, self.variable
+        centres, column = self.world.centres, values.rename(name)
+        numeric = name in centres.amounts
+        statuses = scenario.statuses(column) if numeric else None
+        cell = np.full(len(column), pattern)
+        for division in centres.divisions:
+            if division.distinct is None:
+                assert statuses is not None
+                levels = np.minimum(statuses.status, division.size - 1)
+            else:
+                both = pd.concat([division.distinct.astype(object), column.astype(object)], ignore_index=True)
+                levels = np.minimum(level_codes(both)[len(division.distinct) :], division.size - 1)
+            cell = numbered_as(cell * division.size + levels, division.codes)
+        if statuses is not None and not centres.divisions:
+            cell = np.where(statuses.status == 0, cell, -1)
+        amounts = np.zeros(len(column)) if statuses is None else statuses.values
+        lower, upper = (amounts, amounts) if statuses is None else scenario.balls(name, amounts)
+        cells, places = self._sorted
+        first, last = np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.int64)
+        for there in np.unique(cell):
+            begin, end = np.searchsorted(cells, [there, there + 1])
+            here = cell == there
+            first[here] = begin + np.searchsorted(places[begin:end], lower[here], side="left")
+            last[here] = begin + np.searchsorted(places[begin:end], upper[here], side="right")
+        return first, last
+
+    def _risks(self, records: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Risks of records (R,) of one pattern with each value, whose ball holds a run, (R, G).
+
+        With W_h the tuples of others that miss candidate h, counted without record i: one more of them where i's ball holds h.
+        """
+        (missed, held), own, tuples = self._joined
+        runs, size = self._runs, len(missed)
+        more = held - missed
+        begin, end = runs.first[records], runs.last[records]
+        whole = self._whole(records)
+        inside = np.broadcast_to(missed[last] - missed[first], (len(records), len(first))).copy()
+        if self.k > 1:
+            low, high = np.maximum(first, begin[:, None]), np.minimum(last, end[:, None])
+            inside += np.where(high > low, more[np.clip(high, 0, size - 1)] - more[np.clip(low, 0, size - 1)], 0.0)
+        rank = runs.rank[records, None]
+        inside -= np.where((first <= rank) & (rank < last), own[records, None], 0.0)
+        total = whole + more[end] - more[begin] - own[records]
+        return np.asarray(np.clip((total[:, None] - inside) / tuples[records, None], 0.0, 1.0))
+
+    def _whole(self, records: np.ndarray) -> np.ndarray:
+        """Sum over the pattern of the tuples that miss each candidate, record i being among them, (R,)."""
+        (missed, _), _, _ = self._joined
+        each = np.empty(len(missed) - 1)
+        each[self._runs.order] = np.diff(missed)
+        patterns = self.world.patterns
+        return np.asarray(np.bincount(patterns.codes, weights=each, minlength=len(patterns.sizes))[patterns.codes[records]])
+
+
+@dataclass(frozen=True, eq=False)
+class GivenWeights:
+    """Weights of one variable by a function that a user gives: of rows of the data (m) and values (G) to weights (m, G). Confidential."""
+
+    world: World = field(repr=False)
+    function: Callable[[pd.DataFrame, pd.Series], np.ndarray]
+
+    @property
+    def pattern(self) -> np.ndarray:
+        """The known pattern of each record, (n,)."""
+        return self.world.patterns.codes
+
+    @property
+    def label(self) -> str:
+        """What the function gives a few records, which tells it from others."""
+        name, column = self.world.scenario.synthetic[0], self.world.confidential
+        some = np.linspace(0, len(column) - 1, min(len(column), 50)).astype(int)
+        return hashlib.sha256(self.at(some, column[name].iloc[some].reset_index(drop=True)).tobytes()).hexdigest()
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        """a_i(y) of some records (R,) at values (G,), (R, G); the rows that the function sees lack the variable itself."""
+        rows = self.world.confidential.iloc[records].drop(columns=self.world.scenario.synthetic[0])
+        made = np.asarray(self.function(rows, values), dtype=float)
+        if made.shape != (len(records), len(values)) or not ((made >= 0) & (made <= 1)).all():
+            raise InputError(f"a function of weights must give {len(records)} x {len(values)} numbers in [0, 1]; got shape {made.shape}")
+        return made
+
+    def alpha(self) -> pd.Series:
+        """The weight of each record's own value, (n,)."""
+        column = self.world.confidential[self.world.scenario.synthetic[0]]
+        alpha = np.empty(len(column))
+        codes, distinct = pd.factorize(column, use_na_sentinel=False)
+        for place, value in enumerate(distinct):
+            rows = np.flatnonzero(codes == place)
+            alpha[rows] = self.at(rows, pd.Series([value]))[:, 0]
+        return pd.Series(alpha, column.index, name="alpha")
+
+
+def own_weights(
+    world: World, scheme: str, *, scale: float = 1, shift: float = 0, cluster: str | None = None, alpha: np.ndarray | None = None
+) -> OwnWeights:
+    """Return the weights of a centred scheme as functions of the records' own values.
+
+    `world`: under the scenario of one synthetic variable; `alpha` (n,): the weights before the smallest of a cluster is taken, needed for
+    a `cluster`.
+    """
+    named = parse_scheme(scheme).plain
+    if len(world.scenario.synthetic) > 1:
+        raise InputError(f"scheme {scheme!r} is centred variable by variable: valid is match = 'own'")
+    family, least = FAMILIES.get(named.name), None
+    shape = _marginal if family is None or family.shape is None else family.shape(world, **family_settings(named.name, named.settings))
+    k = 1 if named.name in {"marginal", *FAMILIES} else tuple_size(named.name)
+    if cluster is not None:
+        assert alpha is not None
+        least = _least_of_others(alpha, world.confidential[cluster])
+    return OwnWeights(world, k, shape, scale, shift, least, named.text)
+
+
+def _marginal(risk: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 - risk)
+
+
+def _least_of_others(alpha: np.ndarray, clusters: pd.Series) -> np.ndarray:
+    """The smallest weight of the other members of each record's cluster, (n,); infinite of a record alone."""
+    codes, _ = pd.factorize(clusters, use_na_sentinel=False)
+    order = np.lexsort((alpha, codes))
+    begins = np.flatnonzero(np.append(True, np.diff(codes[order]) != 0))
+    smallest, second = np.full(codes.max() + 1, np.inf), np.full(codes.max() + 1, np.inf)
+    smallest[codes[order][begins]] = alpha[order][begins]
+    more = begins[begins + 1 < len(order)]
+    more = more[codes[order][more] == codes[order][more + 1]]
+    second[codes[order][more]] = alpha[order][more + 1]
+    holder = np.zeros(len(alpha), dtype=bool)
+    holder[order[begins]] = True
+    return np.asarray(np.where(holder, second[codes], smallest[codes]))
