@@ -11,17 +11,20 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 
+from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.kernels.counts import count_mixture, logistic_parts, rises
 from riskweighted_models.mixture_layout import ComponentVector, offering
 
-__all__ = ["CountLayout", "count_density"]
+__all__ = ["CountLayout", "count_density", "expected_counts"]
 
 _SCALE_OF_INVERSE_PHI = 5.0
 _LARGEST = 300.0  # of |log phi|, beyond which there is no number
+_MOST_CELLS = 5_000_000  # of counts and designs in a centring term
 _LEAST_ORIGIN = 0.5  # of |log mean|
 _STARTS = ((0.8, 0.3, 0.3), (0.1, 0.05, 2.0), (1.5, 0.5, 0.1))  # how far apart intercepts stand, and the first and the last 1 / phi
 
@@ -89,11 +92,14 @@ class CountLayout(ComponentVector):
         return np.asarray(of_length + vectors[:, self.places["log_inverse_phi"]].sum(axis=1) + self.common_log_jacobian(vectors))
 
 
-def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
-    """The posterior for weights (R,) of the rows: from a vector (d,) to its log density, up to a constant, and gradient (d,)."""
+def count_density(layout: CountLayout, weight: np.ndarray, taken: np.ndarray | None = None) -> Density:
+    """The posterior for weights (R,) of the rows: from a vector (d,) to its log density, up to a constant, and gradient (d,).
+
+    Less the centring term if it is given: sum of `taken` (m, Q) times P(count | design), counts 0, ..., Q - 1.
+    """
     at, k, p = layout.places, layout.components, layout.predictors
     likelihood = (_Single if k == 1 else _Several)(layout, weight)
-    any_used = bool((weight > 0).any())
+    any_used = bool((weight > 0).any()) or taken is not None
 
     def density(vector: np.ndarray) -> tuple[float, np.ndarray]:
         log_inverse_phi = vector[at["log_inverse_phi"]]
@@ -110,6 +116,10 @@ def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
         if p:
             eta += layout.rows.blocks.linear(layout.slopes(vector, coefficient[k:]) @ layout.turn.T)
         value, by_eta, by_log_phi, by_share = likelihood(eta, -log_inverse_phi, log_weight)
+        if taken is not None:
+            off, *derivatives = _expected(taken, eta, -log_inverse_phi, log_weight)
+            value -= off
+            by_eta, by_log_phi, by_share = (by - of for by, of in zip((by_eta, by_log_phi, by_share), derivatives, strict=True))
         by_coefficient = np.concatenate([by_eta.sum(axis=1), np.zeros(p)])
         if p:
             by_slope = layout.rows.blocks.pulled(by_eta) @ layout.turn
@@ -122,7 +132,43 @@ def count_density(layout: CountLayout, weight: np.ndarray) -> Density:
             gradient[at["log_odds"]] += (by_share - np.exp(log_weight) * by_share.sum())[:-1]
         return height + value, gradient
 
-    return offering(layout, weight, density, count_density, _beginnings, _finite, roughly=k > 1)
+    return offering(layout, weight, density, count_density, _beginnings, _finite, roughly=k > 1 and taken is None)
+
+
+def expected_counts(layout: CountLayout, centring: Centring, which: np.ndarray) -> np.ndarray:
+    """What P(count | design) counts in the centring term, (m, Q), less what all counts above do, which is then a constant.
+
+    InputError where counts and designs are too many to be summed over.
+    """
+    ends = centring.intervals.upper
+    highest = int(np.ceil(ends[np.isfinite(ends)].max(initial=0.0)))
+    sums = centring.sums(which, len(layout.rows.columns))
+    if highest * len(sums) > _MOST_CELLS:
+        raise InputError(f"{highest} counts of {len(sums)} different predictors are too many to be centred: valid are uncentred weights")
+    place = np.searchsorted(ends, np.arange(highest, dtype=float))
+    return np.asarray((sums - sums[:, -1:])[:, place])
+
+
+def _expected(
+    taken: np.ndarray, eta: np.ndarray, log_phi: np.ndarray, log_weight: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """sum of `taken` (m, Q) times P(count | design), and its derivatives in log means (K, m), log phi (K,) and log weights (K,)."""
+    counts, mean, phi = np.arange(taken.shape[1], dtype=float), np.exp(eta), np.exp(log_phi)
+    logs = np.empty((len(eta), *taken.shape))
+    for k, log_share in enumerate(log_weight):
+        of_count = gammaln(counts + phi[k]) - gammaln(phi[k]) - gammaln(counts + 1) + log_share
+        total = np.logaddexp(eta[k], log_phi[k])
+        logs[k] = of_count + phi[k] * (log_phi[k] - total)[:, None] + np.outer(eta[k] - total, counts)
+    parts = taken * np.exp(logs)
+    by_eta, by_log_phi = np.empty(eta.shape), np.empty(len(phi))
+    for k, part in enumerate(parts):
+        sums, moments = part.sum(axis=1), part @ counts
+        by_eta[k] = moments - mean[k] / (mean[k] + phi[k]) * (moments + phi[k] * sums)
+        change = part.sum(axis=0) @ (digamma(counts + phi[k]) - digamma(phi[k]))
+        by_log_phi[k] = phi[k] * (
+            change + sums @ (log_phi[k] - np.logaddexp(eta[k], log_phi[k]) + 1) - ((moments + phi[k] * sums) / (mean[k] + phi[k])).sum()
+        )
+    return float(parts.sum()), by_eta, by_log_phi, parts.sum(axis=(1, 2))
 
 
 def _prior(layout: CountLayout, vector: np.ndarray, log_weight: np.ndarray) -> tuple[float, np.ndarray]:

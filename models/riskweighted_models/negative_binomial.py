@@ -16,7 +16,7 @@ from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import response_name
 from riskweighted_models.common_scale import common_scale_coefficients
-from riskweighted_models.count_posterior import CountLayout, count_density
+from riskweighted_models.count_posterior import CountLayout, count_density, expected_counts
 from riskweighted_models.mixture import (
     check_mixture,
     component_weights,
@@ -147,6 +147,9 @@ class NegativeBinomial(OfFormula):
             1 + m * self.components // 7,  # as of `NormalMixture`
             density=lambda alpha: count_density(layout, weigh(alpha)["alpha"]),
             layout=layout,
+            centred=lambda alpha, centring: count_density(
+                layout, weigh(alpha)["alpha"], expected_counts(layout, centring, prepared.cell[prepared.which])
+            ),
         )
 
     def _layout(self, prepared: DistinctCounts) -> CountLayout:

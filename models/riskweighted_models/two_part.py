@@ -247,7 +247,7 @@ class TwoPart(OfFormula):
         layout = _side_by_side(cells, built) if fused else None
         centred = None
         if fused and all(blueprint.centred is not None for blueprint in built.values()):
-            centred = _centred(cells, built, members, [place for place, status in enumerate(prepared.statuses) if status in built])
+            centred = _centred(cells, built, members, [prepared.statuses.index(sign) for sign in built])
         return Blueprint(model, total, weigh, monitored, terms, geometry, density, layout=layout, centred=centred)
 
     def intervals(self, prepared: TwoParts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

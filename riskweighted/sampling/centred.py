@@ -30,10 +30,18 @@ def unbounded(synthesizer: Synthesizer) -> Synthesizer:
 
 def _designs(synthesizer: Synthesizer, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Which records have the same predictors, numbered (n,), and a record of each."""
-    formula = getattr(synthesizer, "formula", None)
-    names = split_formula(formula).names if isinstance(formula, str) else [name for name in frame.columns if name != synthesizer.target]
-    which = cells((frame[name] for name in names), np.zeros(len(frame), dtype=np.int64))
+    which = cells((frame[name] for name in _columns(synthesizer, frame)), np.zeros(len(frame), dtype=np.int64))
     return which, np.unique(which, return_index=True)[1]
+
+
+def _columns(synthesizer: Synthesizer, frame: pd.DataFrame) -> list[str]:
+    """Those that a synthesizer may look at: of its formula and named in its settings, or all where it has no formula."""
+    formula, columns = getattr(synthesizer, "formula", None), [str(name) for name in frame.columns if name != synthesizer.target]
+    if not isinstance(formula, str):
+        return columns
+    settings = [value for value in getattr(synthesizer, "__dict__", {}).values() if isinstance(value, str | tuple)]
+    named = {*split_formula(formula).names, *(name for value in settings for name in ([value] if isinstance(value, str) else value))}
+    return [name for name in columns if name in named]
 
 
 @dataclass(frozen=True, eq=False)

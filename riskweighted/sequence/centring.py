@@ -21,8 +21,8 @@ __all__ = ["centring_of", "weights_of_status"]
 _OTHERS = 16  # values of others by which the weight of a kind of value is found
 
 
-def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction) -> Centring:
-    """What is taken off the pseudo posterior of a block."""
+def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction) -> Centring | None:
+    """What is taken off the pseudo posterior of a block; None where no record's weight depends on its value: it is constant then."""
     model, members = block.model, np.flatnonzero(block.member)
     y = target_numbers(model.synthesizer, model.prepared, model.confidential)
     intervals = intervals_of(model.synthesizer, model.prepared, y)
@@ -50,7 +50,9 @@ def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction)
             kinds = _weights_of_kinds(function, members, column.iloc[members], intervals, own)
     survey = np.ones(len(members)) if model.survey is None else model.survey.to_numpy()
     label = hashlib.sha256(f"{function.label}/{block.name}".encode()).hexdigest()[:24]
-    return Centring(intervals, inside, own, kinds, survey, label)
+    centring = Centring(intervals, inside, own, kinds, survey, label)
+    depends = any((inside(records) != inside(records)[:, :1]).any() for records in centring.chunks())
+    return centring if depends or kinds is not None else None
 
 
 def weights_of_status(block: Block, centring: Centring) -> np.ndarray:
