@@ -8,7 +8,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import NOT_MEASURED
-from riskweighted.measures import beyond, expected
+from riskweighted.measures import beyond, expected, holes
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.plots.binning import binned_scatter, merged_histogram
@@ -51,8 +51,9 @@ def risk_section(source: Source) -> Section:
 def _measures(source: Source) -> DataTable:
     """A row per measure of the risk table that the main table does not have, a column per label."""
     before = {column.statistic for column in main_columns(source.run)}
-    # those of one variable stand in a section of their own
-    statistics = [each for each in distinct(source.run.tables["risk"]) if each.variable is None and each not in before]
+    alone = holes.MEASURES if len(source.variables) == 1 else ()  # those of one of several variables stand in a section of their own
+    found = [each for each in distinct(source.run.tables["risk"]) if each.variable is None or each.measure in alone]
+    statistics = [each for each in found if each not in before]
     labels = [CONFIDENTIAL, *source.labels]
     rows = tuple((plain(capital(in_words(statistic))), *source.by_label(statistic, labels, errors=True)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
