@@ -89,7 +89,7 @@ def assess(
         result = _measure(table, synthetic_of, scenario, holdout, asked)
         if working is not None:
             _write_assessment(result, working.result, disclosure)
-            _draw_map(result, working.result / "map", risk, utility)
+            _draw_map(result, disclosure, working.result / "map", risk, utility)
         show_json(
             "assess", disclosure=disclosure, measures=_both(result), left_out=result.unpaired, results=out
         )  # inside: without it, nothing is left
@@ -209,12 +209,17 @@ def _write_assessment(result: "Assessment", folder: Path, disclosure: "pd.DataFr
         write_table(result.riskiest, folder / "confidential" / "riskiest.csv", index=True, private=True)
 
 
-def _draw_map(result: "Assessment", path: Path, risk: str | None, utility: str | None) -> None:
-    """Every tool by risk and loss of utility, with the frontier, as SVG and PNG."""
+def _draw_map(result: "Assessment", disclosure: "pd.DataFrame", path: Path, risk: str | None, utility: str | None) -> None:
+    """Every tool by risk and loss of utility, with the frontier, as SVG and PNG; the risk is disclosure where any tool is judged."""
+    from riskweighted.disclosure.policy import NOT_JUDGED
+    from riskweighted.measures import beyond
     from riskweighted.plots.risk_utility import plot_risk_utility
 
-    chosen = result.map_measures()
-    ax = plot_risk_utility(result.summary(), risk or chosen[0], utility or chosen[1], references=result.yardsticks)
+    summary, chosen = result.summary(), result.map_measures()
+    judged = disclosure[disclosure["verdict"] != NOT_JUDGED].drop_duplicates("label").set_index("label")
+    if len(judged):
+        summary[beyond.MEAN.label] = judged["D"].reindex(summary.index)
+    ax = plot_risk_utility(summary, risk or (None if len(judged) else chosen[0]), utility or chosen[1], references=result.yardsticks)
     for kind in ("svg", "png"):
         ax.get_figure(root=True).savefig(path.with_suffix(f".{kind}"), dpi=150)  # type: ignore[union-attr]
 

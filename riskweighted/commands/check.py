@@ -117,7 +117,10 @@ def _time_line(needs: "Estimate") -> str:
 
 def _target_line(study: "Study") -> str:
     asked = study.weights.tuning
-    return f"{asked.target} at most {exactly(asked.at_most)}, sought along {', '.join(asked.tried)}: adds one scheme" if asked else ""
+    if asked is None:
+        return ""
+    limits = " and ".join(f"{name} at most {exactly(most)}" for name, most in {asked.target: asked.at_most, **asked.keep}.items())
+    return f"{limits}, sought along {', '.join(asked.tried)}: adds one scheme"
 
 
 def _survey_line(study: "Study", ranges: dict[str, tuple[float, float]]) -> str:

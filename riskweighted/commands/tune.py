@@ -46,6 +46,15 @@ def tune(
             "--loss", help="U_m, overlap of the coefficient's interval that the evaluation names, or the key of a measure of utility."
         ),
     ] = "U_m",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="NAME=MOST",
+            help="A constraint beside the target, which a setting must keep: isolated-information=0.5, disclosure-largest=0.05, or any "
+            "target's name; repeatable.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figure and study file; must not exist.")] = None,
     seed: Seed = None,
     cores: Cores = None,
@@ -57,7 +66,7 @@ def tune(
     from riskweighted.common.folders import opened
     from riskweighted.tuning.settings import TuningSettings
 
-    settings = TuningSettings(target, at_most, family, loss)
+    settings = TuningSettings(target, at_most, family, loss, keep=_limits(keep or []))
     with loading("PyMC"):
         from riskweighted.runs.study import load_study
         from riskweighted.runs.tuned import tune_study
@@ -76,11 +85,36 @@ def tune(
         raise typer.Exit(UNFIT)
 
 
+def _limits(given: list[str]) -> dict[str, float]:
+    """Constraints by name, from NAME=MOST."""
+    from riskweighted.common.errors import InputError
+
+    limits = {}
+    for text in given:
+        name, equals, most = text.rpartition("=")
+        try:
+            limits[name] = float(most)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--keep takes NAME=MOST, such as isolated-information=0.5, got {text!r}")
+    return limits
+
+
 def _print(tuning: "Tuning", began: float, out: Path | None) -> None:
     """The families, what was chosen and why."""
     table = tuning.families.set_index("family")[["scheme", "loss", "loss_error", "least", "largest", "result"]]
     code = 0 if tuning.fit.converged else UNFIT
-    show_json("tune", exit_code=code, target=tuning.target, at_most=tuning.at_most, why=tuning.why, families=tuning.families, results=out)
+    show_json(
+        "tune",
+        exit_code=code,
+        target=tuning.target,
+        at_most=tuning.at_most,
+        why=tuning.why,
+        families=tuning.families,
+        constraints=tuning.constraints,
+        results=out,
+    )
     say_table(
         table.rename(columns={"loss_error": "error"}), f"{tuning.target} of at most {exactly(tuning.at_most)}: each family at the mode"
     )

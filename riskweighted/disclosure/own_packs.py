@@ -8,14 +8,15 @@ import numpy as np
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
-from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_fit import COPIES, Drawn, Without, draw_copies, leave_out, refit_without
 from riskweighted.disclosure.policy import SHUFFLED
 from riskweighted.disclosure.resampled import SortedEnds, chosen_datasets, side_without
-from riskweighted.disclosure.setting import Setting
+from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.disclosure.sides import Side, exchanged, rows_of, side_of
+from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["FittedPacks"]
+__all__ = ["FittedPacks", "disclosure_of_copies"]
 
 _OTHERWISE = 2
 
@@ -95,3 +96,18 @@ class FittedPacks:
             for whole, part in zip((made.named, made.near, made.same), (alone.named, alone.near, alone.same), strict=True):
                 whole[..., record] = part[..., 0]
         return made
+
+
+def disclosure_of_copies(
+    fit: Fit, world: World, weighting: Weighting | None, unit: str | None = None, *, refits: int | None = 10, random_seed: int = 0
+) -> np.ndarray:
+    """D of one copy of every record of a fit, (n,), as `riskweighted.attribution` measures it; NaN where it is not known.
+
+    `refits`: how many records at most are left out by a fit of their own where importance weights fail; None: they are taken as they are,
+    which does for comparing settings.
+    """
+    setting = Setting(world, Asked(unit=unit), np.random.default_rng(random_seed))
+    coding = Coding(world)
+    if refits is None:
+        return leave_out(fit, world, draw_copies(fit, coding, setting.rng), weighting, setting.units).single
+    return FittedPacks.of(fit, coding, setting, weighting, copies=COPIES, repeats=1, refits=refits).single

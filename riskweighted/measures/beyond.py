@@ -10,11 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.measures.measure import Disclosure, Measure, Value
+from riskweighted.measures.context import Subject
+from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
 
 __all__ = ["MEASURES", "values_of_attribution", "values_of_hidden"]
 
 _ALL, _ISOLATED, _TOP = "all", "isolated", "top 1 %"
+_UNTOLD = 0.01  # share of the records above which a release is not judged, nor its largest D
+
+
+def _largest(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
+    """The largest D of one copy over records; NaN where it is not judged."""
+    of_record = np.empty(0) if subject.disclosed is None else subject.disclosed(fit, seed)
+    known = of_record[np.isfinite(of_record)]
+    judged = len(known) > 0 and len(known) >= (1 - _UNTOLD) * len(of_record)
+    return Estimate(float(known.max()) if judged else np.nan, np.nan)
+
+
 _GUESS = "an attack on all L datasets as they leave, as a rule shuffled within released patterns, names the value: its ball, or level"
 _WHOSE = "by an attack from a fixed list that is chosen on the other half of the records"
 _beyond = partial(Measure, source="METHODS section 13.1", direction="riskier", disclosure=Disclosure.SHARE, unbounded=True)
@@ -43,6 +55,7 @@ LARGEST = _beyond(
     disclosure=Disclosure.LEFT_OUT,
     order=4,
     unbounded=False,
+    aim=Aim("disclosure-largest", "largest disclosure of a record", "disclosure", _largest),
 )
 PERSONS = _beyond(
     "disclosure-number",

@@ -1,6 +1,6 @@
 """What a measure is computed from: one label's datasets beside the confidential data, under a scenario. All of it is confidential."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,8 @@ class Subject:
     """What all labels have in common: the world, the settings, and what was checked of them.
 
     ``crossed``: the unaltered columns whose tables are compared; ``holdout``: records of the same population; ``seed``: of what draws
-    records; ``expected``: whether fits were given.
+    records; ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of each record, (n,), where it is known
+    how the fit's weights were made.
     """
 
     world: "World" = field(repr=False)
@@ -52,6 +53,7 @@ class Subject:
     holdout: pd.DataFrame | None = field(default=None, repr=False)
     seed: int = 0
     expected: bool = False
+    disclosed: "Callable[[Any, int], np.ndarray] | None" = field(default=None, repr=False)
 
     @cached_property
     def confidential_risk(self) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.measures.context import Context, Subject
+from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
 
 __all__ = ["DELTA", "MEASURES"]
@@ -21,6 +22,7 @@ def of_records(context: Context) -> Iterator[Value]:
 
     records, clusters, top = context.mechanism.influence, context.mechanism.clusters, context.subject.top
     values = {DELTA: records["lipschitz"].max(), _RANGE: records["range"].max(), _INFORMATION: records["information"].sum()}
+    values[_INFORMATION_ISOLATED] = records["information"].to_numpy()[context.subject.isolated].sum()
     values[_P_EFF] = records.attrs["p_eff"]
     if "attributable" in records:
         attributable = records["attributable"].to_numpy()
@@ -35,13 +37,16 @@ def of_records(context: Context) -> Iterator[Value]:
         yield Value(measure, float(value), told={"cluster": str(context.settings.cluster)})
 
 
-def _from_draws(column: str, over: Callable[[np.ndarray], float]) -> Callable[[Any, Subject, int, int], Estimate]:
-    """A figure of the influence of all records, from all draws; its error from what each chain alone would give."""
+def _from_draws(
+    column: str, over: Callable[[np.ndarray], float], *, isolated: bool = False
+) -> Callable[[Any, Subject, int, int], Estimate]:
+    """A figure of the influence of all records, or of isolated ones, from all draws; its error from what each chain alone would give."""
 
     def measure(fit: Any, subject: Subject, draws: int, seed: int) -> Estimate:
         every, each = _by_chain(fit, subject.world.scenario.synthetic)
-        value = float(over(every[column].to_numpy()))
-        alone = [over(chain[column].to_numpy()) for chain in each]
+        rows = subject.isolated if isolated else slice(None)
+        value = float(over(every[column].to_numpy()[rows]))
+        alone = [over(chain[column].to_numpy()[rows]) for chain in each]
         return Estimate(value, float(np.std(alone, ddof=1) / np.sqrt(len(alone))) if len(alone) > 1 else np.nan)
 
     return measure
@@ -96,6 +101,19 @@ _INFORMATION = _sum(
     words="information that records give",
     aim=Aim("information", "sum of the records' information", "information", _from_draws("information", np.sum)),
 )
+_INFORMATION_ISOLATED = _sum(
+    "influence-information-isolated",
+    "information of isolated records",
+    f"sum over the {ISOLATED_RECORDS}, of half the variance over s of {_TERM}",
+    words="information that isolated records give",
+    share=0.05,
+    aim=Aim(
+        "isolated-information",
+        "sum of the isolated records' information",
+        "information",
+        _from_draws("information", np.sum, isolated=True),
+    ),
+)
 _P_EFF = _sum(
     "p-eff",
     "effective parameters",
@@ -139,6 +157,6 @@ _CLUSTER_INFORMATION = _sum(
     "cluster-information", "information of clusters", f"sum over clusters of half the variance, {_SUMMED} over s of {_TERM}"
 )
 MEASURES = (
-    *(DELTA, _RANGE, _INFORMATION, _P_EFF, _ATTRIBUTABLE, _TOP, _UNRELIABLE),
+    *(DELTA, _RANGE, _INFORMATION, _INFORMATION_ISOLATED, _P_EFF, _ATTRIBUTABLE, _TOP, _UNRELIABLE),
     *(_CLUSTER_DELTA, _CLUSTER_RANGE, _CLUSTER_INFORMATION),
 )

@@ -127,11 +127,12 @@ class Estimate(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """How a measure is a target of `riskweighted.tune`.
+    """How a measure is a target of `riskweighted.tune`, and a constraint beside another one.
 
     ``name``: its short name in study files, where its key is understood too; ``of``: what it is a measure of, "risk", "influence" (the
-    largest one of a record) or "information", as it falls along the families of weights that lower that; ``measure``: from a fit, the
-    `Subject` whose risk it is, a number of draws and a seed to its `Estimate`; ``numeric``: whether it is one of numbers alone.
+    largest one of a record) or "information", as it falls along the families of weights that lower that, or "disclosure", which no family
+    is sure to lower, so that it is a constraint alone; ``measure``: from a fit, the `Subject` whose risk it is, a number of draws and a
+    seed to its `Estimate`; ``numeric``: whether it is one of numbers alone.
     """
 
     name: str
@@ -142,7 +143,7 @@ class Aim(NamedTuple):
 
     @property
     def influence(self) -> bool:
-        """Whether it is one of the fit's draws, where a mode does not tell."""
+        """Whether it is one of the fit's draws, of which a mode alone says nothing."""
         return self.of != "risk"
 
 

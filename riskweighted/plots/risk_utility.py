@@ -12,12 +12,15 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.plots.style import OnAxes, SchemeStyle, dress, numbers, panel, title
+from riskweighted.measures import beyond, expected, identification
+from riskweighted.plots.style import LABEL_SIZE, OnAxes, Panel, SchemeStyle, dress, numbers, panel, title
 
 __all__ = ["pareto_front", "plot_risk_utility"]
 
 Better = Literal["lower", "higher"]
 _REFERENCE, _REFERENCE_MARKERS = SchemeStyle("#bbbbbb", "s", "-", ""), ("s", "d", "p")
+_RISKS = (beyond.MEAN, expected.ISOLATED, expected.MEAN, identification.MEAN, identification.IDENTIFICATION)  # the first that was measured
+_NOT_JUDGED = "not judged"
 _BETTER: dict[str, Better] = {"more useful": "higher", "less useful": "lower"}  # by what a higher value is
 
 
@@ -29,23 +32,34 @@ def pareto_front(risk: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 
 def plot_risk_utility(
-    summary: pd.DataFrame, risk: str, utility: str, *, better: Better | None = None, references: Sequence[str] = (), **axes: Unpack[OnAxes]
+    summary: pd.DataFrame,
+    risk: str | None,
+    utility: str,
+    *,
+    better: Better | None = None,
+    error: str | None = None,
+    references: Sequence[str] = (),
+    **axes: Unpack[OnAxes],
 ) -> Axes:
     """Draw a map of the labels by a risk and a utility measure, with the Pareto front, and return the axes.
 
-    The better corner is named; labels on the front are enlarged and joined. Labels that lack a measure are left
-    out, and so are the confidential data.
+    The better corner is named; labels on the front are enlarged and joined. Labels that lack a measure are left out, and so are the
+    confidential data. Where the risk is disclosure beyond inference, labels that lack it are not judged, which is no pass: they stand
+    hollow in a strip at the right, off the front.
 
     Parameters
     ----------
     summary : DataFrame
         `Evaluation.summary()`, `Run.summary`, or ``tables/summary.csv`` with its column "label".
-    risk : str
-        Measure on the x axis, for example "mean risk"; lower is better.
+    risk : str or None
+        Measure on the x axis, for example "mean risk"; lower is better. None: "disclosure beyond inference" where it was measured, else
+        the expected risk of isolated records, or of all, or the mean risk.
     utility : str
         Measure on the y axis, for example "U_m of income" or "mean of income: overlap".
     better : {"lower", "higher"}, optional
         Which values of `utility` are better; known for U_m and U_a (lower) and overlaps (higher), else needed.
+    error : str, optional
+        Column of the standard errors of the risk, drawn as bars of two to either side.
     references : sequence of str, optional
         Labels that stand for comparison only, such as the yardsticks of an assessment: drawn in grey, and not on the front.
     **axes
@@ -54,7 +68,7 @@ def plot_risk_utility(
     Raises
     ------
     InputError
-        If a measure is no column, no label has both, or the better direction is not known.
+        If a measure is no column or was not measured, no label has both, or the better direction is not known.
 
     Examples
     --------
@@ -64,31 +78,79 @@ def plot_risk_utility(
     'mean risk (lower is better)'
     """
     table = summary.set_index("label") if isinstance(summary, pd.DataFrame) and "label" in summary.columns else summary
-    require_columns(table, [risk, utility], "summary")
+    require_columns(table, [utility], "summary")
+    risk = _measured_risk(table) if risk is None else risk
+    require_columns(table, [risk, utility, *([] if error is None else [error])], "summary")
     if not table.index.is_unique:
         raise InputError(f"summary has label {listing(table.index[table.index.duplicated()].unique())} more than once")
     direction = _BETTER.get(str(direction_of(utility))) if better is None else better
     if direction not in ("lower", "higher"):
         raise InputError(f"set better to 'lower' or 'higher': whether more of {utility!r} is better is not known, got {better!r}")
-    points = table[[risk, utility]].drop(index=CONFIDENTIAL, errors="ignore").dropna()
+    labels, table = table.index.drop(list(references), errors="ignore"), table.drop(index=CONFIDENTIAL, errors="ignore")
+    points, unjudged = table[[risk, utility]].dropna(), _unjudged(table, risk, utility, references)
     if points.empty:
         raise InputError(f"no label but the confidential data has both {risk!r} and {utility!r}; choose other measures")
     x, y = numbers(points[risk], repr(risk)), numbers(points[utility], repr(utility))
     compared = ~points.index.isin(list(references))
     front = compared.copy()
     front[compared] = pareto_front(x[compared], (y if direction == "lower" else -y)[compared])
-    ax, styles, names = panel(axes, table.index.drop(list(references), errors="ignore"), (7.5, 4.5), shown=points.index)
-    order = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
-    ax.plot(x[order], y[order], color="black", linewidth=1.5, linestyle="--", zorder=1, label="Pareto front")
+    drawn = panel(axes, labels, (7.5, 4.5), shown=[*points.index, *unjudged.index])
+    ax, styles = drawn.ax, drawn.styles
     styles |= {label: replace(_REFERENCE, marker=marker) for label, marker in zip(references, _REFERENCE_MARKERS, strict=False)}
-    for position, label in enumerate(points.index):
-        style = styles[label]
-        marks: dict[str, Any] = {"marker": style.marker, "s": 190 if front[position] else 80, "linewidth": 1.8 if front[position] else 0.6}
-        ax.scatter(x[position], y[position], color=style.colour, edgecolor="black", label=names[label], zorder=2, **marks)
-    absent = len(table.drop(index=CONFIDENTIAL, errors="ignore")) - len(points)
+    _draw_points(drawn, pd.DataFrame({"x": x, "y": y, "front": front}, points.index))
     notes = ["Large and joined: no other label is as good in both and better in one."]
-    notes += [f"{absent} labels lack a measure and are not shown."] if absent else []
+    if error is not None:
+        ax.errorbar(x, y, xerr=2 * np.nan_to_num(table.loc[points.index, error].to_numpy(float)), fmt="none", color="#777777", zorder=1.5)
+        notes.append("Bars: two standard errors of the risk.")
     ax.locator_params(axis="x", nbins=6)
     ax.margins(0.12)
+    if len(unjudged):
+        _draw_unjudged(drawn, unjudged)
+        notes.append("Hollow, in the strip: not judged, which is no pass.")
+    absent = len(table) - len(points) - len(unjudged)
+    notes += [f"{absent} labels lack a measure and are not shown."] if absent else []
     x_name, y_name = f"{title(risk)} (lower is better)", f"{title(utility)} ({direction} is better)"
     return dress(ax, x_name, y_name, *notes, grid="both", legend="beside", labelspacing=0.9)
+
+
+def _draw_points(drawn: Panel, points: pd.DataFrame) -> None:
+    """The labels by ``x`` and ``y``, those on the ``front`` enlarged and joined."""
+    front = points[points["front"]].sort_values("x", kind="stable")
+    drawn.ax.plot(front["x"], front["y"], color="black", linewidth=1.5, linestyle="--", zorder=1, label="Pareto front")
+    for label, x, y, of_front in points.itertuples():
+        style = drawn.styles[label]
+        marks: dict[str, Any] = {"marker": style.marker, "s": 190 if of_front else 80, "linewidth": 1.8 if of_front else 0.6}
+        drawn.ax.scatter(x, y, color=style.colour, edgecolor="black", label=drawn.names[label], zorder=2, **marks)
+
+
+def _measured_risk(table: pd.DataFrame) -> str:
+    """The risk of a map where none is named: the first of the list that some label has."""
+    others = table.drop(index=CONFIDENTIAL, errors="ignore")
+    for measure in _RISKS:
+        if measure.label in others and others[measure.label].notna().any():
+            return measure.label
+    raise InputError(f"summary has none of {listing(measure.label for measure in _RISKS)}: name the risk")
+
+
+def _unjudged(table: pd.DataFrame, risk: str, utility: str, references: Sequence[str]) -> pd.Series:
+    """Utility of the labels whose disclosure is not judged, none where the risk is another one."""
+    if risk not in {measure.label for measure in beyond.MEASURES}:
+        return pd.Series(dtype=float)
+    lacks = table[risk].isna() & table[utility].notna() & ~table.index.isin(list(references))
+    return table.loc[lacks, utility].astype(float)
+
+
+def _draw_unjudged(drawn: Panel, unjudged: pd.Series) -> None:
+    """Hollow points in a strip of their own, right of all that was judged."""
+    ax = drawn.ax
+    low, high = ax.get_xlim()
+    end = high + 0.27 * (high - low)
+    ax.axvspan(high, end, color="#eeeeee", zorder=0, linewidth=0)
+    for label, value in unjudged.items():
+        style = drawn.styles[label]
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.colour, "marker": style.marker, "linewidth": 1.8}
+        ax.scatter((high + end) / 2, value, s=80, label=f"{drawn.names[label]} ({_NOT_JUDGED})", zorder=2, **look)
+    ax.set_xlim(low, end)
+    ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
+    place = ((high + end) / 2, 0.01)
+    ax.annotate(_NOT_JUDGED, place, xycoords=ax.get_xaxis_transform(), ha="center", fontsize=LABEL_SIZE - 2, color="#555555")

@@ -41,7 +41,8 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
     tables, withheld = releasable(run.tables, schemes, [str(name) for name in released])
     if records < MINIMUM_COUNT:
         tables = tables | {name: tables[name].iloc[:0] for name in ("risk", "utility")}
-    few = tables["utility"]["variable"].isin(_of_few_amounts(run, schemes))
+    named = _of_few_amounts(run, schemes)
+    few = {name: tables[name]["variable"].isin(named) for name in ("risk", "utility")}
     scenario = run.manifest["settings"]["scenario"]
     return {
         "schema": SCHEMA,
@@ -56,8 +57,8 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
         "minimum_count": MINIMUM_COUNT,
         "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
         "verdicts": verdict_records(run.verdicts, schemes, view),
-        "measures": [*_measures(tables["risk"], view), *_measures(tables["utility"][~few], view)],
-        "withheld": withheld["risk"] + withheld["utility"] + int(few.sum()),
+        "measures": [row for name, rows in few.items() for row in _measures(tables[name][~rows], view)],
+        "withheld": sum(withheld[name] + int(rows.sum()) for name, rows in few.items()),
         "versions": dict(run.manifest["versions"]),
         "run_manifest_sha256": source,
     }

@@ -94,9 +94,11 @@ def _chosen(source: Source) -> list[str]:
     tuning = source.run.manifest.get("tuning")
     if not tuning:
         return []
+    asked = {tuning["target"]: tuning["at_most"], **tuning.get("keep", {})}
+    limits = " and ".join(f"its {name} is at most {exactly(at_most)}" for name, at_most in asked.items())
     return [
-        f"The scheme {tuning['scheme']} was sought so that its {tuning['target']} is at most {exactly(tuning['at_most'])} (METHODS "
-        "section 11). The choice looked at the data: it lies outside any epsilon."
+        f"The scheme {tuning['scheme']} was sought so that {limits} (METHODS section 11). The choice looked at the data: it lies outside "
+        "any epsilon."
     ]
 
 

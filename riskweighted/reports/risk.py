@@ -6,8 +6,9 @@ import pandas as pd
 from riskweighted.common.numbers import SHARE, in_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.summary import SummaryColumn
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct
-from riskweighted.measures import expected
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.evaluation.verdicts import NOT_MEASURED
+from riskweighted.measures import beyond, expected, holes
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
 from riskweighted.plots.binning import binned_scatter, merged_histogram
@@ -22,7 +23,10 @@ from riskweighted.risk.chance import risk_rise, whacked
 __all__ = ["map_section", "risk_section"]
 
 _UNIT = (0.0, 1.0)
-_RISK_AXIS = "Expected risk"  # of isolated records, or of all where these are few
+_RISK_AXIS = (
+    "Risk"  # disclosure beyond inference where it was judged, else the expected one of isolated records, of all where these are few
+)
+_NOT_JUDGED = "not judged"
 _RISKIEST = 20  # records listed per label
 _RISES = 50  # records listed per whack-a-mole figure
 _TERMS = {"Records": "bin-records", "Risk": "risk", "Rise": "rise", "Weight": "weight", "Least weight": "weight"}
@@ -47,8 +51,9 @@ def risk_section(source: Source) -> Section:
 def _measures(source: Source) -> DataTable:
     """A row per measure of the risk table that the main table does not have, a column per label."""
     before = {column.statistic for column in main_columns(source.run)}
-    # those of one variable stand in a section of their own
-    statistics = [each for each in distinct(source.run.tables["risk"]) if each.variable is None and each not in before]
+    alone = holes.MEASURES if len(source.variables) == 1 else ()  # those of one of several variables stand in a section of their own
+    found = [each for each in distinct(source.run.tables["risk"]) if each.variable is None or each.measure in alone]
+    statistics = [each for each in found if each not in before]
     labels = [CONFIDENTIAL, *source.labels]
     rows = tuple((plain(capital(in_words(statistic))), *source.by_label(statistic, labels, errors=True)) for statistic in statistics)
     terms = tuple(source.glossary.risk(statistic) for statistic in statistics)
@@ -154,25 +159,47 @@ def map_section(source: Source) -> Section:
     distances = [column for column in columns if column.statistic.measure is shown]
     overlaps = [column for column in columns if column.overlap]
     chosen = [column for column in (*distances[:1], *overlaps[:1]) if values[column.name].notna().any()]
-    text = "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one."
+    text = (
+        "Left is safer. A label is on the Pareto front when no other is as good in both measures and better in one. The risk is disclosure "
+        "beyond inference where it was judged; a label whose disclosure is not judged stands apart, off the front."
+    )
     return Section("map", "Risk against utility", (text,), tuple(_map(source, number, each) for number, each in enumerate(chosen, 1)))
+
+
+def _risk_of_map(source: Source, exact: pd.DataFrame) -> tuple[SummaryColumn, pd.Series]:
+    """The measure on the risk axis, and its values by label; NaN where a label is not judged."""
+    disclosure = SummaryColumn(Statistic(beyond.MEAN.key))
+    if disclosure.name in exact:
+        unjudged = [each.label for each in source.verdicts if each.statistic == disclosure.statistic and each.verdict == NOT_MEASURED]
+        values = exact[disclosure.name].mask(exact.index.isin(unjudged))
+        if values.drop(index=CONFIDENTIAL).notna().any():
+            return disclosure, values
+    few = not source.view.internal and source.view.few(Statistic(expected.ISOLATED.key))
+    column = SummaryColumn(Statistic((expected.MEAN if few else expected.ISOLATED).key))
+    return column, exact[column.name]
 
 
 def _map(source: Source, number: int, column: SummaryColumn) -> Figure:
     view, exact = source.view, main_table(source.run)
     utility = f"overlap of intervals, {in_words(column.statistic)}" if column.overlap else in_words(column.statistic)
-    few = not view.internal and view.few(Statistic(expected.ISOLATED.key))
-    isolated = SummaryColumn(Statistic((expected.MEAN if few else expected.ISOLATED).key))
-    risk, higher = isolated.name, column.overlap
-    digits = 3 if higher else 4
-    shown = pd.DataFrame({risk: exact[risk].round(3), utility: exact[column.name].round(2 if higher and not view.internal else digits)})
-    points = shown.drop(index=CONFIDENTIAL).dropna()
-    front = pareto_front(points[risk].to_numpy(), points[utility].to_numpy() * (-1 if higher else 1))
+    axis, values = _risk_of_map(source, exact)
+    risk, higher, outside = axis.name, column.overlap, not view.internal
+    of_disclosure = axis.measure is beyond.MEAN
+    shown = pd.DataFrame(
+        {
+            risk: values.round(2 if of_disclosure and outside else 3),
+            utility: exact[column.name].round((2 if outside else 3) if higher else 4),
+        }
+    )
+    points = shown.drop(index=CONFIDENTIAL).dropna(subset=[utility] if of_disclosure else None)
+    judged = points[risk].notna()
+    front = judged.copy()
+    front[judged] = pareto_front(points.loc[judged, risk].to_numpy(), points.loc[judged, utility].to_numpy() * (-1 if higher else 1))
     measured = exact.loc[points.index]
     cells = pd.DataFrame(
         {
             "Label": points.index,
-            _RISK_AXIS: view.row(isolated.statistic, measured[risk]),
+            _RISK_AXIS: view.row(axis.statistic, values[points.index], missing=_NOT_JUDGED),
             utility: view.overlaps(measured[column.name]) if higher else view.row(column.statistic, measured[column.name]),
             "On the front": np.where(front, "yes", "no"),
         }
@@ -181,7 +208,10 @@ def _map(source: Source, number: int, column: SummaryColumn) -> Figure:
     listed = "; ".join(f"{row['Label']}: risk {row[_RISK_AXIS]}, utility {row[utility]}" for _, row in cells.iterrows())
     alternative = f"Map of labels by {risk} (lower is better) and {utility} ({better} is better). {listed}. "
     alternative += f"On the Pareto front: {', '.join(map(str, points.index[front]))}."
-    terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(isolated), utility: source.glossary.summary(column)}
+    terms: dict[str, Term] = {_RISK_AXIS: source.glossary.summary(axis), utility: source.glossary.summary(column)}
     table = make_table(f"map-{number}-table", f"{capital(risk)} and {utility}", cells, terms)
-    axes = plot_risk_utility(shown, risk, utility, better=better)
+    error = None if outside or not of_disclosure else "standard error"
+    if error is not None:
+        shown[error] = by_label(source.run.tables["risk"], axis.statistic, "error").reindex(shown.index)
+    axes = plot_risk_utility(shown, risk, utility, better=better, error=error)
     return Figure(f"map-{number}", plain(f"Risk-utility map: {utility}"), axes, plain(alternative), (table,), tuple(terms.values()))

@@ -8,7 +8,6 @@ import pandas as pd
 
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.measures import own_risk
 from riskweighted.measures.tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.tables import plot_two_way
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section, make_table
@@ -52,7 +51,7 @@ def _one_way(source: Source) -> DataTable:
 def _own_risk(source: Source) -> DataTable:
     """The risk of each variable alone, of the confidential data too."""
     labels = [CONFIDENTIAL, *source.labels]
-    statistics = [each for each in distinct(source.run.tables["risk"]) if each.measure in own_risk.MEASURES]
+    statistics = [each for each in distinct(source.run.tables["risk"]) if each.measure.each]
     rows = tuple((plain(str(each.variable)), capital(each.label), *source.by_label(each, labels)) for each in statistics)
     terms = tuple(source.glossary.risk(each) for each in statistics)
     return DataTable("own-risk", "Risk of each variable alone, by label", _columns(["Variable", "Measure"], labels), rows, terms)

@@ -118,8 +118,9 @@ def gather(run: FinishedRun, internal: bool, confidential: pd.DataFrame | str | 
         hidden = tables["utility"]["variable"].isin(few) | (
             (tables["utility"]["key"] == MEAN.key) & tables["utility"]["variable"].isin(one)
         )
-        withheld = {**withheld, "utility": withheld["utility"] + len(distinct(tables["utility"][hidden]))}
-        run = run.with_tables({**tables, "utility": tables["utility"][~hidden].reset_index(drop=True)})
+        gone = {"risk": tables["risk"]["variable"].isin(few), "utility": hidden}
+        withheld = {**withheld, **{name: withheld[name] + len(distinct(tables[name][rows])) for name, rows in gone.items()}}
+        run = run.with_tables({**tables, **{name: tables[name][~rows].reset_index(drop=True) for name, rows in gone.items()}})
     codes = {name: run.study.evaluating_scenario().codes_of(name) for name in run.study.variables}
     digits = quantile_digits(run.tables["utility"], data, minimum_count, codes)
     return Source(

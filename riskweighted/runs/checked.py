@@ -66,7 +66,7 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
     if study.weights.tuning is not None and study.weights.tuning.loss == "overlap" and analysis is None:
         raise InputError("weights.loss 'overlap' is that of a regression coefficient: give evaluation.regression and coefficient")
     if study.weights.tuning is not None:
-        check_measurable(study.weights.tuning.target, study.weights.tuning.loss, world)
+        check_measurable(study.weights.tuning, world)
     prepared = work.prepared()
     _check_values(study, world, prepared)
     refuse_data_dependent(study, prepared)

@@ -123,7 +123,7 @@ def write_results(
         "settings": settings,
         "versions": versions(),
         "precision": _precisions(study, fits[study.weights.schemes[0]]),
-        "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "scheme")},
+        "tuning": None if tuned is None else {name: getattr(tuned, name) for name in ("target", "at_most", "keep", "scheme")},
         "input": {
             "records": len(work.confidential),
             "sha256": file_hash(study.data.path) if study.data.path is not None and study.data.path.is_file() else None,

@@ -134,7 +134,7 @@ class WeightSettings:
     (METHODS section 12). As a predictor instead, it is named in the synthesizer's formula.
 
     ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along one ``family`` or all
-    (`riskweighted.tuning.tune.tune`); that looks at the data.
+    (`riskweighted.tuning.tune.tune`); that looks at the data. ``keep``: constraints beside it, what other figures shall not exceed.
     """
 
     schemes: Sequence[str] = field(
@@ -149,6 +149,7 @@ class WeightSettings:
     at_most: float | None = field(default=None, metadata=_SOUGHT)
     family: str | None = field(default=None, metadata=_SOUGHT)
     loss: str = field(default="U_m", metadata=_SOUGHT)
+    keep: Mapping[str, float] = field(default_factory=dict, hash=False, metadata=_SOUGHT)
     match: str | Sequence[Sequence[str]] = "own"
 
     def __post_init__(self) -> None:
@@ -174,6 +175,8 @@ class WeightSettings:
         if self.target is None:
             if self.family is not None:
                 raise InputError(f"family {self.family!r} is that of a target: give target and at_most too")
+            if self.keep:
+                raise InputError("keep holds constraints beside a target: give target and at_most too")
             return
         if UNWEIGHTED not in self.schemes:
             raise InputError(f"a target is sought from the unweighted fit: name {UNWEIGHTED!r} in schemes")
@@ -190,7 +193,7 @@ class WeightSettings:
             return None
         from riskweighted.tuning.settings import TuningSettings
 
-        return TuningSettings(self.target, self.at_most, self.family, self.loss)
+        return TuningSettings(self.target, self.at_most, self.family, self.loss, keep=self.keep)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
+from riskweighted.disclosure.anew import Weighting
 from riskweighted.runs.derivation import check_derived
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
+from riskweighted.tuning.constraints import Leaving
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tune import Tuning, tune_model
 from riskweighted.weights.names import UNWEIGHTED
@@ -28,12 +30,13 @@ __all__ = ["TunedScheme", "meet_target", "tune_study", "tuned_study"]
 class TunedScheme:
     """The scheme that a run's target led to.
 
-    ``target``, ``at_most``: what was asked; ``scheme``: what meets it, as its text; ``why``: in words; ``tables``: "tuning" (a row per
-    family) and "frontier" (a row per setting that was scored).
+    ``target``, ``at_most``, ``keep``: what was asked; ``scheme``: what meets it, as its text; ``why``: in words; ``tables``: "tuning" (a
+    row per family) and "frontier" (a row per setting that was scored).
     """
 
     target: str
     at_most: float
+    keep: Mapping[str, float]
     scheme: str
     why: str
     tables: Mapping[str, pd.DataFrame] = field(repr=False)
@@ -65,9 +68,10 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
             unweighted=unweighted,
             reporter=work.reporter,
             sample=lambda scheme, _: work.fit(scheme),
+            leaving=_leaving(work),
         )
         tables = {"tuning": tuning.families, "frontier": tuning.frontier}
-        tuned = TunedScheme(settings.target, settings.at_most, tuning.scheme, tuning.why, tables)
+        tuned = TunedScheme(settings.target, settings.at_most, settings.keep, tuning.scheme, tuning.why, tables)
         keep(folder / "tuning", _as_json(tuned), name)
     schemes = list(dict.fromkeys([*study.weights.schemes, tuned.scheme]))
     return work.at(_with_schemes(study, schemes)), tuned
@@ -75,7 +79,7 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
 
 def _with_schemes(study: Study, schemes: Sequence[str]) -> Study:
     """The study with these schemes, and no target any more."""
-    return replace(study, weights=replace(study.weights, schemes=schemes, target=None, at_most=None, family=None))
+    return replace(study, weights=replace(study.weights, schemes=schemes, target=None, at_most=None, family=None, keep={}))
 
 
 def tuned_study(study: Study, tuning: Tuning) -> Study:
@@ -98,7 +102,15 @@ def tune_study(
     check_derived(study, confidential)
     sampling, streams = replace(study.sampling, cores=cores), Streams(study.seed if seed is None else seed)
     analysis = work.analysis() if settings.loss == "overlap" else None
-    return tune_model(work.prepared(), world, work.weigh, settings, sampling, streams, analysis=analysis, reporter=reporter)
+    return tune_model(
+        work.prepared(), world, work.weigh, settings, sampling, streams, analysis=analysis, reporter=reporter, leaving=_leaving(work)
+    )
+
+
+def _leaving(work: Work) -> Leaving:
+    """How a run leaves a record out of a fit."""
+    making, world = work.study.weights.making, work.world("weighing")
+    return Leaving(lambda scheme: Weighting(scheme, world=world, **making), work.study.linking_column)
 
 
 def _as_json(tuned: TunedScheme) -> bytes:

@@ -20,7 +20,7 @@ from riskweighted.weights.names import parse_scheme
 __all__ = ["SCHEMES", "Point", "Sweep", "expand_grid", "load_sweep", "names_of_settings", "place_text", "value_text"]
 
 SCHEMES = "weights.schemes"
-_TUNING = tuple(f"weights.{name}" for name in ("target", "at_most", "family", "loss"))
+_TUNING = tuple(f"weights.{name}" for name in ("target", "at_most", "family", "loss", "keep"))
 _MOST_REPETITIONS, _MOST_CELLS = 10_000, 1_000_000
 
 

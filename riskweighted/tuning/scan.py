@@ -1,7 +1,7 @@
 """Families as paths to ever smaller weights, scanned at the mode of the pseudo posterior, and where each meets a target."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from riskweighted.measures.context import Subject
 from riskweighted.measures.measure import Aim, Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.modes import Modes, Vectors
+from riskweighted.tuning.constraints import Constraint, load
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.settings import Loss
 from riskweighted.weights.families import FAMILIES
@@ -62,12 +63,20 @@ def _rounded(value: float) -> float:
 
 
 class Point(NamedTuple):
-    """A setting of weights scored at the mode. ``target`` and ``loss`` as found there; ``mode`` of every block is confidential."""
+    """A setting of weights scored at the mode: ``target``, ``loss`` and the constraints ``kept`` as found there.
+
+    ``mode`` of every block is confidential.
+    """
 
     setting: float
     target: Estimate
     loss: Estimate
     mode: Vectors
+    kept: tuple[Estimate, ...] = ()
+
+    def load(self, aim: float, limits: Sequence[float]) -> float:
+        """At most 1 where the target is at most `aim` and every constraint its limit."""
+        return load((self.target, *self.kept), (aim, *limits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +92,7 @@ class Scorer:
     target: Aim
     loss: Loss
     seed: int = field(repr=False)
+    constraints: tuple[Constraint, ...] = field(default=(), repr=False)
     scored: dict[bytes, Point] = field(default_factory=dict, repr=False)
 
     def alphas(self, scheme: str) -> pd.DataFrame:
@@ -98,17 +108,22 @@ class Scorer:
             raise InputError(f"scheme {scheme!r} gives every record weight zero")
         key = alphas.to_numpy().tobytes()
         if key not in self.scored:
-            self.scored[key] = self._scored(setting, alphas, near)
+            self.scored[key] = self._scored(scheme, setting, alphas, near)
         return self.scored[key]._replace(setting=setting)
 
-    def _scored(self, setting: float, alphas: pd.DataFrame, near: Vectors | None) -> Point:
+    def _scored(self, scheme: str, setting: float, alphas: pd.DataFrame, near: Vectors | None) -> Point:
         with threadpool_limits(1):
             mode = self.modes.find(alphas, near)
             fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
-            around = self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if self.target.influence else fixed
-            target = self.target.measure(around, self.subject, _RISK_DRAWS, self.seed)
+            of_draws = self.target.influence or any(constraint.of_draws for constraint in self.constraints)
+            around = self.modes.laplace(alphas, mode, _LAPLACE_DRAWS, self._rng()) if of_draws else fixed
+            target = self.target.measure(around if self.target.influence else fixed, self.subject, _RISK_DRAWS, self.seed)
+            kept = tuple(
+                constraint.measure(around if constraint.of_draws else fixed, scheme, _RISK_DRAWS, self.seed, at_mode=True)
+                for constraint in self.constraints
+            )
             rng, theta = self._rng(), fixed.thetas(0, 0)
-            return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode)
+            return Point(setting, target, self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]), mode, kept)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
@@ -130,54 +145,62 @@ class Scan:
     @property
     def rise(self) -> float | None:
         """The first setting at which the target is higher than at a weaker one, by more than noise."""
-        least = np.inf
-        for point in self.points:
-            if point.target.value > least * (1 + _WOBBLE):
-                return point.setting
-            least = min(least, point.target.value)
-        return None
+        place = _rise([point.target.value for point in self.points])
+        return None if place is None else self.points[place].setting
 
-    def reach(self) -> tuple[float, float]:
-        """The least and the largest target along the path."""
-        values = [point.target.value for point in self.points]
-        return min(values), max(values)
+    def reach(self, which: int = 0) -> tuple[float, float]:
+        """The least and the largest target along the path, or those of the constraint number `which`."""
+        values = [(point.target, *point.kept)[which].value for point in self.points]
+        return float(np.nanmin(values)), float(np.nanmax(values))
 
-    def meet(self, aim: float) -> Point | None:
-        """The point of least loss with a target of at most `aim`: where the path first crosses it, found by bisection.
+    def meet(self, aim: float, limits: Sequence[float] = ()) -> Point | None:
+        """The point of least loss with a target of at most `aim` and constraints within their `limits`: where the path first crosses all
+        of them, found by bisection.
 
-        A scanned point beyond is taken where it costs less by more than chance, or where the target does not fall all along the path.
-        None: it is nowhere met.
+        A scanned point beyond is taken where it costs less by more than chance, or where they do not fall all along the path. None: they
+        are nowhere met.
         """
-        met = [number for number, point in enumerate(self.points) if point.target.value <= aim]
+        loads = [point.load(aim, limits) for point in self.points]
+        met = [number for number, share in enumerate(loads) if share <= 1]
         if not met:
             return None
-        first = met[0]
-        crossing = self.points[0] if first == 0 else self._bisected(self.points[first - 1], self.points[first], aim)
-        beyond = [self.points[number] for number in met if not self.monotone or self._cheaper(self.points[number], crossing)]
+        first, falls = met[0], _rise(loads) is None
+        crossing = self.points[0] if first == 0 else self._bisected(self.points[first - 1], self.points[first], aim, limits)
+        beyond = [self.points[number] for number in met if not falls or self._cheaper(self.points[number], crossing)]
         return min([crossing, *beyond], key=lambda point: point.loss.value)
 
     @staticmethod
     def _cheaper(point: Point, other: Point) -> bool:
         return bool(other.loss.value - point.loss.value > 2 * np.hypot(point.loss.error, other.loss.error))
 
-    def _bisected(self, weak: Point, strong: Point, aim: float) -> Point:
-        """Between a point above `aim` and one at most there, the weakest found that is at most there."""
+    def _bisected(self, weak: Point, strong: Point, aim: float, limits: Sequence[float]) -> Point:
+        """Between a point that exceeds `aim` or a limit and one that exceeds none, the weakest found that exceeds none."""
         for _ in range(_STEPS):
-            if strong.target.value >= aim * (1 - _NEAR):
+            heavy, light = weak.load(aim, limits), strong.load(aim, limits)
+            if light >= 1 - _NEAR:
                 break
-            setting = _rounded(_between(weak, strong, aim))
+            setting = _rounded(weak.setting + _share_of_way(heavy, light) * (strong.setting - weak.setting))
             if setting in (weak.setting, strong.setting):
                 break
             point = self.score(setting, strong.mode)
-            weak, strong = (weak, point) if point.target.value <= aim else (point, strong)
+            weak, strong = (weak, point) if point.load(aim, limits) <= 1 else (point, strong)
         return strong
 
 
-def _between(weak: Point, strong: Point, aim: float) -> float:
-    """A setting inside two, where a target whose logarithm is straight between them is just below `aim`; away from either end."""
-    high, low = np.log(weak.target.value), np.log(max(strong.target.value, np.finfo(float).tiny))
-    share = (high - np.log(aim * (1 - _NEAR / 2))) / (high - low)
-    return float(weak.setting + np.clip(share, 0.1, 0.9) * (strong.setting - weak.setting))
+def _rise(values: Sequence[float]) -> int | None:
+    """The place of the first value that is higher than one before, by more than noise."""
+    least = np.inf
+    for place, value in enumerate(values):
+        if value > least * (1 + _WOBBLE):
+            return place
+        least = min(least, value)
+    return None
+
+
+def _share_of_way(heavy: float, light: float) -> float:
+    """From one load to another, how far a load whose logarithm is straight between them is just below 1; away from either end."""
+    high, low = np.log(heavy), np.log(max(light, np.finfo(float).tiny))
+    return float(np.clip((high - np.log(1 - _NEAR / 2)) / (high - low), 0.1, 0.9))
 
 
 def scan_path(path: Path, scorer: Scorer, start: Vectors, advance: Callable[[], None]) -> Scan:

@@ -3,7 +3,7 @@
 What they come to is sampled, measured, and corrected once by how far the mode was off.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from riskweighted.common.progress import Quiet, Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Subject
+from riskweighted.measures.measure import Estimate
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sampling.settings import Sampling
 from riskweighted.sequence.blocks import PreparedSequence
@@ -23,10 +24,11 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
 from riskweighted.sequence.tasks import alphas_of
+from riskweighted.tuning.constraints import Constraint, Leaving, constraints_of, constraints_table
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path
 from riskweighted.tuning.settings import Loss, TuningSettings, check_measurable, loss_of
-from riskweighted.tuning.tables import Sampled, Tuning, explained, families_table, frontier_table, meets, unreachable
+from riskweighted.tuning.tables import Sampled, Tuning, explained, families_table, frontier_table, unreachable
 from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -52,14 +54,15 @@ def tune_model(
     unweighted: Fit | None = None,
     reporter: Reporter | None = None,
     sample: Callable[[str, pd.DataFrame], Fit] | None = None,
+    leaving: Leaving | None = None,
 ) -> Tuning:
     """`tune` of checked data: risk under the scenario of `world`, weights from `weigh`, of a scheme as text and the unweighted fit.
 
-    `sample` gives the fit of a scheme with weights (n, V), as a run does, which keeps it; without it fits are sampled here, with the seeds
-    ``streams.seed_for("fit", scheme)``.
+    `leaving`: how a record is left out of a fit, for constraints of disclosure. `sample` gives the fit of a scheme with weights (n, V), as
+    a run does, which keeps it; without it fits are sampled here, with the seeds ``streams.seed_for("fit", scheme)``.
     """
     reporter = reporter or Quiet()
-    check_measurable(settings.target, settings.loss, world)
+    check_measurable(settings, world)
     loss, of = loss_of(settings.loss, world, analysis), settings.asked.variable
     _check_draws(settings.risk_draws, sampling if unweighted is None else unweighted)
     if unweighted is not None:
@@ -68,7 +71,8 @@ def tune_model(
     if unweighted is None:
         unweighted = sample(UNWEIGHTED, alphas_of(model.variables, None, model.confidential.index))
     subject = Subject(world if of is None else world.only(of), EvaluationSettings())
-    return _Search(sample, subject, weigh, settings, streams, unweighted, loss, reporter).run()
+    constraints = constraints_of(settings, world, leaving)
+    return _Search(sample, subject, weigh, settings, streams, unweighted, loss, reporter, constraints).run()
 
 
 def _check_draws(asked: int | None, of: Sampling | Fit) -> None:
@@ -96,6 +100,11 @@ def _sample(model: PreparedSequence, sampling: Sampling, streams: Streams, repor
         return fit_sequence(model, alpha, sampling, streams.seed_for("fit", scheme), advance)
 
 
+def _ratio(fitted: Estimate, found: Estimate) -> float:
+    """By what a figure found at the mode is to be multiplied."""
+    return fitted.value / found.value if found.value and np.isfinite(found.value) else 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Everything that a search needs; see `tune_model`."""
@@ -108,44 +117,61 @@ class _Search:
     unweighted: Fit
     loss: Loss
     reporter: Reporter
+    constraints: tuple[Constraint, ...] = ()
 
     def run(self) -> Tuning:
         """Scan, choose, sample, correct."""
         target = self.settings.asked.aim
-        scorer = Scorer(modes_of(self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"))
+        scorer = Scorer(
+            modes_of(self.unweighted), self.weigh, self.subject, target, self.loss, self._seed("plug-in"), constraints=self.constraints
+        )
         with self.reporter.step("measuring the unweighted fit"):
             start = self._measured(UNWEIGHTED, np.nan, self.unweighted)
+            self._check_judged(start)
             mode = scorer.score(UNWEIGHTED, np.nan)
-        scale = start.target.value / mode.target.value if mode.target.value else 1.0  # of the plug-in target, from the fit that is there
+        # of what is found at the mode, from the fit that is there
+        scales = [_ratio(fitted, found) for fitted, found in zip((start.target, *start.kept), (mode.target, *mode.kept), strict=True)]
         scans = self._scan([path_of(family, self.unweighted) for family in self.settings.tried], scorer, mode)
         references = self._references(scorer, mode)
-        if start.target.value <= self.settings.at_most:
-            return self._tuning(None, start, [start], scans, {}, scale, references)
+        if start.load(self.settings) <= 1:
+            return self._tuning(None, start, [start], scans, {}, scales, references)
+        aim, *limits = (most * _AIM / scale for most, scale in zip((self.settings.at_most, *self._limits), scales, strict=True))
         with self.reporter.step("finding where each family meets the target"):
-            met = {scan.path.family: scan.meet(self.settings.at_most * _AIM / scale) for scan in scans}
+            met = {scan.path.family: scan.meet(aim, limits) for scan in scans}
         points = {family: point for family, point in met.items() if point is not None}
         if not points:
-            raise InputError(unreachable(self.settings, scans, scale))
+            raise InputError(unreachable(self.settings, scans, scales))
         sampled = self._sampled({scan.path.family: scan for scan in scans}, points)
         path, best = min(sampled, key=lambda fitted: self._worth(fitted[1]))
-        return self._tuning(path, best, [start, *(fitted for _, fitted in sampled)], scans, points, scale, references)
+        return self._tuning(path, best, [start, *(fitted for _, fitted in sampled)], scans, points, scales, references)
+
+    @property
+    def _limits(self) -> tuple[float, ...]:
+        """What each constraint shall not exceed."""
+        return tuple(self.settings.keep.values())
+
+    def _check_judged(self, start: Sampled) -> None:
+        """Refuse a constraint that cannot be measured on the unweighted fit."""
+        unknown = [one.name for one, figure in zip(self.constraints, start.kept, strict=True) if not np.isfinite(figure.value)]
+        if unknown:
+            raise InputError(f"constraint {unknown[0]!r} is not judged on the unweighted fit, so that no setting can be said to keep it")
 
     def _worth(self, fitted: Sampled) -> tuple[bool, float]:
-        """A fit that meets the target before one that does not; then the least loss, or the least excess."""
-        excess = fitted.target.value - self.settings.at_most
-        met = meets(fitted.target, self.settings.at_most)
-        return not met, fitted.loss.value if met else excess
+        """A fit that meets the target and keeps all constraints before one that does not; then the least loss, or the least excess."""
+        met = fitted.meets(self.settings)
+        return not met, fitted.loss.value if met else fitted.load(self.settings)
 
     def _seed(self, purpose: str) -> int:
         return self.streams.seed_for("tune", purpose)
 
     def _measured(self, scheme: str, setting: float, fit: Fit) -> Sampled:
-        """Target and loss of a fit."""
+        """Target, loss and constraints of a fit."""
         available = fit.sizes["chain"] * fit.sizes["draw"]
         draws = self.settings.risk_draws or min(_RISK_DRAWS, available)
         target = self.settings.asked.aim.measure(fit, self.subject, draws, self._seed("measure"))
         frames = fit.synthesize(min(DATASETS, available), random_seed=self._seed("synthesize"))
-        return Sampled(scheme, setting, fit, target, self.loss.measure(frames))
+        kept = tuple(constraint.measure(fit, scheme, draws, self._seed("measure")) for constraint in self.constraints)
+        return Sampled(scheme, setting, fit, target, self.loss.measure(frames), kept)
 
     def _scan(self, paths: list[Path], scorer: Scorer, start: Point) -> list[Scan]:
         """Every path at its points."""
@@ -174,16 +200,21 @@ class _Search:
         """The fit of the family of least loss at the mode; and a second one where it costs far more than its mode said and another family
         may cost less, or at the corrected setting where its target is off."""
         by_loss = sorted(points, key=lambda family: points[family].loss.value)
-        scan, point, at_most = scans[by_loss[0]], points[by_loss[0]], self.settings.at_most
+        scan, point = scans[by_loss[0]], points[by_loss[0]]
         first = self._fitted(scan.path, point.setting)
         fitted = [(scan.path, first)]
         if first.loss.value > _DEARER * point.loss.value and len(by_loss) > 1 and points[by_loss[1]].loss.value < first.loss.value:
             other = scans[by_loss[1]].path
             return [*fitted, (other, self._fitted(other, points[by_loss[1]].setting))]
-        if meets(first.target, at_most) and first.target.value >= _CLOSE * at_most:
+        if first.meets(self.settings) and first.load(self.settings) >= _CLOSE:
             return fitted
-        aim = at_most - max(_HAIR * at_most, np.nan_to_num(first.target.error))
-        corrected = scan.meet(aim * point.target.value / first.target.value)
+        aim, *limits = (
+            (most - max(_HAIR * most, np.nan_to_num(measured.error))) * found.value / measured.value
+            for most, found, measured in zip(
+                (self.settings.at_most, *self._limits), (point.target, *point.kept), (first.target, *first.kept), strict=True
+            )
+        )
+        corrected = scan.meet(aim, limits)
         if corrected is None or corrected.setting == point.setting:
             return fitted
         return [*fitted, (scan.path, self._fitted(scan.path, corrected.setting))]
@@ -201,12 +232,12 @@ class _Search:
         sampled: list[Sampled],
         scans: list[Scan],
         points: Mapping[str, Point],
-        scale: float,
+        scales: Sequence[float],
         references: Mapping[str, Point],
     ) -> Tuning:
         """The result of a search; `path` None where nothing needs to be weighted."""
-        families = families_table(scans, points, scale, self.settings, None if path is None else best)
-        frontier = frontier_table(scans, points, scale, references, sampled, best, self.settings.at_most)
+        families = families_table(scans, points, scales, self.settings, None if path is None else best)
+        frontier = frontier_table(scans, points, scales, references, sampled, best, self.settings)
         frontier.attrs = {"target": self.settings.asked.label, "loss": self.loss.label, "at_most": self.settings.at_most}
         return Tuning(
             target=self.settings.target,
@@ -224,5 +255,6 @@ class _Search:
             fits=len(sampled) - 1,
             frontier=frontier,
             families=families,
+            constraints=constraints_table(self.constraints, sampled[0].kept, best.kept),
             why=explained(self.settings, best, families, self.loss),
         )

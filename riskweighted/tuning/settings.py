@@ -1,8 +1,8 @@
-"""What is asked of a search, checked before anything is sampled: a target, a family of weights, a loss of utility."""
+"""What is asked of a search, checked before anything is sampled: a target, constraints, a family of weights, a loss of utility."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pandas as pd
@@ -20,7 +20,7 @@ from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.families import FAMILIES
 from riskweighted.weights.names import UNWEIGHTED
 
-__all__ = ["Loss", "Target", "TuningSettings", "check_measurable", "find_target", "loss_of"]
+__all__ = ["Loss", "Target", "TuningSettings", "check_measurable", "find_constraint", "find_target", "loss_of"]
 
 _WITHOUT = (UNWEIGHTED, "marginal", "pairwise")  # a parameter
 _NAME = re.compile(r"(?P<measure>[a-z0-9-]+)(\((?P<variable>.+)\))?")
@@ -30,7 +30,7 @@ _SHRINKING = (
 
 
 class Target(NamedTuple):
-    """A target as it was asked for: its ``aim``, of the whole file or of a ``variable``."""
+    """A target, or a constraint, as it was asked for: its ``aim``, of the whole file or of a ``variable``."""
 
     aim: Aim
     variable: str | None
@@ -57,7 +57,8 @@ class Loss(NamedTuple):
 class TuningSettings:
     """What is asked of a search: a target, a family or None for all along which it falls, a loss.
 
-    ``risk_draws``: posterior draws on which the expected risk of a fit is measured. Names as in `tune`.
+    ``risk_draws``: posterior draws on which the expected risk of a fit is measured; ``keep``: what other figures shall not exceed, by name.
+    Names as in `tune`.
     """
 
     target: str
@@ -65,9 +66,11 @@ class TuningSettings:
     family: str | None = None
     loss: str = "U_m"
     risk_draws: int | None = None
+    keep: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         find_target(self.target)
+        object.__setattr__(self, "keep", _checked_limits(self.keep))
         if check_number(self.at_most, "at_most", least=0) == 0:
             raise InputError("at_most must be a number > 0, got 0")
         if self.family is not None:
@@ -80,6 +83,11 @@ class TuningSettings:
     def asked(self) -> Target:
         """The target that is meant."""
         return find_target(self.target)
+
+    @property
+    def constraints(self) -> tuple[Target, ...]:
+        """What is kept beside the target, in the order of ``keep``."""
+        return tuple(find_constraint(name) for name in self.keep)
 
     @property
     def tried(self) -> tuple[str, ...]:
@@ -104,17 +112,45 @@ def find_target(asked: object) -> Target:
 
     Refused if there is none, or it is one that no weights can be chosen by, with the reason.
     """
+    found = _found(asked, "target", [name for name, measure in _short().items() if measure.aim.of != "disclosure"])  # type: ignore[union-attr]
+    if found.aim.of == "disclosure":
+        raise InputError(f"{found.aim.name!r} is no target: no family of weights is sure to lower it; it is a constraint, name it in keep")
+    return found
+
+
+def find_constraint(asked: object) -> Target:
+    """What is kept beside a target, by its name: that of any target, or of what is a constraint alone, such as "disclosure-largest"."""
+    return _found(asked, "constraint", list(_short()))
+
+
+def _short() -> dict[str, Measure]:
+    """The measures that say themselves how they are a target or constraint, by short name."""
+    return {measure.aim.name: measure for measure in measures().values() if isinstance(measure.aim, Aim)}
+
+
+def _found(asked: object, what: str, valid: Sequence[str]) -> Target:
+    """The target or constraint of a name; refused with the reason if there is none."""
     match = _NAME.fullmatch(asked) if isinstance(asked, str) else None
     name = match["measure"] if match is not None else ""
-    short = {measure.aim.name: measure for measure in measures().values() if isinstance(measure.aim, Aim)}
-    measure = short.get(name) or measures().get(name)
+    measure = _short().get(name) or measures().get(name)
     if match is None or measure is None:
-        raise InputError(f"target must be one of {listing(short)} or another measure's key, got {asked!r}")
+        raise InputError(f"{what} must be one of {listing(valid)} or another measure's key, got {asked!r}")
     if isinstance(measure.aim, str):
-        raise InputError(f"{name!r} is no target: {measure.aim}; valid are {listing(short)}")
+        raise InputError(f"{name!r} is no {what}: {measure.aim}; valid are {listing(valid)}")
     if measure.aim is None and not is_measured(measure):
-        raise InputError(f"{name!r} is no target: it is no single number that a lower one is better of; valid are {listing(short)}")
+        raise InputError(f"{name!r} is no {what}: it is no single number that a lower one is better of; valid are {listing(valid)}")
     return Target(measure.aim or _aim_of(measure), match["variable"])
+
+
+def _checked_limits(keep: object) -> dict[str, float]:
+    """What constraints shall not exceed, by name."""
+    if not isinstance(keep, Mapping):
+        raise InputError(f"keep must be a table of limits by measure, such as {{ isolated-information = 0.5 }}, got {type(keep).__name__}")
+    for name, at_most in keep.items():
+        find_constraint(name)
+        if check_number(at_most, f"keep.{name}", least=0) == 0:
+            raise InputError(f"keep.{name} must be a number > 0, got 0")
+    return {str(name): float(at_most) for name, at_most in keep.items()}
 
 
 def _aim_of(measure: Measure) -> Aim:
@@ -152,18 +188,25 @@ def _undeclared_loss(measure: Measure, world: World, analysis: Analysis | None) 
     return f"1 - {measure.label}", lack
 
 
-def check_measurable(target: str, loss: str, world: World) -> None:
-    """Refuse a target of a variable that is not synthesized, and one or a loss of numbers where none are matched as such."""
-    asked, names = find_target(target), world.scenario.synthetic
+def check_measurable(settings: TuningSettings, world: World) -> None:
+    """Refuse a target or constraint of a variable that is not synthesized, and one or a loss of numbers where none are matched as such."""
+    given = [(f"target {settings.target!r}", settings.asked)]
+    given += [(f"constraint {name!r}", asked) for name, asked in zip(settings.keep, settings.constraints, strict=True)]
+    for what, asked in given:
+        _check_of_numbers(what, asked, settings.loss, world)
+
+
+def _check_of_numbers(what: str, asked: Target, loss: str, world: World) -> None:
+    names = world.scenario.synthetic
     if asked.variable is not None and asked.variable not in names:
-        raise InputError(f"target {target!r} is of {asked.variable!r}, which is not synthesized; valid are {listing(names)}")
+        raise InputError(f"{what} is of {asked.variable!r}, which is not synthesized; valid are {listing(names)}")
     meant = names if asked.variable is None else (asked.variable,)
     numeric = [name for name in meant if name in world.numeric]
-    of_numbers = [f"target {target!r}"] if asked.aim.numeric and not numeric else []
+    of_numbers = [what] if asked.aim.numeric and not numeric else []
     of_numbers += [f"loss {loss!r}"] if _declared_loss(loss).numeric and not world.numeric else []
     if of_numbers:
         raise InputError(
             f"{' and '.join(of_numbers)} of numbers, and {listing(meant)} has none: choose another, such as 'isolated-risk' and 'overlap'"
         )
     if asked.aim.numeric and len(meant) > 1:
-        raise InputError(f"target {target!r} is of one variable: name it, as in {f'{asked.aim.name}({numeric[0]})'!r}")
+        raise InputError(f"{what} is of one variable: name it, as in {f'{asked.aim.name}({numeric[0]})'!r}")

@@ -1,35 +1,41 @@
 """What a search found, as tables and in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.numbers import exactly, together
+from riskweighted.common.numbers import by_digits, exactly, in_column, together
 from riskweighted.measures.measure import Estimate
 from riskweighted.sequence.fit import Fit
+from riskweighted.tuning.constraints import load, meets
 from riskweighted.tuning.scan import Point, Scan
 from riskweighted.tuning.settings import Loss, TuningSettings
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 
-__all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "meets", "unreachable"]
+__all__ = ["Sampled", "Tuning", "explained", "families_table", "frontier_table", "unreachable"]
 
 
 class Sampled(NamedTuple):
-    """A setting that was sampled, and what was measured on it."""
+    """A setting that was sampled, and what was measured on it; ``kept``: the constraints, in order."""
 
     scheme: str
     setting: float
     fit: Fit
     target: Estimate
     loss: Estimate
+    kept: tuple[Estimate, ...] = ()
 
+    def meets(self, settings: TuningSettings) -> bool:
+        """Whether it meets the target and keeps every constraint, but for their Monte Carlo errors."""
+        pairs = zip((self.target, *self.kept), (settings.at_most, *settings.keep.values()), strict=True)
+        return all(meets(figure, at_most) for figure, at_most in pairs)
 
-def meets(target: Estimate, at_most: float) -> bool:
-    """Whether a fit meets a target, but for its Monte Carlo error."""
-    return bool(target.value <= at_most + np.nan_to_num(target.error))
+    def load(self, settings: TuningSettings) -> float:
+        """The largest of target and constraints, as shares of what they shall not exceed."""
+        return load((self.target, *self.kept), (settings.at_most, *settings.keep.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +59,14 @@ class Tuning:
         Weighted fits that were sampled: 0, 1 or 2.
     frontier : DataFrame
         One row a scored setting: ``scheme``, ``family``, ``setting``, ``target`` and ``loss`` with their errors ``target_error`` and
-        ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with) and
-        ``chosen``. Targets of kind "plug-in" are scaled to agree with the unweighted fit.
+        ``loss_error``, ``kind`` ("plug-in" at the mode, or "sampled"), ``feasible``, ``reference`` (a scheme to compare with),
+        ``chosen``, and each constraint by its name. Targets and constraints of kind "plug-in" are scaled to agree with the unweighted fit.
     families : DataFrame
         One row a family: the ``scheme`` that meets the target, its plug-in ``loss`` and ``loss_error``, the ``least`` and the ``largest``
         target along it, whether the target falls all along it (``monotone``), and the ``result``: chosen, or why not.
+    constraints : DataFrame
+        One row a constraint: its name, its ``label``, what it shall be ``at_most``, its ``value`` on the fit with its ``error``, the same
+        ``unweighted``, and whether it is ``kept``; NaN, which is not kept, where it is not judged.
     why : str
         What was chosen and why, in words.
 
@@ -84,23 +93,43 @@ class Tuning:
     fits: int
     frontier: pd.DataFrame = field(repr=False)
     families: pd.DataFrame = field(repr=False)
+    constraints: pd.DataFrame = field(repr=False)
     why: str
 
     @property
     def met(self) -> bool:
-        """Whether the fit meets the target, but for its Monte Carlo error."""
-        return meets(Estimate(self.reached, self.error), self.at_most)
+        """Whether the fit meets the target and keeps the constraints, but for their Monte Carlo errors."""
+        return meets(Estimate(self.reached, self.error), self.at_most) and bool(self.constraints["kept"].all())
 
 
-def unreachable(settings: TuningSettings, scans: list[Scan], scale: float) -> str:
-    """What can be reached along each family."""
-    ends = [together(*(scale * value for value in scan.reach())) for scan in scans]
-    told = "; ".join(f"along {scan.path.family!r} from about {low} to {high}" for scan, (low, high) in zip(scans, ends, strict=True))
-    return f"target {settings.target!r} cannot be brought to at most {exactly(settings.at_most)}: it goes {told}"
+def unreachable(settings: TuningSettings, scans: list[Scan], scales: Sequence[float]) -> str:
+    """What can be reached along each family: of the target, or of the first constraint that no setting keeps."""
+    if min(scan.reach()[0] for scan in scans) * scales[0] > settings.at_most:
+        return f"target {settings.target!r} cannot be brought to at most {exactly(settings.at_most)}: it goes {_ranges(scans, scales[0])}"
+    for number, (name, at_most) in enumerate(settings.keep.items(), 1):
+        if min(scan.reach(number)[0] for scan in scans) * scales[number] > at_most:
+            return f"constraint {name!r} cannot be kept at most {exactly(at_most)}: it goes {_ranges(scans, scales[number], number)}"
+    return f"no setting both brings {settings.target!r} to at most {exactly(settings.at_most)} and keeps {_limits(settings)}"
+
+
+def _ranges(scans: list[Scan], scale: float, which: int = 0) -> str:
+    """From where to where the target goes, or the constraint number `which`."""
+    reached = [[scale * value for value in scan.reach(which)] for scan in scans]
+    ends = [_digits(*values) if which else together(*values) for values in reached]
+    return "; ".join(f"along {scan.path.family!r} from about {low} to {high}" for scan, (low, high) in zip(scans, ends, strict=True))
+
+
+def _digits(*values: float) -> list[str]:
+    """Figures of any size, small ones too, with three digits of the largest."""
+    return in_column(values, by_digits(values, 3))
+
+
+def _limits(settings: TuningSettings) -> str:
+    return " and ".join(f"{name!r} at most {exactly(at_most)}" for name, at_most in settings.keep.items())
 
 
 def families_table(
-    scans: list[Scan], points: Mapping[str, Point], scale: float, settings: TuningSettings, best: Sampled | None
+    scans: list[Scan], points: Mapping[str, Point], scales: Sequence[float], settings: TuningSettings, best: Sampled | None
 ) -> pd.DataFrame:
     """See `Tuning.families`; `best` is what was chosen, None where nothing needs to be weighted."""
     chosen = None if best is None else parse_scheme(best.scheme).name
@@ -108,7 +137,7 @@ def families_table(
     for scan in scans:
         family, point = scan.path.family, points.get(scan.path.family)
         setting = best.setting if best is not None and family == chosen else np.nan if point is None else point.setting
-        least, largest = (scale * value for value in scan.reach())
+        least, largest = (scales[0] * value for value in scan.reach())
         rows.append(
             {
                 "family": family,
@@ -130,7 +159,7 @@ def _result(scan: Scan, point: Point | None, chosen: str | None, settings: Tunin
     if chosen is None:
         return "not needed: the unweighted synthesizer meets the target"
     if point is None:
-        return f"does not reach {exactly(settings.at_most)}"
+        return f"does not reach {exactly(settings.at_most)}{' and keep the constraints' if settings.keep else ''}"
     turn = "" if scan.rise is None else f"; rises again at {scan.path.setting} = {scan.rise:g}, so the cheapest setting that meets it"
     if scan.path.family == chosen:
         return f"chosen{turn}"
@@ -142,37 +171,41 @@ def _result(scan: Scan, point: Point | None, chosen: str | None, settings: Tunin
 def frontier_table(
     scans: list[Scan],
     points: Mapping[str, Point],
-    scale: float,
+    scales: Sequence[float],
     references: Mapping[str, Point],
     sampled: list[Sampled],
     best: Sampled,
-    at_most: float,
+    settings: TuningSettings,
 ) -> pd.DataFrame:
     """See `Tuning.frontier`."""
     rows: list[dict[str, Any]] = []
 
-    def add(scheme: str, family: str, setting: float, target: Estimate, loss: Estimate, kind: str, **flags: bool) -> None:
-        met = target.value <= at_most if kind == "plug-in" else meets(target, at_most)
+    def add(scheme: str, family: str, setting: float, scored: Point | Sampled, met: bool, kind: str, **flags: bool) -> None:
+        (target, *kept), loss = (scored.target, *scored.kept), scored.loss
         numbers = {"target": target.value, "target_error": target.error, "loss": loss.value, "loss_error": loss.error}
         of = {"scheme": scheme, "family": family, "setting": setting}
-        rows.append({**of, **numbers, "kind": kind, "feasible": met, "reference": False, "chosen": False, **flags})
+        beside = {name: figure.value for name, figure in zip(settings.keep, kept, strict=True)}
+        rows.append({**of, **numbers, "kind": kind, "feasible": met, "reference": False, "chosen": False, **flags, **beside})
 
-    def scaled(target: Estimate) -> Estimate:
-        return Estimate(scale * target.value, scale * target.error)
+    def add_point(scheme: str, family: str, setting: float, point: Point, **flags: bool) -> None:
+        target, *kept = (
+            Estimate(scale * figure.value, scale * figure.error) for scale, figure in zip(scales, (point.target, *point.kept), strict=True)
+        )
+        point = point._replace(target=target, kept=tuple(kept))
+        add(scheme, family, setting, point, point.load(settings.at_most, [*settings.keep.values()]) <= 1, "plug-in", **flags)
 
     for scan in scans:
         path, extra = scan.path, points.get(scan.path.family)
         by_setting = {point.setting: point for point in (*scan.points, *([extra] if extra else []))}
         order = sorted(by_setting.values(), key=lambda point: point.setting, reverse=path.points[0] > path.points[-1])
         for point in order:
-            add(path.text(point.setting), path.family, point.setting, scaled(point.target), point.loss, "plug-in")
+            add_point(path.text(point.setting), path.family, point.setting, point)
     for scheme, point in references.items():
         named = parse_scheme(scheme)
-        setting = next(iter(named.settings.values()), np.nan)
-        add(scheme, named.name, setting, scaled(point.target), point.loss, "plug-in", reference=True)
+        add_point(scheme, named.name, next(iter(named.settings.values()), np.nan), point, reference=True)
     for each in sampled:
         family = parse_scheme(each.scheme).name
-        add(each.scheme, family, each.setting, each.target, each.loss, "sampled", chosen=each is best, reference=family == UNWEIGHTED)
+        add(each.scheme, family, each.setting, each, each.meets(settings), "sampled", chosen=each is best, reference=family == UNWEIGHTED)
     return pd.DataFrame(rows)
 
 
@@ -182,7 +215,7 @@ def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, l
     value, error = together(best.target.value, best.target.error)
     measured = f"{label} {value} (Monte Carlo error {error}), {loss.label} {together(best.loss.value)[0]}"
     if best.scheme == UNWEIGHTED:
-        return f"The unweighted synthesizer meets the target as it is: {measured}."
+        return " ".join([f"The unweighted synthesizer meets the target as it is: {measured}.", *_kept(settings, best)])
     chosen = families["result"].str.startswith("chosen")
     (row,) = families[chosen].itertuples()
     others = families[~chosen]
@@ -190,10 +223,26 @@ def explained(settings: TuningSettings, best: Sampled, families: pd.DataFrame, l
     named = [f"{other.family} {other.result}" for other in others.itertuples()]
     told = [f"{name} ({cost})" if np.isfinite(loss) else name for name, cost, loss in zip(named, losses, others["loss"], strict=True)]
     sentences = [
-        f"{best.scheme}: of the settings that bring the {label} to at most {exactly(settings.at_most)} the one of least {loss.label} at "
+        f"{best.scheme}: of the settings that bring the {label} to at most {exactly(settings.at_most)}"
+        f"{f' and keep {_limits(settings)}' if settings.keep else ''} the one of least {loss.label} at "
         f"the mode ({least}){', where ' if told else ''}{', '.join(told)}.",
         "" if row.monotone else f"Along {row.family} the target {row.result.partition('; ')[2]} was taken.",
         f"Measured on its fit: {measured}.",
         "" if meets(best.target, settings.at_most) else f"That exceeds {exactly(settings.at_most)} by more than its error.",
+        *_kept(settings, best),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _kept(settings: TuningSettings, best: Sampled) -> list[str]:
+    """A sentence for each constraint: whether the fit keeps it."""
+    sentences = []
+    for asked, (name, at_most), figure in zip(settings.constraints, settings.keep.items(), best.kept, strict=True):
+        if np.isfinite(figure.value):
+            held = "is kept" if meets(figure, at_most) else "is NOT kept"
+            sentences.append(
+                f"Constraint {name!r} {held}: the {asked.label} is {_digits(figure.value, at_most)[0]}, at most {exactly(at_most)}."
+            )
+        else:
+            sentences.append(f"Constraint {name!r} is NOT kept: the {asked.label} is not judged on this fit.")
+    return sentences

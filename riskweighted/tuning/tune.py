@@ -1,6 +1,7 @@
 """`tune`: the setting of a family of weights that meets a target at the least loss of utility (METHODS section 11)."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,12 +13,14 @@ from riskweighted.common.native import as_pandas, native_of
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.disclosure.anew import Weighting
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sampling.settings import AUTO, Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
+from riskweighted.tuning.constraints import Leaving
 from riskweighted.tuning.search import tune_model
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Tuning
@@ -36,6 +39,7 @@ def tune(
     at_most: float,
     family: str | None = None,
     loss: str = "U_m",
+    keep: Mapping[str, float] | None = None,
     regression: str | None = None,
     coefficient: str | None = None,
     fit: Fit | None = None,
@@ -74,6 +78,9 @@ def tune(
     loss : str
         "U_m": the largest ECDF distance, mean over the numbers that are synthesized; "overlap": 1 less the overlap of the intervals of a
         regression coefficient; or the key of a measure of utility, such as "two-way-mean".
+    keep : mapping of str to float, optional
+        Constraints: what other figures shall not exceed beside the target, by name, ``{"isolated-information": 0.5}``. Any target is one;
+        "disclosure-largest", the largest D of one copy of a record (`attribution`), is one alone.
     regression, coefficient : str, optional
         For "overlap", as in `evaluate`.
     fit : Fit, optional
@@ -98,7 +105,7 @@ def tune(
     ------
     InputError
         If the target is none that weights can be chosen by, the family has no parameter or is not one along which the target falls, no
-        family reaches it (the message says what can be reached), or the data or a setting are not valid.
+        family reaches it, or keeps the constraints (the message says what can be reached), or the data or a setting are not valid.
 
     Warns
     -----
@@ -113,7 +120,7 @@ def tune(
     ('uniform', True)
     """
     native, confidential = native_of(confidential), as_pandas(confidential)
-    settings = TuningSettings(target, at_most, family, loss, risk_draws)
+    settings = TuningSettings(target, at_most, family, loss, risk_draws, keep or {})
     sampling = Sampling(draws=draws, tune=tune, chains=chains, cores=cores, target_accept=target_accept, engine=engine)
     check_seed(random_seed)
     world = make_world(confidential, scenario)
@@ -121,7 +128,10 @@ def tune(
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
     model = prepare_sequence(synthesizer, confidential, survey)
     weigh = partial(_weights, world, match)
-    tuned = tune_model(model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter)
+    leaving = Leaving(lambda scheme: Weighting(scheme, match, world=world))
+    tuned = tune_model(
+        model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter, leaving=leaving
+    )
     if native is None:
         return tuned
     return replace(tuned, fit=replace(tuned.fit, native=native), unweighted=replace(tuned.unweighted, native=native))

@@ -23,11 +23,21 @@ def folder(tmp_path):
 
 def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     done = riskweighted(
-        "tune", "study.toml", "--target", "isolated-risk", "--at-most", "0.02", "--family", "mix", "--out", "tuned", cwd=folder
+        *("tune", "study.toml", "--target", "isolated-risk", "--at-most", "0.02", "--family", "mix", "--out", "tuned"),
+        *("--keep", "isolated-information=5", "--keep", "disclosure-largest=0.9"),
+        cwd=folder,
     )
     assert done.returncode == 0, done.stderr
     assert without_log(done.stderr) == ""
-    for text in ("each family at the mode", "mix(t=", "outside any epsilon", "Time: ", "weighted fit", "confidential/study.toml"):
+    for text in (
+        "each family at the mode",
+        "mix(t=",
+        "outside any epsilon",
+        "Time: ",
+        "weighted fit",
+        "confidential/study.toml",
+        "'disclosure-largest' is kept",
+    ):
         assert text in done.stdout, text
     out = folder / "tuned"
     names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
@@ -37,6 +47,7 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
     frontier, families = pd.read_csv(out / "frontier.csv"), pd.read_csv(out / "families.csv")
     (chosen,) = frontier[frontier["chosen"]].itertuples()
     assert chosen.target == pytest.approx(0.02, abs=0.0015)
+    assert {"isolated-information", "disclosure-largest"} <= set(frontier)
     assert list(families["scheme"]) == [chosen.scheme]
     study = load_study(out / "confidential" / "study.toml")
     assert study.weights.schemes == ("unweighted", chosen.scheme)
@@ -53,6 +64,9 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
         (("--target", "isolated-risk", "--at-most", "0.02", "--family", "pairwise"), "no parameter to tune"),
         (("--target", "isolated-risk", "--at-most", "0.02", "--loss", "overlap"), "give regression and coefficient"),
         (("--target", "isolated-risk", "--at-most", "0.02", "--out", "study.toml"), "exists"),
+        (("--target", "isolated-risk", "--at-most", "0.02", "--keep", "information"), "--keep takes NAME=MOST"),
+        (("--target", "isolated-risk", "--at-most", "0.02", "--keep", "beauty=1"), "constraint must be one of 'disclosure-largest'"),
+        (("--target", "disclosure-largest", "--at-most", "0.02"), "is a constraint, name it in keep"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line_and_leaves_nothing(folder, options, text):

@@ -202,9 +202,10 @@ def files(tmp_path, data) -> list[Path]:
 
 
 @pytest.mark.filterwarnings("ignore:rows of")
-def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, folder, data):
+def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, folder, data, tmp_path):
     run(donors, folder, data)
-    first = json.loads(assess(*files, "--folds", folder))["disclosure"][0]
+    first = json.loads(assess(*files, "--folds", folder, "--out", tmp_path / "judged"))["disclosure"][0]
+    assert "disclosure beyond inference" in (tmp_path / "judged" / "map.svg").read_text()
     assert (first["label"], first["verdict"]) == ("synthetic", "refuse")
     expected = rw.attribution(data, [pd.read_csv(path) for path in files[1:]], SCENARIO, folds=rw.read_folds(folder, data), random_seed=1)
     assert first["D"] == pytest.approx(expected["D"].iloc[0], abs=1e-6)

@@ -105,6 +105,8 @@ def test_influence_stands_in_the_table(confidential, fits):
     assert value(result, "weighted", "influence-lipschitz") == pytest.approx(table["lipschitz"].max())
     assert value(result, "weighted", "influence-range") == pytest.approx(table["range"].max())
     assert value(result, "weighted", "influence-information") == pytest.approx(table["information"].sum())
+    isolated = value(result, "weighted", "influence-information-isolated")
+    assert 0 < isolated < table["information"].sum()
     assert value(result, "weighted", "p-eff") == pytest.approx(table.attrs["p_eff"])
     assert value(result, "weighted", "attributable-mean") == pytest.approx(table["attributable"].mean())
     assert value(result, "weighted", "attributable-top") == pytest.approx(table["attributable"][top].mean())

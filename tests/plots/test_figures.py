@@ -43,6 +43,12 @@ def summary():
     return pd.DataFrame(columns, index=pd.Index(["confidential", *SCHEMES], name="label"))
 
 
+def disclosed():
+    """The map's table with disclosure, which is not judged of the baseline."""
+    columns = {"disclosure beyond inference": [np.nan, 0.003, 0.001, -0.002, np.nan], "se": [np.nan, 0.002, 0.001, 0.002, np.nan]}
+    return summary().assign(**columns)
+
+
 def frames(n=400):
     rng = np.random.default_rng(2)
     confidential = pd.DataFrame({"income": rng.lognormal(3, 0.6, n)})
@@ -99,6 +105,7 @@ def every_figure(names=SCHEMES, column="income", **options):
         "weights": lambda: rw.plot_weights(values, alphas, **options),
         "weights binned": lambda: rw.plot_weights(values, alphas, minimum_count=10, **options),
         "map": lambda: rw.plot_risk_utility(summary().rename(index=to), "mean risk", "U_m of income", **options),
+        "map of disclosure": lambda: rw.plot_risk_utility(disclosed().rename(index=to), None, "U_m of income", error="se", **options),
         "sweep": lambda: rw.plot_sweep(lines, "radius", "mean risk", **options),
         "convergence": lambda: rw.plot_convergence(draws, diagnostics, **options),
         "rates": lambda: rw.plot_reidentification(counts, **options),
@@ -247,6 +254,24 @@ def test_pareto_front():
     from_file = summary().reset_index()
     ax = rw.plot_risk_utility(from_file, "mean risk", "U_m of income", better="higher")
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0.2, 0.05], [0.25, 0.06]])
+
+
+def test_disclosure_is_the_risk_of_a_map_where_it_was_measured():
+    ax = rw.plot_risk_utility(disclosed(), None, "U_m of income", error="se")
+    assert ax.get_xlabel() == "disclosure beyond inference (lower is better)"
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[-0.002, 0.06], [0.001, 0.05], [0.003, 0.01]])  # without what is not judged
+    assert legend_of(ax) == ["Pareto front", *SCHEMES[:3], "top-coding (not judged)"]
+    assert "not judged" in [text.get_text() for text in ax.texts]
+    hollow = next(points for points in ax.collections if points.get_label() == "top-coding (not judged)")
+    ((x, y),) = hollow.get_offsets()
+    assert (x > 0.003, y) == (True, 0.02)
+    np.testing.assert_array_equal(hollow.get_facecolor()[0], [1, 1, 1, 1])
+    bars = next(lines for lines in ax.collections if hasattr(lines, "get_segments"))
+    np.testing.assert_allclose(bars.get_segments()[0], [[-0.001, 0.01], [0.007, 0.01]])
+    unmeasured = disclosed().assign(**{"disclosure beyond inference": np.nan})
+    assert rw.plot_risk_utility(unmeasured, None, "U_m of income").get_xlabel() == "mean risk (lower is better)"
+    with pytest.raises(InputError, match=r"none of 'disclosure beyond inference', .*: name the risk"):
+        rw.plot_risk_utility(unmeasured.drop(columns="mean risk"), None, "U_m of income")
 
 
 def test_sweep_bands():

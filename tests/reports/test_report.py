@@ -72,8 +72,27 @@ def test_no_row_stands_twice(internal, releasable):
         assert not set(named) & set(further)
         assert "distances" not in tables
         assert "Median risk in these datasets" in further
+        assert "Hole attack of income" in further
         assert "Expected risk, mean over all" in named
         assert "Largest distance of distribution functions" in named
+
+
+def test_the_map_is_one_of_disclosure_where_that_was_judged(run, internal):
+    shown = tables_of(internal)["map-1-table"]
+    assert shown[0][1] == "Risk"
+    told = {row[0]: row[1] for row in shown[1:]}
+    main = {row[0]: row[1:] for row in tables_of(internal)["main"]}
+    judged = main["Disclosure beyond inference"]
+    labels = main["Measure"]
+    assert told == {label: judged[labels.index(label)].partition(" ±")[0] for label in told}
+    verdicts = run.tables["disclosure_verdicts"]
+    one = dataclasses.replace(run, tables={**run.tables, "disclosure_verdicts": verdicts.assign(verdict=["pass", "not judged"])})
+    shown = tables_of(render_report(one))["map-1-table"]
+    assert [row[1::2] for row in shown[1:]] == [[shown[1][1], "yes"], ["not judged", "no"]]
+    none = dataclasses.replace(run, tables={**run.tables, "disclosure_verdicts": verdicts.assign(verdict="not judged")})
+    page = render_report(none)
+    assert "Map of labels by expected mean risk" in page  # of few records
+    assert "not judged" not in {cell for row in tables_of(page)["map-1-table"] for cell in row}
 
 
 def test_numbers_are_those_that_people_read(internal, releasable):

@@ -76,14 +76,20 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
     assert "file" not in shown
     of_file = [measures()[key].words.lower() for key in ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")]
     assert [name for name in (row[0].lower() for row in shown["main"]) if name in of_file] == of_file
-    for row in shown["own-risk"][1:]:
+    holes = [row for row in shown["own-risk"][1:] if row[1].startswith("Hole attack")]
+    assert {row[2] for row in holes} <= {"n/a", "not shown"}  # nobody attacks the confidential data
+    of_risk = [row for row in shown["own-risk"][1:] if row not in holes]
+    for row in of_risk:
         key = {"Own mean risk": "own-mean-risk", "Own risk of isolated records": "own-isolated-risk"}[row[1]]
         expected = by_label(risk, Statistic(key, row[0]))[["confidential", *labels]]
         if internal or key == "own-mean-risk":
             np.testing.assert_allclose([float(cell) for cell in row[2:]], expected, atol=6e-4)
         else:
             assert set(row[2:]) == {"not shown"}  # of at least 6 of 120 records, fewer than the minimum count
-    assert len(shown["own-risk"]) == 1 + 2 * 3
+    assert len(of_risk) == 2 * 3
+    numeric = [name for name in SCENARIO.synthetic if ("hole-attack", name) in set(zip(risk["key"], risk["variable"], strict=True))]
+    assert [row[0] for row in holes] == [name for name in numeric for _ in range(2)]
+    assert "income" in numeric
 
 
 def test_other_sections_leave_these_rows_to_this_one(pages):

@@ -52,6 +52,7 @@ OTHERS = {
     ("WeightSettings", "at_most"): 0.5,
     ("WeightSettings", "family"): "uniform",
     ("WeightSettings", "loss"): "overlap",
+    ("WeightSettings", "keep"): {"isolated-information": 0.5},
     ("WeightSettings", "match"): "joint",
     ("Sampling", "cores"): 3,
     ("Sampling", "target_accept"): 0.9,

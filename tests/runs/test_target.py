@@ -20,7 +20,7 @@ SETTINGS = {
     "data": {"path": "data.csv"},
     "scenario": {"known": "group", "synthetic": "income", "radius": 0.3},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
-    "weights": {"schemes": ["unweighted"], "target": "isolated-risk", "at_most": 0.015, "family": "mix"},
+    "weights": {"schemes": ["unweighted"], "target": "isolated-risk", "at_most": 0.015, "family": "mix", "keep": {"information": 50.0}},
     "sampling": {"draws": 150, "tune": 150, "chains": 2},
     "release": {"L": 3},
     "evaluation": {"resamples": 20},
@@ -59,11 +59,14 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     assert reached[scheme] == pytest.approx(0.015, abs=0.002)
     finished = load_run(tmp_path / "run")
     assert finished.schemes == ("unweighted", scheme)
-    assert finished.manifest["tuning"] == {"target": "isolated-risk", "at_most": 0.015, "scheme": scheme}
+    assert finished.manifest["tuning"] == {"target": "isolated-risk", "at_most": 0.015, "keep": {"information": 50.0}, "scheme": scheme}
+    assert "Constraint 'information' is kept" in run.tuned.why
+    assert pd.read_csv(tmp_path / "run" / "tables" / "frontier.csv")["information"].notna().all()
     assert {"tables/tuning.csv", "tables/frontier.csv"} <= set(finished.manifest["files"])
     named = tomllib.loads((tmp_path / "run" / "confidential" / "study.toml").read_text())["weights"]
     assert named["schemes"] == ["unweighted", scheme]
     assert "target" not in named
+    assert not named["keep"]
     assert load_study(tmp_path / "run" / "confidential" / "study.toml").weights.tuning is None
     assert "expected" not in json.dumps(finished.manifest["tuning"])
 
@@ -72,7 +75,7 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     ("change", "message"),
     [
         ({"at_most": None}, "target and at_most go together"),
-        ({"target": None, "at_most": None}, "family 'mix' is that of a target"),
+        ({"target": None, "at_most": None, "keep": {}}, "family 'mix' is that of a target"),
         ({"schemes": ["marginal"]}, "name 'unweighted' in schemes"),
         ({"target": "mean-risk"}, "mean"),
         ({"family": "uniform"}, "uniform"),
@@ -80,6 +83,9 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
         ({"at_most": -1}, "at_most"),
         ({"loss": "overlap", "family": "mix"}, "overlap"),
         ({"loss": "beauty"}, "loss"),
+        ({"keep": {"beauty": 1.0}}, "constraint must be one of"),
+        ({"keep": {"isolated-information(group)": 1.0}}, "constraint .* is of 'group', which is not synthesized"),
+        ({"target": None, "at_most": None, "family": None, "keep": {"information": 1.0}}, "keep holds constraints beside a target"),
     ],
 )
 def test_wrong_targets_are_refused_before_a_fit(tmp_path, confidential, monkeypatch, change, message):

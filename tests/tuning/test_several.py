@@ -7,7 +7,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.tuning.settings import check_measurable, find_target
+from riskweighted.tuning.settings import TuningSettings, check_measurable, find_target
 
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")  # short chains
 SHORT = {"draws": 120, "tune": 200, "chains": 2}
@@ -62,15 +62,17 @@ def test_what_a_target_may_name(data):
     world = make_world(data, SCENARIO)
     assert find_target("influence-lipschitz(smoke)").aim is find_target("lipschitz").aim
     assert find_target("own-mean-risk(income)").variable == "income"
-    check_measurable("isolated-risk(smoke)", "two-way-mean", world)
-    check_measurable("top-1-percent-risk(income)", "U_m", world)
+    check_measurable(TuningSettings("isolated-risk(smoke)", 0.1, loss="two-way-mean", keep={"disclosure-largest(income)": 0.1}), world)
+    check_measurable(TuningSettings("top-1-percent-risk(income)", 0.1), world)
     for target, named in (
         ("isolated-risk(area)", "is of 'area', which is not synthesized; valid are 'income', 'smoke'"),
         ("top-1-percent-risk", r"is of one variable: name it, as in 'top-1-percent-risk\(income\)'"),
         ("top-1-percent-risk(smoke)", "of numbers, and 'smoke' has none"),
     ):
-        with pytest.raises(InputError, match=named):
-            check_measurable(target, "U_m", world)
+        with pytest.raises(InputError, match=f"target .*{named}"):
+            check_measurable(TuningSettings(target, 0.1), world)
+        with pytest.raises(InputError, match=f"constraint .*{named}"):
+            check_measurable(TuningSettings("isolated-risk", 0.1, keep={target: 0.1}), world)
     for target in ("quantile", "mean", "one-way-table", "expected-records-over"):
         with pytest.raises(InputError, match=f"'{target}' is no target"):
             find_target(target)
