@@ -8,6 +8,7 @@ from .common.errors import (
     FlatWeightsWarning as FlatWeightsWarning,
     InputError as InputError,
     MarginShiftWarning as MarginShiftWarning,
+    OverfillWarning as OverfillWarning,
     SingletonWarning as SingletonWarning,
     SparseLevelWarning as SparseLevelWarning,
     UnscoredWarning as UnscoredWarning,

@@ -10,6 +10,7 @@ __all__ = [
     "FlatWeightsWarning",
     "InputError",
     "MarginShiftWarning",
+    "OverfillWarning",
     "RiskWeightedWarning",
     "SingletonWarning",
     "SparseLevelWarning",
@@ -130,6 +131,16 @@ class MarginShiftWarning(RiskWeightedWarning):
     ...     sentences = rw.warn_of_shift(shift, parameters={"income": 4})
     >>> print(said[0].message)
     the weights of 'income' sum to 0.2, and its model has 4 parameters: the prior would decide what is released; ...
+    """
+
+
+class OverfillWarning(RiskWeightedWarning):
+    """Centred weights come near 0, where the mean of the posterior overfills what is rare (METHODS section 15).
+
+    Examples
+    --------
+    >>> issubclass(rw.OverfillWarning, UserWarning)
+    True
     """
 
 

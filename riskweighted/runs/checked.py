@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from riskweighted.common.errors import InputError, SparseLevelWarning, listing
+from riskweighted.common.errors import InputError, OverfillWarning, SparseLevelWarning, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import survey_weights
 from riskweighted.contract.categories import categories_of
@@ -30,8 +30,8 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
 from riskweighted.tuning.settings import check_measurable
 from riskweighted.utility.regressions import checked_analyses
-from riskweighted.weights.margins import warn_of_shift, world_shift
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.margins import FLOOR, overfilling, warn_of_shift, world_shift
+from riskweighted.weights.names import UNWEIGHTED, is_centred
 from riskweighted.weights.schemes import in_order
 
 __all__ = ["CheckedStudy", "check_study"]
@@ -78,6 +78,7 @@ def check_study(study: Study, confidential: pd.DataFrame, folder: Path | None = 
             block_alpha(block, alphas)
     if parameters:
         _warn_of_shift(work.world("weighing"), weights, parameters)
+    _warn_of_overfilling(weights)
     if study.release.shuffle:
         warn_of_columns_that_part(confidential, study.unaltered(confidential))
     return CheckedStudy(work, _sparse_levels(prepared, weights), parameters)
@@ -151,7 +152,22 @@ def _sparse_levels(prepared: PreparedSequence, weights: Mapping[str, pd.DataFram
 def _warn_of_shift(weighting: World, weights: Mapping[str, pd.DataFrame], parameters: Mapping[str, int]) -> None:
     for scheme in weights:
         if scheme != UNWEIGHTED:
-            warn_of_shift(world_shift(weighting, weights[scheme]), parameters, scheme)
+            shift = world_shift(weighting, weights[scheme])
+            warn_of_shift(shift.assign(erased=0) if is_centred(scheme) else shift, parameters, scheme)
+
+
+def _warn_of_overfilling(weights: Mapping[str, pd.DataFrame]) -> None:
+    """Say of a centred scheme whose weights come near 0 by how much it overfills what is rare."""
+    for scheme, alphas in weights.items():
+        if is_centred(scheme) and alphas.to_numpy().min() < FLOOR:
+            times = overfilling(float(alphas.to_numpy().min()))
+            warnings.warn(
+                f"scheme {scheme!r}: its smallest weight is below {FLOOR:g}; where weights are near 0 a centred fit overfills what is rare: a "
+                f"level of one in a thousand was released up to {times:g} times as often in our measurement (docs/choosing.md); a release "
+                "takes a floor, as in 'mix+(t=0.5)'",
+                OverfillWarning,
+                stacklevel=4,
+            )
 
 
 def chosen_parameters(prepared: PreparedSequence) -> dict[str, int]:

@@ -12,6 +12,7 @@ from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
 from riskweighted.weights.margins import world_shift
+from riskweighted.weights.names import is_centred
 
 __all__ = ["Plan", "plan_study"]
 
@@ -53,7 +54,8 @@ def plan_study(study: Study, confidential: pd.DataFrame | None = None, began: fl
     work, sparse_levels, parameters = check_study(study, study.read_data() if confidential is None else confidential)
     preparing = time.process_time() - began
     world, prepared, weights = work.world(), work.prepared(), work.data_weights()
-    shift = {scheme: world_shift(work.world("weighing"), alpha) for scheme, alpha in weights.items()}
+    uncentred = {scheme: alpha for scheme, alpha in weights.items() if not is_centred(scheme)}  # centring takes off what they do to margins
+    shift = {scheme: world_shift(work.world("weighing"), alpha) for scheme, alpha in uncentred.items()}
     if parameters:
         shift = {scheme: table.assign(parameters=table["variable"].map(parameters)) for scheme, table in shift.items()}
     estimate = estimate_run(work)

@@ -222,9 +222,7 @@ def _bounds(suggestion: Suggestion, column: Column) -> list[str]:
 
 
 def _weights(suggestion: Suggestion) -> list[str]:
-    why = "unweighted to compare with; marginal protects most, pairwise costs least"
-    if "marginal" not in suggestion.schemes:
-        why = "unweighted to compare with; marginal weights would wipe out rare levels"
+    why = "unweighted to compare with; mix+ limits what is learned from a record and leaves the model straight"
     return ["[weights]", *_set("schemes", list(suggestion.schemes), why)]
 
 

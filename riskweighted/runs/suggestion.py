@@ -66,9 +66,8 @@ class Suggestion:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """Weighting schemes: marginal weights wipe out rare levels, so of levels they are left out."""
-        of_levels = any(self.column(name).use == LEVELS for name in self.targets)
-        return (UNWEIGHTED, "pairwise") if of_levels else (UNWEIGHTED, "marginal", "pairwise")
+        """Weighting schemes: a centred one with a floor, beside none."""
+        return (UNWEIGHTED, "mix+(t=0.5)")
 
     @property
     def regressions(self) -> tuple[str, ...]:
