@@ -162,9 +162,9 @@ def _warn_of_overfilling(weights: Mapping[str, pd.DataFrame]) -> None:
         if is_centred(scheme) and alphas.to_numpy().min() < FLOOR:
             times = overfilling(float(alphas.to_numpy().min()))
             warnings.warn(
-                f"scheme {scheme!r}: its smallest weight is below {FLOOR:g}; where weights are near 0 a centred fit overfills what is rare: a "
-                f"level of one in a thousand was released up to {times:g} times as often in our measurement (docs/choosing.md); a release "
-                "takes a floor, as in 'mix+(t=0.5)'",
+                f"scheme {scheme!r}: its smallest weight is below {FLOOR:g}, and where weights are near 0 a centred fit overfills what is "
+                f"rare: a level of one in a thousand was released up to {times:g} times as often in our measurement (docs/choosing.md); "
+                "a release takes a floor, as in 'mix+(t=0.5)'",
                 OverfillWarning,
                 stacklevel=4,
             )
