@@ -60,7 +60,7 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
         tuning = tune_model(
             model,
             work.world(),
-            work.weigh,
+            work.weigh_anew,
             settings,
             study.sampling,
             work.streams,
@@ -103,7 +103,7 @@ def tune_study(
     sampling, streams = replace(study.sampling, cores=cores), Streams(study.seed if seed is None else seed)
     analysis = work.analysis() if settings.loss == "overlap" else None
     return tune_model(
-        work.prepared(), world, work.weigh, settings, sampling, streams, analysis=analysis, reporter=reporter, leaving=_leaving(work)
+        work.prepared(), world, work.weigh_anew, settings, sampling, streams, analysis=analysis, reporter=reporter, leaving=_leaving(work)
     )
 
 

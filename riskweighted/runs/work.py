@@ -139,6 +139,13 @@ class Work:
         """Weights by scheme, of those that are made of the data alone."""
         return {scheme: self.weights(scheme) for scheme in self.study.weights.schemes if scheme_source(scheme) is None}
 
+    def weigh_anew(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame | CentredWeights:
+        """`weigh` as a fit takes it."""
+        alphas = self.weigh(scheme, fit)
+        if not is_centred(scheme):
+            return alphas
+        return CentredWeights(alphas, world_functions(self.world("weighing"), scheme, **self.study.weights.making))
+
     def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
         """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""
         alphas = world_weights(self.world("weighing"), scheme, fit=fit, **self.study.weights.making)

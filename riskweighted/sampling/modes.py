@@ -15,6 +15,7 @@ import pytensor.tensor as pt
 import xarray as xr
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
@@ -34,46 +35,58 @@ _STARTS = 20  # draws of the fit, of which the highest is where the first search
 class BlockModes:
     """One model's pseudo posterior as a function of a vector (d,), for any weights. Confidential; made by `block_modes`.
 
-    ``fit``: the unweighted one; ``density``: from alpha (n,) to the log density of the vector, with its gradient; ``parameters``: from
-    vectors (S, d) to variables by name; ``start`` (d,): a draw of the fit.
+    ``fit``: the unweighted one; ``density``: from alpha (n,) and what centring takes off to the log density of the vector, with its
+    gradient; ``parameters``: from vectors (S, d) to variables by name; ``start`` (d,): a draw of the fit.
     """
 
     fit: BlockFit = field(repr=False)
-    density: Callable[[np.ndarray], Density] = field(repr=False)
+    density: Callable[[np.ndarray, Centring | None], Density | None] = field(repr=False)
     parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = field(repr=False)
     start: np.ndarray = field(repr=False)
 
-    def find(self, alpha: np.ndarray, near: np.ndarray | None = None) -> np.ndarray:
+    def find(self, alpha: np.ndarray, near: np.ndarray | None = None, centring: Centring | None = None) -> np.ndarray:
         """The mode (d,) under weights alpha (n,), searched from one that is near; InputError where a search ends at no finite density."""
         start = self.start if near is None else near
-        density = self.density(self._weights(alpha))
+        density = self._density(alpha, centring)
         mode = mode_of(density, len(start), start)
         if not (np.isfinite(mode).all() and np.isfinite(density(mode)[0])):
             raise InputError(f"the mode of {type(self.fit.synthesizer).__name__} was not found under some weights; sample it instead")
         return mode
 
-    def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int) -> BlockFit:
+    def plug_in(self, alpha: np.ndarray, mode: np.ndarray, count: int, centring: Centring | None = None) -> BlockFit:
         """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
         theta = self.parameters(mode[None])
-        return self._fit(alpha, {name: np.broadcast_to(value, (count, *value.shape[1:])) for name, value in theta.items()})
+        return self._fit(alpha, centring, {name: np.broadcast_to(value, (count, *value.shape[1:])) for name, value in theta.items()})
 
-    def laplace(self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator) -> BlockFit:
+    def laplace(
+        self, alpha: np.ndarray, mode: np.ndarray, count: int, rng: np.random.Generator, centring: Centring | None = None
+    ) -> BlockFit:
         """A fit of `count` draws from the normal approximation at the mode."""
-        vectors = laplace_draws(self.density(self._weights(alpha)), len(mode), count, rng, mode)
-        return self._fit(alpha, self.parameters(vectors))
+        vectors = laplace_draws(self._density(alpha, centring), len(mode), count, rng, mode)
+        return self._fit(alpha, centring, self.parameters(vectors))
+
+    def _density(self, alpha: np.ndarray, centring: Centring | None) -> Density:
+        density = self.density(self._weights(alpha), centring)
+        if density is None:
+            name = type(self.fit.synthesizer).__name__
+            raise InputError(
+                f"{name} is centred in its graph alone, where settings cannot be compared at the mode; tune an uncentred family"
+            )
+        return density
 
     def _weights(self, alpha: np.ndarray) -> np.ndarray:
         """What enters the likelihood, (n,): alpha, times the survey weights where the fit has any."""
         return alpha if self.fit.survey is None else alpha * self.fit.survey.to_numpy()
 
-    def _fit(self, alpha: np.ndarray, draws: Draw) -> BlockFit:
+    def _fit(self, alpha: np.ndarray, centring: Centring | None, draws: Draw) -> BlockFit:
         """A fit of one chain."""
         variables = {
             name: (("chain", "draw", *(f"{name}_{axis}" for axis in range(values.ndim - 1))), values[None])
             for name, values in draws.items()
         }
         weights = pd.Series(alpha, self.fit.alpha.index, name="alpha")
-        return replace(self.fit, alpha=weights, posterior=xr.Dataset(variables), diagnostics=no_diagnostics(), random_seed=None)
+        made = {"alpha": weights, "posterior": xr.Dataset(variables), "diagnostics": no_diagnostics(), "centring": centring}
+        return replace(self.fit, **made, random_seed=None)
 
 
 def block_modes(model: CompiledModel, fit: BlockFit) -> BlockModes:
@@ -82,7 +95,7 @@ def block_modes(model: CompiledModel, fit: BlockFit) -> BlockModes:
     if blueprint is None:
         raise InputError(f"{type(model.model.synthesizer).__name__} estimates nothing: no weights act on it")
     if blueprint.of_vector is not None:
-        layout, density = layout_of(blueprint), blueprint.of_vector
+        layout, density = layout_of(blueprint), blueprint.weighted
         parameters: Callable[[np.ndarray], dict[str, np.ndarray]] = layout.parameters
         vectors = [layout.vector(theta) for theta in _spread(fit)]
     else:
@@ -91,7 +104,8 @@ def block_modes(model: CompiledModel, fit: BlockFit) -> BlockModes:
         compiled = model.compiled.with_data(**held)
         density, parameters = partial(_weighted, compiled, blueprint.weigh), graph_parameters(compiled)
         vectors = _unconstrained(blueprint, held, _spread(fit))
-    unweighted = density(fit.weights.to_numpy())
+    unweighted = density(fit.weights.to_numpy(), None)
+    assert unweighted is not None
     return BlockModes(fit, density, parameters, max(vectors, key=lambda vector: unweighted(vector)[0]))
 
 
@@ -102,9 +116,11 @@ def _spread(fit: BlockFit) -> list[dict[str, np.ndarray]]:
     return [fit.draw(*place) for place in places]
 
 
-def _weighted(compiled: Any, weigh: Callable[[np.ndarray], dict[str, np.ndarray]], alpha: np.ndarray) -> Density:
-    """The density of a compiled PyMC model under weights alpha (n,)."""
-    return graph_density(compiled.with_data(**weigh(alpha)))
+def _weighted(
+    compiled: Any, weigh: Callable[[np.ndarray], dict[str, np.ndarray]], alpha: np.ndarray, centring: Centring | None
+) -> Density | None:
+    """The density of a compiled PyMC model under weights alpha (n,); None of centred ones, of whose term it knows nothing."""
+    return None if centring is not None else graph_density(compiled.with_data(**weigh(alpha)))
 
 
 def _unconstrained(blueprint: Blueprint, held: Draw, thetas: list[dict[str, np.ndarray]]) -> list[np.ndarray]:

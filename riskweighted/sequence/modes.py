@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.contract.centring import Centring
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.modes import BlockModes, block_modes
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.tasks import Alpha, alphas_of
+from riskweighted.sequence.tasks import Alpha, alphas_of, block_tasks, functions_of
 
 __all__ = ["Modes", "Vectors", "modes_of"]
 
@@ -28,25 +29,28 @@ class Modes:
     def find(self, alphas: Alpha, near: Vectors | None = None) -> dict[str, np.ndarray]:
         """The modes under weights (n,) or (n, V), searched from some that are near."""
         weights = self._weights(alphas)
-        return {name: modes.find(weights[name], None if near is None else near[name]) for name, modes in self.blocks.items()}
+        return {
+            name: modes.find(weights[name][0], None if near is None else near[name], weights[name][1])
+            for name, modes in self.blocks.items()
+        }
 
     def plug_in(self, alphas: Alpha, vectors: Vectors, count: int) -> Fit:
         """A fit whose `count` draws are all the mode, so that only synthetic values vary."""
-        return self._fit(alphas, lambda name, modes, alpha: modes.plug_in(alpha, vectors[name], count))
+        return self._fit(alphas, lambda name, modes, weights: modes.plug_in(weights[0], vectors[name], count, weights[1]))
 
     def laplace(self, alphas: Alpha, vectors: Vectors, count: int, rng: np.random.Generator) -> Fit:
         """A fit of `count` draws from the normal approximations at the modes."""
-        return self._fit(alphas, lambda name, modes, alpha: modes.laplace(alpha, vectors[name], count, rng))
+        return self._fit(alphas, lambda name, modes, weights: modes.laplace(weights[0], vectors[name], count, rng, weights[1]))
 
-    def _weights(self, alphas: Alpha) -> dict[str, np.ndarray]:
-        """Alpha of the records of every block."""
-        table = self._table(alphas)
-        return {block.name: table[block.variable].to_numpy()[block.member] for block in self.fit.prepared.blocks}
+    def _weights(self, alphas: Alpha) -> dict[str, tuple[np.ndarray, Centring | None]]:
+        """Alpha of the records of every block, and what centring takes off."""
+        tasks = block_tasks(self.fit.prepared, self._table(alphas), functions=functions_of(alphas))
+        return {task.name: (task.alpha.to_numpy(), task.centring) for task in tasks}
 
     def _table(self, alphas: Alpha) -> pd.DataFrame:
         return alphas_of(self.fit.variables, alphas, self.fit.confidential.index)
 
-    def _fit(self, alphas: Alpha, make: Callable[[str, BlockModes, np.ndarray], BlockFit]) -> Fit:
+    def _fit(self, alphas: Alpha, make: Callable[[str, BlockModes, tuple[np.ndarray, Centring | None]], BlockFit]) -> Fit:
         weights = self._weights(alphas)
         made = {name: make(name, modes, weights[name]) for name, modes in self.blocks.items()}
         return replace(self.fit, alphas=self._table(alphas), blocks={**self.fit.blocks, **made}, random_seed=None)

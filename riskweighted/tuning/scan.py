@@ -10,6 +10,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import FlatWeightsWarning, InputError
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.measures.context import Subject
 from riskweighted.measures.measure import Aim, Estimate
 from riskweighted.sequence.fit import Fit
@@ -17,12 +18,12 @@ from riskweighted.sequence.modes import Modes, Vectors
 from riskweighted.tuning.constraints import Constraint, load
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.settings import Loss
-from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.families import family_of
 from riskweighted.weights.names import scheme_text
 
 __all__ = ["Path", "Point", "Scan", "Scorer", "Weigh", "path_of", "scan_path"]
 
-Weigh = Callable[[str, Fit], pd.DataFrame]
+Weigh = Callable[[str, Fit], pd.DataFrame | CentredWeights]
 
 _RISK_DRAWS = 10  # of y* at a mode: the Monte Carlo error of the isolated risk is about 1e-4
 _LAPLACE_DRAWS = 200  # of parameters around a mode, for influence
@@ -49,7 +50,8 @@ class Path(NamedTuple):
 
 def path_of(family: str, fit: Fit) -> Path:
     """The path of a family; `fit` is the unweighted one, of which the settings of some are shares."""
-    declared = FAMILIES[family]
+    declared = family_of(family)
+    assert declared is not None
     (setting,) = declared.settings
     if declared.unit is None:
         return Path(family, setting, declared.path)
@@ -95,8 +97,11 @@ class Scorer:
     constraints: tuple[Constraint, ...] = field(default=(), repr=False)
     scored: dict[bytes, Point] = field(default_factory=dict, repr=False)
 
-    def alphas(self, scheme: str) -> pd.DataFrame:
-        """The weights of a scheme, (n, V); at the weak end of a family all of them are 1, which is no cause for a warning."""
+    def alphas(self, scheme: str) -> pd.DataFrame | CentredWeights:
+        """The weights of a scheme, (n, V), with their functions if they are centred.
+
+        At the weak end of a family all of them are 1, which is no cause for a warning.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FlatWeightsWarning)
             return self.weigh(scheme, self.modes.fit)
@@ -104,14 +109,15 @@ class Scorer:
     def score(self, scheme: str, setting: float, near: Vectors | None = None) -> Point:
         """Target and loss of a scheme, the mode searched from one that is `near`; the same weights are scored once."""
         alphas = self.alphas(scheme)
-        if not (alphas.to_numpy() > 0).any(axis=0).all():
+        table = alphas.alpha if isinstance(alphas, CentredWeights) else alphas
+        if not (table.to_numpy() > 0).any(axis=0).all():
             raise InputError(f"scheme {scheme!r} gives every record weight zero")
-        key = alphas.to_numpy().tobytes()
+        key = table.to_numpy().tobytes() + bytes(isinstance(alphas, CentredWeights))
         if key not in self.scored:
             self.scored[key] = self._scored(scheme, setting, alphas, near)
         return self.scored[key]._replace(setting=setting)
 
-    def _scored(self, scheme: str, setting: float, alphas: pd.DataFrame, near: Vectors | None) -> Point:
+    def _scored(self, scheme: str, setting: float, alphas: pd.DataFrame | CentredWeights, near: Vectors | None) -> Point:
         with threadpool_limits(1):
             mode = self.modes.find(alphas, near)
             fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
@@ -198,7 +204,12 @@ def _rise(values: Sequence[float]) -> int | None:
 
 
 def _share_of_way(heavy: float, light: float) -> float:
-    """From one load to another, how far a load whose logarithm is straight between them is just below 1; away from either end."""
+    """From one load to another, how far a load whose logarithm is straight between them is just below 1; away from either end.
+
+    Half of the way from one that is no number, as the normal approximation may give of a skewed posterior.
+    """
+    if not np.isfinite(heavy):
+        return 0.5
     high, low = np.log(heavy), np.log(max(light, np.finfo(float).tiny))
     return float(np.clip((high - np.log(1 - _NEAR / 2)) / (high - low), 0.1, 0.9))
 

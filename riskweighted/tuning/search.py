@@ -23,7 +23,7 @@ from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
-from riskweighted.sequence.tasks import alphas_of
+from riskweighted.sequence.tasks import Alpha, alphas_of
 from riskweighted.tuning.constraints import Constraint, Leaving, constraints_of, constraints_table
 from riskweighted.tuning.datasets import DATASETS
 from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path
@@ -53,7 +53,7 @@ def tune_model(
     analysis: Analysis | None = None,
     unweighted: Fit | None = None,
     reporter: Reporter | None = None,
-    sample: Callable[[str, pd.DataFrame], Fit] | None = None,
+    sample: Callable[[str, Alpha], Fit] | None = None,
     leaving: Leaving | None = None,
 ) -> Tuning:
     """`tune` of checked data: risk under the scenario of `world`, weights from `weigh`, of a scheme as text and the unweighted fit.
@@ -95,7 +95,7 @@ def _same(survey: pd.Series | None, other: pd.Series | None) -> bool:
     return survey is other if survey is None or other is None else survey.equals(other)
 
 
-def _sample(model: PreparedSequence, sampling: Sampling, streams: Streams, reporter: Reporter, scheme: str, alpha: pd.DataFrame) -> Fit:
+def _sample(model: PreparedSequence, sampling: Sampling, streams: Streams, reporter: Reporter, scheme: str, alpha: Alpha) -> Fit:
     with reporter.step(f"fitting {scheme}") as advance:
         return fit_sequence(model, alpha, sampling, streams.seed_for("fit", scheme), advance)
 
@@ -109,7 +109,7 @@ def _ratio(fitted: Estimate, found: Estimate) -> float:
 class _Search:
     """Everything that a search needs; see `tune_model`."""
 
-    sample: Callable[[str, pd.DataFrame], Fit]
+    sample: Callable[[str, Alpha], Fit]
     subject: Subject
     weigh: Weigh
     settings: TuningSettings

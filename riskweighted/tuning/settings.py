@@ -17,7 +17,7 @@ from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.measures.tables import table_columns
 from riskweighted.tuning.datasets import is_measured, measured_on, value_on
 from riskweighted.utility.regressions import Analysis
-from riskweighted.weights.families import FAMILIES
+from riskweighted.weights.families import FAMILIES, family_of
 from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = ["Loss", "Target", "TuningSettings", "check_measurable", "find_constraint", "find_target", "loss_of"]
@@ -42,8 +42,14 @@ class Target(NamedTuple):
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The families of weights along which it falls."""
+        """The families of weights along which it falls, as the paper's."""
         return tuple(name for name, family in FAMILIES.items() if self.aim.of in family.lowers)
+
+    @property
+    def centred(self) -> tuple[str, ...]:
+        """The families of centred weights along which it falls."""
+        named = ((f"{name}+", family_of(f"{name}+")) for name in FAMILIES)
+        return tuple(name for name, family in named if family is not None and self.aim.of in family.lowers)
 
 
 class Loss(NamedTuple):
@@ -96,14 +102,16 @@ class TuningSettings:
 
     def _check_family(self, family: object) -> None:
         """Refuse a family along which the target cannot be tuned."""
-        if family in self.asked.families:
+        valid = (*self.asked.families, *self.asked.centred)
+        if family in valid:
             return
-        hint = f"valid for {self.target!r} are {listing(self.asked.families)}"
+        hint = f"valid for {self.target!r} are {listing(valid)}"
         if family in _WITHOUT or (isinstance(family, str) and family.endswith("-way")):
             raise InputError(f"family {family!r} has no parameter to tune; {hint}")
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family_of(family) is None:
             raise InputError(f"unknown family {family!r}; {hint}")
         why = "nothing bounds it there as the setting changes" if self.asked.aim.influence else _SHRINKING
+        why = "a straight model finds whoever stands out as it would find a stranger" if family.endswith("+") else why
         raise InputError(f"{self.target!r} cannot be tuned along {family!r}: {why}; {hint}")
 
 

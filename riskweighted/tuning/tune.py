@@ -15,7 +15,7 @@ from riskweighted.common.seeds import Streams
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.world import World, make_world
+from riskweighted.intruder.world import make_world
 from riskweighted.sampling.settings import AUTO, Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
@@ -25,7 +25,7 @@ from riskweighted.tuning.search import tune_model
 from riskweighted.tuning.settings import TuningSettings
 from riskweighted.tuning.tables import Tuning
 from riskweighted.utility.regressions import checked_regression
-from riskweighted.weights.match import Match, world_weights
+from riskweighted.weights.match import Match, world_weighting
 
 __all__ = ["Tuning", "tune", "tune_model"]
 
@@ -127,7 +127,7 @@ def tune(
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
     model = prepare_sequence(synthesizer, confidential, survey)
-    weigh = partial(_weights, world, match)
+    weigh = partial(world_weighting, world, match=match)
     leaving = Leaving(lambda scheme: Weighting(scheme, match, world=world))
     tuned = tune_model(
         model, world, weigh, settings, sampling, streams, analysis=analysis, unweighted=fit, reporter=reporter, leaving=leaving
@@ -135,8 +135,3 @@ def tune(
     if native is None:
         return tuned
     return replace(tuned, fit=replace(tuned.fit, native=native), unweighted=replace(tuned.unweighted, native=native))
-
-
-def _weights(world: World, match: Match, scheme: str, fit: Fit) -> pd.DataFrame:
-    """Weights of a scheme, (n, V)."""
-    return world_weights(world, scheme, match, fit)

@@ -14,7 +14,7 @@ from riskweighted.risk.identification import confidential_risk
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["FAMILIES", "Family", "family_alpha", "family_settings"]
+__all__ = ["FAMILIES", "Family", "family_alpha", "family_of", "family_settings"]
 
 
 class Family(NamedTuple):
@@ -134,6 +134,19 @@ FAMILIES: Mapping[str, Family] = {
     "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0),
     "others": Family(_shaped(_others), {}, {}, shape=_others),
 }
+
+
+def family_of(name: str) -> Family | None:
+    """The family of a name, or the one of centred weights where a plus stands behind it; None for none.
+
+    Centred weights lower no expected risk: a record that stands out is guessed from a straight model as one that was never in the file is.
+    """
+    family = FAMILIES.get(name.removesuffix("+"))
+    if family is None or not name.endswith("+"):
+        return family
+    if family.shape is None:
+        return None
+    return family._replace(lowers=tuple(of for of in family.lowers if of != "risk"))
 
 
 def family_settings(name: str, settings: Mapping[str, Any]) -> dict[str, float]:

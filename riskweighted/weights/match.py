@@ -22,7 +22,7 @@ from riskweighted.weights.subsets import Match, match_subsets
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["Match", "centred_weights", "match_subsets", "match_weights", "world_functions", "world_weights"]
+__all__ = ["Match", "centred_weights", "match_subsets", "match_weights", "world_functions", "world_weighting", "world_weights"]
 
 _Result = TypeVar("_Result")
 
@@ -73,6 +73,12 @@ def world_functions(
             alpha = None if cluster is None else adjust_weights(scheme_alpha(alone, scheme), scale, shift).to_numpy()
             functions[name] = own_weights(alone, scheme, scale=scale, shift=shift, cluster=cluster, alpha=alpha)
     return functions
+
+
+def world_weighting(world: World, scheme: str, fit: "Fit | None" = None, *, match: Match = "own") -> pd.DataFrame | CentredWeights:
+    """Return the weights of a scheme as a fit takes them: of a centred one with the functions that they come from."""
+    alphas = world_weights(world, scheme, match, fit)
+    return CentredWeights(alphas, world_functions(world, scheme, match)) if is_centred(scheme) else alphas
 
 
 def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Result]:

@@ -223,3 +223,14 @@ def test_ties_at_the_cut_are_all_isolated():
     assert top_values(np.arange(101.0)).sum() == 2
     assert top_values(np.ones(50)).all()
     assert set(find_target("isolated-risk").families) == {"mix", "power", "delete"}
+
+
+def test_centred_families_limit_what_is_learned_and_leave_the_model_straight(counts, synthesizer, unweighted):
+    asked = {"target": "information", "at_most": 0.5, "fit": unweighted, "random_seed": 3}
+    centred, plain = (rw.tune(synthesizer, counts, SCENARIO, family=family, **asked) for family in ("mix+", "mix"))
+    assert centred.met
+    assert plain.met
+    assert next(iter(centred.fit.blocks.values())).centring is not None
+    assert centred.scheme.startswith("mix+(")
+    with pytest.raises(InputError, match="as it would find a stranger"):
+        rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.01, family="mix+")
