@@ -11,6 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.conformance import clauses, refusals
+from riskweighted.conformance.centring import centring_agrees
 from riskweighted.conformance.clauses import Skipped, Trial
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.sampling.graphs import compile_weighted_sum, parameters_at
@@ -39,6 +40,7 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "mass is the share of draws": clauses.mass_is_share,
     "mass of neighbouring intervals adds up": clauses.mass_adds_up,
     "inverse inverts mass": clauses.inverse_inverts,
+    "what centred weights take off is what mass says": centring_agrees,
     "what is taken from the data is declared": clauses.dependence_declared,
     "other sensitive values move no draw": clauses.others_move_nothing,
 }

@@ -103,6 +103,13 @@ class Clippable(Exponential):
         log_mean = theta["level"] + pt.as_tensor(prepared.design.whitened) @ theta["slope"]
         return -log_mean - y * pt.exp(-log_mean)
 
+    def mass(self, theta, prepared, lower, upper):
+        if isinstance(theta["level"], np.ndarray):
+            return super().mass(theta, prepared, lower, upper)
+        rate = pt.exp(-theta["level"] - pt.as_tensor(prepared.design.whitened) @ theta["slope"])
+        low, high = (np.clip(end, 0.0, 1e6) for end in (lower, upper))
+        return pt.exp(-low * rate) - pt.exp(-high * rate)
+
     def response(self, prepared):
         return prepared.y
 
@@ -143,6 +150,7 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
         "at(frame): an unseen level is refused": "the data have no column of text or categories",
         "inverse inverts mass": "its distribution has no mass, which is optional",
         "mass is the share of draws": "its distribution has no mass, which is optional",
+        "what centred weights take off is what mass says": "its distribution has no mass(): it takes uncentred weights alone",
         "mass of neighbouring intervals adds up": "its distribution has no mass, which is optional",
         "log_density of expressions is that of numbers": "no log_density of expressions, which is optional; a guarantee needs it",
         "what is taken from the data is declared": "no data_dependent, which is optional; a guarantee needs it",

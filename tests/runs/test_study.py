@@ -102,4 +102,4 @@ def test_the_demo_is_the_embedded_real_data():
     assert len(data) == 9275
     study.scenario.check(data)
     assert study.release.L == 20
-    assert study.weights.schemes == ("unweighted", "marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
+    assert study.weights.schemes == ("unweighted", "mix+(t=0.5)", "pairwise+", "marginal", "uniform(c=0.1)")

@@ -107,7 +107,7 @@ def test_what_is_suggested_of_the_demo_data(tmp_path):
     assert (suggestion.targets, suggestion.chosen) == (("inc",), True)
     assert set(suggestion.known) == {"male", "age_band", "married", "family_size"}
     assert study.synthesizer.name == "transformation"
-    assert study.weights.schemes == ("unweighted", "marginal", "pairwise")
+    assert study.weights.schemes == ("unweighted", "mix+(t=0.5)")
     assert (suggestion.mixture.name, suggestion.mixture.transform) == ("normal-mixture", "log")
     assert not carries_values(suggestion)
     text = (tmp_path / "study.toml").read_text()
