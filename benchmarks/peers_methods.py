@@ -34,36 +34,48 @@ def log_normal_noise(formula: str, data: pd.DataFrame, rng: np.random.Generator)
     return values * np.exp(NOISE * rng.normal(size=len(values)) - NOISE**2 / 2)
 
 
-def normal_scores_regression(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """Normal scores of the ranks (ties at random) regressed on the predictors; drawn scores go back to observed values by rank, (n,)."""
+def normal_scores_regression(formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None) -> np.ndarray:
+    """Normal scores of the ranks (ties at random) regressed on the predictors; drawn scores go back to observed values by rank, (n,).
+
+    `train`: the rows that are learned from, if not all; values are made for all.
+    """
     values, columns = _response_and_columns(formula, data)
-    n = len(values)
-    scores = np.empty(n)
-    scores[np.lexsort((rng.random(n), values))] = ndtri((np.arange(n) + 1) / (n + 1))
-    return _back(values, _regressed(scores, columns, rng))
+    learned = _rows(data, train)
+    shown, m = values[learned], len(learned)
+    scores = np.empty(m)
+    scores[np.lexsort((rng.random(m), shown))] = ndtri((np.arange(m) + 1) / (m + 1))
+    return _back(shown, _regressed(scores, columns, learned, rng))
 
 
-def gaussian_copula(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+def gaussian_copula(formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None) -> np.ndarray:
     """Normal scores of every variable, jointly normal: the response given the predictors, through its empirical margin, (n,).
 
-    A category is its place among the sorted levels; ties share the mean of their scores.
+    A category is its place among the sorted levels; ties share the mean of their scores. `train`: the rows whose response is learned
+    from, if not all.
     """
     values, _ = _response_and_columns(formula, data)
     scores = np.column_stack([_scores(_ordinal(data[name])) for name in split_formula(formula).names])
-    drawn = _regressed(_scores(values), np.column_stack([np.ones(len(values)), scores]), rng)
-    return np.asarray(np.quantile(values, ndtr(drawn)))
+    learned = _rows(data, train)
+    drawn = _regressed(_scores(values[learned]), np.column_stack([np.ones(len(values)), scores]), learned, rng)
+    return np.asarray(np.quantile(values[learned], ndtr(drawn)))
 
 
-def cart(formula: str, data: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
-    """A regression tree whose leaves hold 5 records or more; each record draws a donor from its leaf, (n,)."""
+def cart(
+    formula: str, data: pd.DataFrame, rng: np.random.Generator, train: np.ndarray | None = None, *, least: int = LEAST_LEAF
+) -> np.ndarray:
+    """A regression tree whose leaves hold `least` records or more; each record draws a donor from its leaf, (n,).
+
+    `train`: the rows that are learned from and give, if not all.
+    """
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
         raise ModuleNotFoundError("CART needs scikit-learn: pip install 'riskweighted[peers]'") from None
     values, columns = _response_and_columns(formula, data)
-    tree = DecisionTreeRegressor(min_samples_leaf=LEAST_LEAF, random_state=int(rng.integers(2**31)))
-    leaf = np.unique(tree.fit(columns, values).apply(columns), return_inverse=True)[1]
-    order, sizes = np.argsort(leaf, kind="stable"), np.bincount(leaf)
+    learned = _rows(data, train)
+    tree = DecisionTreeRegressor(min_samples_leaf=least, random_state=int(rng.integers(2**31)))
+    leaf = np.unique(tree.fit(columns[learned], values[learned]).apply(columns), return_inverse=True)[1]
+    order, sizes = learned[np.argsort(leaf[learned], kind="stable")], np.bincount(leaf[learned])
     first = np.cumsum(sizes) - sizes
     return np.asarray(values[order[first[leaf] + rng.integers(sizes[leaf])]])
 
@@ -83,12 +95,16 @@ def _response_and_columns(formula: str, data: pd.DataFrame) -> tuple[np.ndarray,
     return data[response_name(formula)].to_numpy(dtype=float), np.column_stack([np.ones(len(data)), columns])
 
 
-def _regressed(scores: np.ndarray, columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Scores drawn from their least-squares regression, residual variance with n - p degrees of freedom, (n,)."""
-    coefficients, *_ = np.linalg.lstsq(columns, scores, rcond=None)
+def _rows(data: pd.DataFrame, train: np.ndarray | None) -> np.ndarray:
+    return np.arange(len(data)) if train is None else train
+
+
+def _regressed(scores: np.ndarray, columns: np.ndarray, learned: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Scores of all rows drawn from the least-squares regression of some, residual variance with m - p degrees of freedom, (n,)."""
+    coefficients, *_ = np.linalg.lstsq(columns[learned], scores, rcond=None)
     mean = columns @ coefficients
-    spread = np.sqrt(((scores - mean) ** 2).sum() / (len(scores) - columns.shape[1]))
-    return np.asarray(mean + spread * rng.normal(size=len(scores)))
+    spread = np.sqrt(((scores - mean[learned]) ** 2).sum() / (len(scores) - columns.shape[1]))
+    return np.asarray(mean + spread * rng.normal(size=len(mean)))
 
 
 def _back(values: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from riskweighted.common.frames import holds_numbers
 __all__ = ["Decoys", "decoy_scores", "plant", "slope_on_decoys"]
 
 _MANY, _MOST = 1.5, 0.08  # 1.5 sqrt(n) decoys a fold, at most 8 % of its training rows
+_ROUNDING = 1e-9  # an error of the slope below it is that of sums in another order
 
 
 class Decoys(NamedTuple):
@@ -90,10 +91,11 @@ def slope_on_decoys(trained: np.ndarray, given: np.ndarray) -> tuple[float, floa
     """Return the slope of the mean score that the folds' datasets give (K, L) on that of what the tool was to be trained on (K,), and z.
 
     A tool that was trained on them has a slope near 1, or smaller where it gives the decoys less weight; datasets that were made of the
-    data themselves have 0, with the error that their spread within folds gives.
+    data themselves have 0, with the error that their spread within folds gives. Where all datasets give one score (values that are
+    capped, or exchanged) there is no error, and a slope above .1 is one.
     """
     off = trained - trained.mean()
     slope = float(off @ given.mean(axis=1) / (off @ off))
     variance = given.var(axis=1, ddof=1) / given.shape[1] if given.shape[1] > 1 else np.full(len(given), np.nan)
     error = math.sqrt(float(off**2 @ variance)) / float(off @ off)
-    return slope, slope / error if error > 0 else (math.inf if slope > 0.1 else 0.0)
+    return slope, slope / error if error > _ROUNDING else (math.inf if slope > 0.1 else 0.0)

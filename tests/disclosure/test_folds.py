@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import riskweighted as rw
 from riskweighted.commands.main import app
+from riskweighted.disclosure.decoys import slope_on_decoys
 
 SCENARIO = rw.Scenario(known="region", synthetic="income")
 L = 10
@@ -110,6 +111,16 @@ def test_a_tool_that_saw_the_folds_values_is_found(tool, folder, data):
     pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
     with pytest.raises(rw.InputError, match="do not show the decoys"):
         rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
+
+
+def test_exchanged_or_capped_values_show_decoys_by_their_slope_alone():
+    """All their datasets have one mean score, so that what is left of an error is in the last bits of sums."""
+    trained = 0.5 + np.array([0.03, -0.02, 0.03, -0.03, 0.02])
+    found = [slope_on_decoys(trained, np.full((5, 20), score)) for score in np.random.default_rng(3).random(100)]
+    assert max(abs(slope) for slope, _ in found) < 1e-9
+    assert {z for _, z in found} == {0.0}
+    slope, z = slope_on_decoys(trained, np.repeat(trained[:, None], 20, axis=1))
+    assert (round(slope, 6), z) == (1.0, np.inf)
 
 
 def change(path: Path, text: str, other: str) -> None:

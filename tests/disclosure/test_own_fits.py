@@ -6,9 +6,10 @@ import pytest
 from scipy.stats import norm
 
 import riskweighted as rw
+from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_fit import draw_copies, leave_out
 from riskweighted.disclosure.own_packs import FittedPacks
 from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import make_world
@@ -16,12 +17,6 @@ from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.sampling.loo import importance_weights
 
 SCENARIO = rw.Scenario(known="region", synthetic="income")
-
-
-def households(n: int = 300) -> pd.DataFrame:
-    rng = np.random.default_rng(9)
-    region = rng.choice(["n", "s", "w"], n)
-    return pd.DataFrame({"region": region, "income": np.exp(9 + 0.4 * (region == "n") + 0.6 * rng.normal(size=n)).round(1)})
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +115,6 @@ def test_a_record_whose_weights_fail_is_left_out_by_a_fit_of_its_own():
 @pytest.mark.parametrize("scheme", ["unweighted", "marginal", "delete(q=0.05)"])
 def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
     """z of the probability that a copy lands in the ball, against fits without the record whose weights are made anew."""
-    world, weighting, rng = make_world(data, SCENARIO), Weighting(scheme), np.random.default_rng(2)
-    fit = fitted(data, scheme)
-    coding = Coding(world)
-    drawn = draw_copies(fit, coding, rng, copies=2_000)
-    without = leave_out(fit, world, drawn, weighting)
-    off = []
-    for record in rng.choice(len(data), 15, replace=False):
-        anew = draw_copies(refit_without(fit, world, np.array([record]), weighting, rng), coding, rng, copies=2_000)
-        difference = anew.masses[record].mean() - (without.weights[record] * drawn.masses[record]).sum()
-        error = np.hypot(anew.masses[record].std() / np.sqrt(2_000), drawn.masses[record].std() / np.sqrt(without.effective[record]))
-        off.append(difference / error)
+    off = off_from_refits(data, scheme, 15, 2)["z"]
     assert np.sqrt(np.mean(np.square(off))) < 1.4
     assert np.abs(off).max() < norm.isf(0.0005)

@@ -1,0 +1,39 @@
+"""What releases give away beyond inference: `python -m experiments.disclosure WHAT [--data SD2011.csv]`.
+
+own: the package's own models by their fits (own.csv). refits: importance weights against refits (refits.csv). tools: known tools by
+folds with decoys (tools.csv). poisoned, clean, pooled: a few true rows; packs of a regression; what pooled folds would say.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+
+from experiments.disclosure.by_folds import run_clean, run_poisoned, run_pooled, run_tools
+from experiments.disclosure.cases import SD2011
+from experiments.disclosure.own import run_own
+from experiments.disclosure.refits import run_refits
+from riskweighted.common.errors import RiskWeightedWarning
+
+SIMPLE = {"refits": run_refits, "poisoned": run_poisoned, "clean": run_clean, "pooled": run_pooled}
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.disclosure", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("what", choices=["own", "tools", *SIMPLE])
+    parser.add_argument("--data", type=Path, default=SD2011, help="SD2011.csv")
+    given = parser.parse_args()
+    if given.what == "own":
+        run_own(given.data)
+    elif given.what == "tools":
+        run_tools(given.data)
+    else:
+        SIMPLE[given.what]()
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)  # convergence stands in the table
+        main()
