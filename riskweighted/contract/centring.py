@@ -93,14 +93,13 @@ def intervals_of(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Inte
 
 
 def values_within(intervals: Intervals, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some values of the file y (n,) in each interval by even steps of rank, or its middle where there is none: they, and whose each is."""
+    """Some values of the file y (n,) in each interval by even steps of rank, or an end where there is none: they, and whose each is."""
     place, ordered = intervals.of(y), np.argsort(y, kind="stable")
     values, whose = list[float](), list[int]()
     for number, (low, high) in enumerate(zip(intervals.lower, intervals.upper, strict=True)):
         inside = np.unique(y[ordered[place[ordered] == number]])
         if len(inside) == 0:
-            ends = [end for end in (low, high) if np.isfinite(end)]
-            inside = np.array([float(np.mean(ends))]) if ends else inside
+            inside = np.array([end for end in (low, high) if np.isfinite(end)][:1])
         steps = np.unique(((np.arange(_VALUES) + 0.5) * len(inside) / _VALUES).astype(int)) if len(inside) > _VALUES else range(len(inside))
         values += [float(inside[step]) for step in steps]
         whose += [number] * len(steps)

@@ -23,9 +23,10 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit as fit_anew
 from riskweighted.weights.match import world_functions
 from riskweighted.weights.names import is_centred
+from riskweighted.weights.schemes import scheme_source
 from riskweighted.weights.subsets import match_subsets
 
-__all__ = ["COPIES", "Drawn", "Without", "draw_copies", "leave_out", "refit_without", "what_is_held"]
+__all__ = ["COPIES", "Drawn", "Without", "can_refit", "draw_copies", "leave_out", "refit_without", "what_is_held"]
 
 COPIES = 400
 _LEAST_ESS = 30.0
@@ -177,6 +178,11 @@ class _WithoutSome:
 
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         return np.where(np.isin(records, self.gone)[:, None], 0.0, self.function.at(records, values))
+
+
+def can_refit(weighting: Weighting | None) -> bool:
+    """Whether a fit can be made anew without a record: not where its centred weights are made of another fit."""
+    return weighting is None or not is_centred(weighting.scheme) or scheme_source(weighting.scheme) is None
 
 
 def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting | None, rng: np.random.Generator) -> Fit:

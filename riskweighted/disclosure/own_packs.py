@@ -8,7 +8,7 @@ import numpy as np
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Sides
-from riskweighted.disclosure.own_fit import COPIES, Drawn, Without, draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_fit import COPIES, Drawn, Without, can_refit, draw_copies, leave_out, refit_without
 from riskweighted.disclosure.policy import SHUFFLED
 from riskweighted.disclosure.resampled import SortedEnds, chosen_datasets, side_without
 from riskweighted.disclosure.setting import Asked, Setting
@@ -57,7 +57,10 @@ class FittedPacks:
         count = drawn.values.shape[2]
         packs = np.array([rng.choice(count, copies, replace=count < copies) for _ in range(repeats)])
         failed = np.flatnonzero(~without.judged)
-        failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][:refits]
+        refits = refits if can_refit(weighting) else 0
+        failed = failed[np.argsort(-np.nan_to_num(without.pareto_k[failed], nan=np.inf), kind="stable")][
+            : refits if can_refit(weighting) else 0
+        ]
         refitted, judged, single = {}, without.judged.copy(), np.where(without.judged, without.single, np.nan)
         for record in failed.tolist():
             gone = np.array([record]) if units is None else np.flatnonzero(units == units[record])

@@ -131,7 +131,9 @@ class Work:
         """The same as a fit takes them: centred weights with the functions that they come from."""
         if not is_centred(scheme):
             return self.weights(scheme)
-        make = partial(world_functions, self.world("weighing"), scheme, **self.study.weights.making)
+        source = scheme_source(scheme)
+        of_fit = None if source is None else self.fit(source)
+        make = partial(world_functions, self.world("weighing"), scheme, fit=of_fit, **self.study.weights.making)
         functions = self.store.once(("functions", self.stages.key("weights", scheme)), make)
         return CentredWeights(self.weights(scheme), functions)
 
@@ -144,7 +146,7 @@ class Work:
         alphas = self.weigh(scheme, fit)
         if not is_centred(scheme):
             return alphas
-        return CentredWeights(alphas, world_functions(self.world("weighing"), scheme, **self.study.weights.making))
+        return CentredWeights(alphas, world_functions(self.world("weighing"), scheme, fit=fit, **self.study.weights.making))
 
     def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
         """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""

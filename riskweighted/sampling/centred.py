@@ -13,7 +13,7 @@ from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Sy
 from riskweighted.design.formulas import split_formula
 from riskweighted.intruder.patterns import cells
 
-__all__ = ["EXPECTED", "CentredTerm", "graph_coefficients", "term_graph", "unbounded"]
+__all__ = ["EXPECTED", "CentredTerm", "designs_of", "graph_coefficients", "term_graph", "unbounded"]
 
 EXPECTED = "expected_weight"  # the pm.Data of a centred graph
 _ROWS = 200_000  # of a frame at a time
@@ -28,7 +28,7 @@ def unbounded(synthesizer: Synthesizer) -> Synthesizer:
     return made
 
 
-def _designs(synthesizer: Synthesizer, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def designs_of(synthesizer: Synthesizer, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Which records have the same predictors, numbered (n,), and a record of each."""
     which = cells((frame[name] for name in _columns(synthesizer, frame)), np.zeros(len(frame), dtype=np.int64))
     return which, np.unique(which, return_index=True)[1]
@@ -55,8 +55,8 @@ class CentredTerm:
 
     @cached_property
     def designs(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `_designs`."""
-        return _designs(self.synthesizer, self.confidential)
+        """See `designs_of`."""
+        return designs_of(self.synthesizer, self.confidential)
 
     @cached_property
     def _parts(self) -> list[tuple[Any, np.ndarray, np.ndarray]]:

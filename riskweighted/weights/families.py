@@ -23,7 +23,8 @@ class Family(NamedTuple):
     ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None where one must be given; ``bounds``:
     the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
     leave no weight, whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from checked data and settings
-    to a function of risks and of how many records share the pattern, both of one shape, which gives the weights.
+    to a function of risks and of how many records share the pattern, both of one shape, which gives the weights. ``of_fit``, of families
+    that are made of a fit: from checked data, the fit and settings to what a value's weight is made of (`OfFit`), risks too if it ``reads_risk``.
 
     `tune` goes along a family of one setting by its ``path``, values from the unweighted synthesizer to ever smaller weights that are
     scanned first; what then falls is ``lowers``, of "risk", "influence" (the largest one of a record) and "information". ``unit`` of an
@@ -36,6 +37,8 @@ class Family(NamedTuple):
     fit: str | None = None
     nothing: Callable[[Mapping[str, float]], bool] | None = None
     shape: Callable[..., "Shape"] | None = None
+    of_fit: Callable[..., "OfFit"] | None = None
+    reads_risk: bool = False
     path: tuple[float, ...] = ()
     lowers: tuple[str, ...] = ()
     unit: Callable[["Fit"], float] | None = None
@@ -43,10 +46,19 @@ class Family(NamedTuple):
     @property
     def risk(self) -> bool:
         """Whether it is made of IR^c."""
-        return self.shape is not None
+        return self.shape is not None or self.reads_risk
 
 
 Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class OfFit(NamedTuple):
+    """``figure`` of a value: "largest" or "score" (`riskweighted.weights.of_fit`); ``shape``: from figures and marginal risks to weights;
+    ``kept`` (n,): whose weight is not 0 whatever the value."""
+
+    figure: str
+    shape: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    kept: np.ndarray
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -80,22 +92,69 @@ def _shaped(shape: Callable[..., Shape]) -> Callable[..., np.ndarray]:
     return make
 
 
-def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> np.ndarray:
-    largest, _ = _largest(world, fit)
-    span = np.ptp(largest)
-    share = (largest - largest.min()) / span if span > 0 else np.zeros(len(largest))
-    return np.asarray(np.clip(c * (1 - share) + g, 0.0, 1.0))
+_TINY = float(np.finfo(float).tiny)
 
 
-def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> np.ndarray:  # noqa: N803
+def _lipschitz(world: World, fit: "Fit", *, c: float, g: float) -> OfFit:
     largest, _ = _largest(world, fit)
-    return np.asarray(np.minimum(1.0, D / np.maximum(largest, np.finfo(float).tiny)))
+    least, span = largest.min(), np.ptp(largest)
+
+    def shape(figure: np.ndarray, risk: np.ndarray) -> np.ndarray:
+        share = (figure - least) / span if span > 0 else np.zeros(figure.shape)
+        return np.asarray(np.clip(c * (1 - share) + g, 0.0, 1.0))
+
+    return OfFit("largest", shape, np.ones(len(largest), dtype=bool))
+
+
+def _lipschitz_target(world: World, fit: "Fit", *, D: float) -> OfFit:  # noqa: N803
+    return OfFit(
+        "largest", lambda figure, risk: np.minimum(1.0, D / np.maximum(figure, _TINY)), np.ones(len(world.confidential), dtype=bool)
+    )
 
 
 def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
     largest, alpha = _largest(world, fit)
-    grown = c * alpha * largest.max() / np.maximum(largest, np.finfo(float).tiny)
+    grown = c * alpha * largest.max() / np.maximum(largest, _TINY)
     return np.where(alpha > 0, np.clip(grown, 0.0, 1.0), 0.0)
+
+
+def _reweighted_of(world: World, fit: "Fit", *, c: float) -> OfFit:
+    """The same of any value: alpha_i Delta / Delta_i is Delta over the largest abs(log p) of the value."""
+    largest, alpha = _largest(world, fit)
+    most = largest.max()
+    return OfFit("largest", lambda figure, risk: np.clip(c * most / np.maximum(figure, _TINY), 0.0, 1.0), alpha > 0)
+
+
+def _bounded(world: World, fit: "Fit", *, b: float) -> OfFit:
+    return OfFit("score", lambda figure, risk: np.minimum(1.0, b / np.maximum(figure, _TINY)), np.ones(len(world.confidential), dtype=bool))
+
+
+def _budget(world: World, fit: "Fit", *, b: float) -> OfFit:
+    """A bound that falls with the record's risk."""
+    everybody = np.ones(len(world.confidential), dtype=bool)
+    return OfFit("score", lambda figure, risk: np.minimum(1.0, b * (1 - risk) / np.maximum(figure, _TINY)), everybody)
+
+
+def _of_own_values(of_fit: Callable[..., OfFit], reads_risk: bool = False) -> Callable[..., np.ndarray]:
+    """Weights of the records as they are."""
+
+    def make(world: World, fit: "Fit", **settings: float) -> np.ndarray:
+        made = of_fit(world, fit, **settings)
+        figure = _largest(world, fit)[0] if made.figure == "largest" else _scores(world, fit)
+        risk = confidential_risk(world).to_numpy() if reads_risk else np.zeros(len(figure))
+        return np.where(made.kept, made.shape(figure, risk), 0.0)
+
+    return make
+
+
+def _scores(world: World, fit: "Fit") -> np.ndarray:
+    """The length of each record's score, times its survey weight, (n,)."""
+    from riskweighted.weights.of_fit import block_of, scores
+
+    (variable,) = world.scenario.synthetic
+    block = block_of(fit, variable, "bounded")
+    length = scores(block, block.terms)
+    return length if block.survey is None else length * block.survey.to_numpy()
 
 
 def _largest(world: World, fit: "Fit") -> tuple[np.ndarray, np.ndarray]:
@@ -119,19 +178,35 @@ FAMILIES: Mapping[str, Family] = {
     "delete": Family(_shaped(_delete), {"q": None}, {"q": (0, 1)}, shape=_delete, path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4), lowers=_ALL),
     "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")),
     "lipschitz": Family(
-        _lipschitz, {"c": 1.0, "g": 0.0}, {"c": _ANY, "g": (-1, 1)}, "unweighted", lambda given: given["c"] + given["g"] <= 0
+        _of_own_values(_lipschitz),
+        {"c": 1.0, "g": 0.0},
+        {"c": _ANY, "g": (-1, 1)},
+        "unweighted",
+        lambda given: given["c"] + given["g"] <= 0,
+        of_fit=_lipschitz,
     ),
     "lipschitz-target": Family(
-        _lipschitz_target,
+        _of_own_values(_lipschitz_target),
         {"D": None},
         {"D": _ANY},
         "unweighted",
         lambda given: given["D"] == 0,
+        of_fit=_lipschitz_target,
         path=_SHARES,
         lowers=("influence",),
         unit=_largest_of_all,
     ),
-    "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0),
+    "reweighted": Family(_reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0, of_fit=_reweighted_of),
+    "bounded": Family(_of_own_values(_bounded), {"b": None}, {"b": _ANY}, "unweighted", lambda given: given["b"] == 0, of_fit=_bounded),
+    "budget": Family(
+        _of_own_values(_budget, True),
+        {"b": None},
+        {"b": _ANY},
+        "unweighted",
+        lambda given: given["b"] == 0,
+        of_fit=_budget,
+        reads_risk=True,
+    ),
     "others": Family(_shaped(_others), {}, {}, shape=_others),
 }
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,13 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.patterns import level_codes, numbered_as
 from riskweighted.intruder.sorted_balls import Runs
 from riskweighted.intruder.world import World
-from riskweighted.weights.families import FAMILIES, Shape, family_settings
-from riskweighted.weights.names import parse_scheme
+from riskweighted.weights.families import FAMILIES, Family, Shape, family_settings
+from riskweighted.weights.names import SchemeName, parse_scheme
 from riskweighted.weights.schemes import tuple_size
+
+if TYPE_CHECKING:
+    from riskweighted.sequence.fit import Fit
+    from riskweighted.weights.of_fit import FitWeights
 
 __all__ = ["GivenWeights", "OwnWeights", "own_weights"]
 
@@ -196,23 +201,47 @@ class GivenWeights:
 
 
 def own_weights(
-    world: World, scheme: str, *, scale: float = 1, shift: float = 0, cluster: str | None = None, alpha: np.ndarray | None = None
-) -> OwnWeights:
+    world: World,
+    scheme: str,
+    fit: "Fit | None" = None,
+    *,
+    scale: float = 1,
+    shift: float = 0,
+    cluster: str | None = None,
+    alpha: np.ndarray | None = None,
+) -> "OwnWeights | FitWeights":
     """Return the weights of a centred scheme as functions of the records' own values.
 
-    `world`: under the scenario of one synthetic variable; `alpha` (n,): the weights before the smallest of a cluster is taken, needed for
-    a `cluster`.
+    `world`: under the scenario of one synthetic variable; `fit`: that of `scheme_source`, if there is one; `alpha` (n,): the weights before
+    the smallest of a cluster is taken, needed for a `cluster`.
     """
     named = parse_scheme(scheme).plain
     if len(world.scenario.synthetic) > 1:
         raise InputError(f"scheme {scheme!r} is centred variable by variable: valid is match = 'own'")
     family, least = FAMILIES.get(named.name), None
+    if family is not None and family.of_fit is not None:
+        if (scale, shift, cluster) != (1, 0, None):
+            raise InputError(f"scheme {scheme!r} is centred without scale, shift and cluster: leave these out")
+        return _of_fit(world, named, family, fit)
     shape = _marginal if family is None or family.shape is None else family.shape(world, **family_settings(named.name, named.settings))
     k = 1 if named.name in {"marginal", *FAMILIES} else tuple_size(named.name)
     if cluster is not None:
         assert alpha is not None
         least = _least_of_others(alpha, world.confidential[cluster])
     return OwnWeights(world, k, shape, scale, shift, least, named.text)
+
+
+def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") -> "FitWeights":
+    """Those of a family that is made of a fit."""
+    from riskweighted.weights.of_fit import FitWeights, block_of
+
+    assert fit is not None  # asked for when the weights were made
+    assert family.of_fit is not None
+    made = family.of_fit(world, fit, **family_settings(named.name, named.settings))
+    block = block_of(fit, world.scenario.synthetic[0], named.text)
+    risks = OwnWeights(world, 1, lambda risk, size: risk)
+    label = f"{named.text} {world.scenario!r} {hashlib.sha256(block.to_bytes()).hexdigest()}"
+    return FitWeights(world, block, made.figure, made.shape, made.kept, label, risks.at if family.reads_risk else None)
 
 
 def _marginal(risk: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -10,11 +10,11 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
-from riskweighted.contract.centring import CentredWeights
+from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
-from riskweighted.weights.functions import GivenWeights, OwnWeights, own_weights
+from riskweighted.weights.functions import GivenWeights, own_weights
 from riskweighted.weights.names import UNWEIGHTED, is_centred, parse_scheme
 from riskweighted.weights.schemes import scheme_alpha, scheme_source
 from riskweighted.weights.subsets import Match, match_subsets
@@ -58,27 +58,34 @@ def world_weights(
 
 
 def world_functions(
-    world: World, scheme: str, match: Match = "own", *, scale: float = 1, shift: float = 0, cluster: str | None = None
-) -> dict[str, OwnWeights]:
+    world: World,
+    scheme: str,
+    match: Match = "own",
+    fit: "Fit | None" = None,
+    *,
+    scale: float = 1,
+    shift: float = 0,
+    cluster: str | None = None,
+) -> dict[str, OwnFunction]:
     """Return the weights of a centred scheme of checked data as functions of the records' own values, by variable."""
     if match != "own" and len(world.scenario.synthetic) > 1:
         raise InputError(
             f"scheme {scheme!r} is centred variable by variable, by each one's own values: valid is match = 'own', got {match!r}"
         )
-    functions = {}
+    functions = dict[str, OwnFunction]()
     for name in world.scenario.synthetic:
         alone = world.only(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the weights were made
             alpha = None if cluster is None else adjust_weights(scheme_alpha(alone, scheme), scale, shift).to_numpy()
-            functions[name] = own_weights(alone, scheme, scale=scale, shift=shift, cluster=cluster, alpha=alpha)
+            functions[name] = own_weights(alone, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha)
     return functions
 
 
 def world_weighting(world: World, scheme: str, fit: "Fit | None" = None, *, match: Match = "own") -> pd.DataFrame | CentredWeights:
     """Return the weights of a scheme as a fit takes them: of a centred one with the functions that they come from."""
     alphas = world_weights(world, scheme, match, fit)
-    return CentredWeights(alphas, world_functions(world, scheme, match)) if is_centred(scheme) else alphas
+    return CentredWeights(alphas, world_functions(world, scheme, match, fit)) if is_centred(scheme) else alphas
 
 
 def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Result]:
@@ -101,6 +108,7 @@ def centred_weights(
     confidential: pd.DataFrame,
     scenario: Scenario,
     *,
+    fit: "Fit | None" = None,
     scale: float = 1,
     shift: float = 0,
     cluster: str | None = None,
@@ -119,6 +127,8 @@ def centred_weights(
     confidential : DataFrame, n rows
     scenario : Scenario
         Each synthetic variable is weighted by its own ball or level.
+    fit : Fit, optional
+        For schemes that are made of one: "bounded+(b=0.1)", "budget+(b=0.3)", "lipschitz-target+(D=2)" (unweighted), "reweighted+".
     scale, shift, cluster
         As for `match_weights`.
 
@@ -146,7 +156,7 @@ def centred_weights(
         return CentredWeights(pd.DataFrame({name: function.alpha() for name, function in given.items()}), given)
     if not is_centred(str(scheme)):
         raise InputError(f"scheme {scheme!r} is not centred: valid is a plus behind its name, as in {parse_scheme(scheme).name + '+'!r}")
-    settings: dict[str, Any] = {"scale": scale, "shift": shift, "cluster": cluster}
+    settings: dict[str, Any] = {"fit": fit, "scale": scale, "shift": shift, "cluster": cluster}
     return CentredWeights(world_weights(world, scheme, **settings), world_functions(world, scheme, **settings))
 
 

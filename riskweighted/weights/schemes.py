@@ -104,13 +104,10 @@ def _check_scheme(named: SchemeName) -> SchemeName:
 
 
 def _check_centred(plain: SchemeName) -> None:
-    """Refuse to centre what is the same for every value, or is no function of a record's own value that is known here."""
+    """Refuse to centre what is the same for every value."""
     family, name = FAMILIES.get(plain.name), f"{plain.name}+"
-    if plain.name == UNWEIGHTED or (family is not None and family.fit is None and family.shape is None):
+    if plain.name == UNWEIGHTED or (family is not None and family.of_fit is None and family.shape is None):
         raise InputError(f"scheme {name!r}: its weight is the same for every value: there is nothing to centre; valid is {plain.text!r}")
-    if family is not None and family.shape is None:
-        families = [f"'{other}+'" for other, its in FAMILIES.items() if its.shape is not None]
-        raise InputError(f"scheme {name!r} is not centred, being made of a fit; valid are 'marginal+', 'pairwise+', {', '.join(families)}")
 
 
 def tuple_size(name: str) -> int:

@@ -81,3 +81,38 @@ def test_a_value_that_nobody_has_is_a_level_of_its_own():
 def test_what_cannot_be_centred_is_refused(scheme, says):
     with pytest.raises(rw.InputError, match=says):
         scheme_alpha(make_world(households(), SCENARIO), scheme)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    data = households(n=200)
+    data["income"] = data["income"].where(data["income"] > 0, 15.0)
+    scenario = rw.Scenario(known="group", synthetic="income", radius=0.2)
+    model = rw.load_synthesizer("linear-regression")("income ~ group", transform="log")
+    return data, scenario, rw.fit(model, data, draws=40, tune=60, chains=2, random_seed=1)
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "scheme", ["lipschitz-target+(D=1)", "lipschitz+", "reweighted+(of=unweighted)", "bounded+(b=0.1)", "budget+(b=0.3)"]
+)
+def test_weights_of_a_fit_are_those_of_own_values(fitted, scheme):
+    data, scenario, fit = fitted
+    weights = rw.centred_weights(scheme, data, scenario, fit=fit)
+    own = weights.functions["income"].at(np.arange(len(data)), data["income"])
+    assert np.allclose(np.diag(own), weights.alpha["income"], rtol=0, atol=1e-8)  # scores are differences
+    far = weights.functions["income"].at(np.array([20]), pd.Series([20.0, 2000.0]))[0]
+    assert far[1] < far[0]
+
+
+@pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
+def test_scores_are_those_of_a_normal_regression(fitted):
+    """|H^(-1/2) s| of y ~ N(mean, sigma) with one mean: s = (e / sigma, e^2 - 1), H nearly diag(n / sigma^2, 2 n) but for the priors."""
+    data, scenario, _ = fitted
+    model = rw.load_synthesizer("linear-regression")("income ~ 1", transform="log")
+    fit = rw.fit(model, data, draws=40, tune=60, chains=2, random_seed=1)
+    alpha = rw.scheme_weights("bounded(b=0.05)", data, scenario, fit=fit).to_numpy()
+    logs = np.log(data["income"])
+    e = ((logs - logs.mean()) / logs.std(ddof=0)).to_numpy()
+    lengths = np.sqrt((e**2 + (e**2 - 1) ** 2 / 2) / len(data))
+    assert np.allclose(alpha, np.minimum(1, 0.05 / lengths), rtol=0.03)
