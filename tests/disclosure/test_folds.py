@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import riskweighted as rw
 from riskweighted.commands.main import app
+from riskweighted.disclosure.fold_files import write_manifest
 
 SCENARIO = rw.Scenario(known="region", synthetic="income")
 L = 10
@@ -135,6 +136,28 @@ def other_training(folder: Path) -> None:
     pd.read_csv(path).iloc[1:].to_csv(path, index=False)
 
 
+def other_folds(folder: Path) -> None:
+    path = folder / "assignment.csv"
+    pd.read_csv(path).assign(fold=lambda table: table["fold"] % 5 + 1).to_csv(path, index=False)
+
+
+def other_decoys(folder: Path) -> None:
+    path = folder / "decoys.csv"
+    pd.read_csv(path).iloc[1:].to_csv(path, index=False)
+
+
+def fewer_folds(folder: Path) -> None:
+    change(folder / "folds.json", '"K": 5', '"K": 4')
+
+
+def leaking_training(folder: Path) -> None:
+    """By somebody who writes the manifest anew."""
+    path = folder / "2" / "train.csv"
+    pd.concat([pd.read_csv(path), households().iloc[:50]]).to_csv(path, index=False)
+    about = json.loads((folder / "folds.json").read_text())
+    write_manifest(folder, {name: about[name] for name in ("K", "synthesized", "data")})
+
+
 def nothing_made(folder: Path) -> None:
     for path in (folder / "4").glob("synthetic_*.csv"):
         path.unlink()
@@ -145,6 +168,10 @@ SPOILT = [
     (drop_rows, "a row for each"),
     (other_rows, "is not what rows.csv says"),
     (other_training, "is not what riskweighted folds wrote"),
+    (other_folds, "assignment.csv' is not what riskweighted folds wrote"),
+    (other_decoys, "decoys.csv' is not what riskweighted folds wrote"),
+    (fewer_folds, "folds.json' is not what riskweighted folds wrote"),
+    (leaking_training, "2/train.csv' does not hold the rows of the other folds, with their decoys, and no others"),
     (nothing_made, "holds no synthetic_1.csv"),
 ]
 
@@ -153,8 +180,9 @@ SPOILT = [
 def test_folds_that_do_not_belong_are_refused(spoil, message, folder, data):
     run(regression, folder, data)
     spoil(folder)
-    with pytest.raises(rw.InputError, match=message):
+    with pytest.raises(rw.InputError, match=message) as caught:
         rw.read_folds(folder, data)
+    assert "\n" not in str(caught.value)
 
 
 def test_folds_of_other_data_or_of_another_number_of_datasets_are_refused(folder, data):
