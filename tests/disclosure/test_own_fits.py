@@ -8,7 +8,7 @@ from scipy.stats import norm
 import riskweighted as rw
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without
+from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without, what_is_held
 from riskweighted.disclosure.own_packs import FittedPacks
 from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import make_world
@@ -133,3 +133,11 @@ def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
         off.append(difference / error)
     assert np.sqrt(np.mean(np.square(off))) < 1.4
     assert np.abs(off).max() < norm.isf(0.0005)
+
+
+def test_of_a_strangers_class_it_is_said_that_its_draws_are_taken_on_trust(data, monkeypatch):
+    fit = fitted(data, "unweighted")
+    assert not any("not the package's" in what for what in what_is_held(fit, None))
+    monkeypatch.setattr("riskweighted.disclosure.own_fit.is_strange", lambda synthesizer: True)
+    told = "draws of a class that is not the package's, taken not to see the values: folds judge them"
+    assert what_is_held(fit, None)[-2] == told
