@@ -40,13 +40,13 @@ class Sides(NamedTuple):
 class Records:
     """Of n records what is the same for all packs. Confidential.
 
-    ``half``: by which half attacks are chosen; ``none``: whom the best guess without a release names,
+    ``halves`` (H, n): by which halves attacks are chosen; ``none``: whom the best guess without a release names,
     ``constant``: and one value for all; ``judged``: of whom both sides are
     known; ``groups``: records by the group's name, "all" among them; ``weights``: survey weights; ``units``: codes of households, which
     count as one; ``folds``: codes of the folds that the other side was made by.
     """
 
-    half: np.ndarray = field(repr=False)
+    halves: np.ndarray = field(repr=False)
     none: np.ndarray = field(repr=False)
     constant: np.ndarray = field(repr=False)
     judged: np.ndarray = field(repr=False)
@@ -64,9 +64,9 @@ class Records:
 
 def compare(sides: Sides, records: Records, release: str, variables: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a row for each group of records, and D of every record and pack (R, n)."""
-    n, copies = len(records.half), sides.using[0].copies
-    using, without = (np.array([best_scores(side.named, records.half, records.weights) for side in of]) for of in sides[:2])
-    attributed = using.astype(float) - without if len(without) else np.empty((0, n))
+    n, copies = records.halves.shape[1], sides.using[0].copies
+    using, without = (np.array([best_scores(side.named, records.halves, records.weights) for side in of]) for of in sides[:2])
+    attributed = using - without if len(without) else np.empty((0, n))
     named = [name_records(a.near, b.near, copies) for a, b in zip(sides.counted, sides.without, strict=False)]
     both = {
         "with": using.mean(axis=0),

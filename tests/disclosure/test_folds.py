@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import riskweighted as rw
 from riskweighted.commands.main import app
+from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.fold_files import write_manifest
 
 SCENARIO = rw.Scenario(known="region", synthetic="income")
@@ -240,6 +241,24 @@ def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, fold
     assert (first["verdict"], first["D"]) == ("not judged", None)
     apart = json.loads(assess(*files, "--unpaired", "synthetic"))["disclosure"][0]
     assert apart["verdict"] == "not judged"
+
+
+@pytest.mark.filterwarnings("ignore:rows of")
+def test_the_seed_is_recorded_and_hardly_matters(files, folder, data):
+    run(regression, folder, data)
+    told = [json.loads(assess(*files, "--folds", folder, "--seed", seed))["disclosure"][0] for seed in (1, 2)]
+    assert [first["seed"] for first in told] == [1, 2]
+    assert told[0]["D"] == pytest.approx(told[1]["D"], abs=0.015)
+
+
+def test_what_halves_say_is_a_mean_over_them():
+    rng = np.random.default_rng(1)
+    named, halves = rng.random((3, 200)) < 0.3, rng.random((9, 200)) < 0.5
+    expected = np.mean([best_scores(named, half) for half in halves], axis=0)
+    assert best_scores(named, halves) == pytest.approx(expected)
+    assert set(best_scores(named, halves[0])) <= {0.0, 1.0}
+    weights = rng.random(200)
+    assert best_scores(named, halves, weights) == pytest.approx(np.mean([best_scores(named, half, weights) for half in halves], axis=0))
 
 
 def test_the_command_refuses_folds_of_other_datasets_and_those_made_with_the_values(files, folder, data):
