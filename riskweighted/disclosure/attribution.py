@@ -21,6 +21,7 @@ from riskweighted.sequence.fit import Fit
 
 __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
+_NO_SIDE = ("no fit and no folds say what the release would be without a record",)
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
@@ -91,8 +92,8 @@ def attribution(
     Raises
     ------
     InputError
-        If the datasets do not pair with the data, folds do not belong to them or were made with the values of the fold, or the fit's
-        weights are not those of `scheme`.
+        If the datasets do not pair with the data, folds do not belong to them or show the decoys of other folds, or the fit's weights are
+        not those of `scheme`.
 
     Examples
     --------
@@ -162,13 +163,14 @@ def attribution_of_folds(
     asked: Asked,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """`attribution` of any tool's datasets by the folds that it made; without folds it is not judged, and D is NaN."""
+    """`attribution` of any tool's datasets by the folds that it made; without folds, or where they show no decoys, it is not judged, and D
+    is NaN."""
     rng = np.random.default_rng(random_seed)
+    untold = _NO_SIDE if folds is None else folds.check(world, len(packs[0]))
+    folds = None if untold else folds
     coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
     given = [_numbers(coding, world, pack) for pack in packs]
     out = [] if folds is None else [coding_numbers(coding, pack) for pack in folds.packs]
-    if folds is not None:
-        folds.check(world, len(packs[0]))
 
     def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
         for release in setting.releases:
@@ -178,7 +180,6 @@ def attribution_of_folds(
             yield release, Sides(using, without, np.full(len(setting.patterns), np.nan))
 
     table = setting.table(coding, sides, np.ones(len(setting.patterns), dtype=bool))
-    untold = [] if folds is not None else ["no fit and no folds say what the release would be without a record"]
     return setting.finished(table, untold, (), len(packs))
 
 

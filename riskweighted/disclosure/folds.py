@@ -21,7 +21,7 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table, write_table
-from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, slope_on_decoys
+from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, shown_elsewhere, slope_on_decoys
 from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_manifest
 from riskweighted.disclosure.sides import Side
 from riskweighted.intruder.world import World
@@ -55,21 +55,30 @@ class Folds:
     trained: np.ndarray = field(repr=False)
     synthesized: tuple[str, ...]
 
-    def check(self, world: World, copies: int) -> None:
-        """Refuse folds of other variables or of another number of datasets than the release, and those made with the fold's values."""
+    def check(self, world: World, copies: int) -> tuple[str, ...]:
+        """Return why nothing can be judged by these folds, if the decoys cannot be seen in them.
+
+        Refused are folds of other variables or of another number of datasets than the release, and those that show the decoys of others.
+        """
         missing = [name for name in world.scenario.synthetic if name not in self.synthesized]
         if missing:
             raise InputError(f"the folds synthesize {', '.join(self.synthesized)}, and the scenario {', '.join(missing)} as well")
         counts = {len(pack) for pack in self.packs}
         if counts != {copies}:
             raise InputError(f"the release has {copies} datasets and the folds {sorted(counts)}: both must have L")
-        given = [[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in self.packs]
-        slope, z = slope_on_decoys(self.trained, np.array(given))
-        if z < _LEAST_Z:
+        given = np.array([[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in self.packs])
+        slope, z = slope_on_decoys(self.trained, given)
+        if z >= _LEAST_Z:
+            return ()
+        if shown_elsewhere(self.trained, given):
             raise InputError(
-                f"the folds do not show the decoys that were planted in what the tool was to be trained on (slope {slope:.2f}, z {z:.1f}): "
-                "they were made with the values of the fold; run the tool on each folds/k/train.csv by itself"
+                f"the folds show the decoys that were planted in what the tool was to be trained on for other folds (slope {slope:.2f}, z "
+                f"{z:.1f}): datasets lie in the wrong fold; put what was made of each folds/k/train.csv into folds/k"
             )
+        return (
+            f"the decoys cannot be seen in the folds (slope {slope:.2f}, z {z:.1f}): either the tool hardly follows the data, or datasets "
+            "lie in the wrong fold, or they were made with the fold's values",
+        )
 
     def side(self, sides: Sequence[Side]) -> Side:
         """What the folds tell: of every record that which its own fold's release tells, and no other."""

