@@ -22,6 +22,7 @@ from riskweighted.sequence.fit import Fit
 __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
 _NO_SIDE = ("no fit and no folds say what the release would be without a record",)
+_NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
@@ -137,9 +138,9 @@ def attribution_of_fit(
     `packs`: those that leave, on which records are counted that are named; else those drawn here, `repeats` of `L` datasets.
     """
     rng = np.random.default_rng(random_seed)
-    if fit.keeps_true_values or not fit.estimates:
+    if fit.keeps_true_values or not fit.estimates or not fit.converged:
         drawn = packs or [fit.synthesize(L, random_seed=int(rng.integers(2**31)))]
-        return attribution_of_folds(world, drawn, None, asked, random_seed)
+        return attribution_of_folds(world, drawn, None, asked, random_seed, untold=_NO_SIDE if fit.converged else _NOT_CONVERGED)
     copies = L if packs is None else len(packs[0])
     coding, setting = Coding(world), Setting(world, asked, rng)
     own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
@@ -151,8 +152,7 @@ def attribution_of_fit(
 
     table = setting.table(coding, sides, own.judged)
     share = 1 - float(own.judged.mean())
-    untold = [] if fit.converged else ["a fit that did not converge tells nothing of what it would be without a record"]
-    untold += [f"{share:.1%} of the records are not judged: importance weights fail, refit them"] if share > 0.01 else []
+    untold = [f"{share:.1%} of the records are not judged: importance weights fail, refit them"] if share > 0.01 else []
     return setting.finished(table, untold, own.held, own.repeats)
 
 
@@ -162,11 +162,13 @@ def attribution_of_folds(
     folds: Folds | None,
     asked: Asked,
     random_seed: int | None = None,
+    *,
+    untold: Sequence[str] = _NO_SIDE,
 ) -> pd.DataFrame:
     """`attribution` of any tool's datasets by the folds that it made; without folds, or where they show no decoys, it is not judged, and D
-    is NaN."""
+    is NaN; `untold` says why there are none."""
     rng = np.random.default_rng(random_seed)
-    untold = _NO_SIDE if folds is None else folds.check(world, len(packs[0]))
+    untold = untold if folds is None else folds.check(world, len(packs[0]))
     folds = None if untold else folds
     coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
     given = [_numbers(coding, world, pack) for pack in packs]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.named import Named, name_records
@@ -14,6 +15,7 @@ from riskweighted.disclosure.sides import Side
 
 __all__ = ["Records", "Sides", "compare", "worst_group"]
 
+_SURE = 0.95
 _UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
 _FEWEST = 5  # records of a group that is judged by itself
 
@@ -84,10 +86,11 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
         figures = {name: records.mean(values, there) for name, values in both.items()}
         off = figures["with"] - figures["out"]
         se = error(attributed, there, records) if len(attributed) else math.nan
+        upper = max(off + _UPPER * se, _least_upper(off, there, records)) if len(attributed) else math.nan
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
             | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
-            | {"D": off, "se": se, "upper": off + _UPPER * se, "inference": records.mean(both["out"] - both["none"], there)}
+            | {"D": off, "se": se, "upper": upper, "inference": records.mean(both["out"] - both["none"], there)}
             | figures
             | _counts(named, there)
             | _largest(sides.single[there])
@@ -137,6 +140,20 @@ def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
         means = np.average(attributed[:, there], axis=1, weights=weights)
         variance += float(means.var(ddof=1)) / len(means)
     return math.sqrt(variance)
+
+
+def _least_upper(mean: float, there: np.ndarray, records: Records) -> float:
+    """What the upper limit of mean D of some records is at least: the exact binomial one of that share (Clopper and Pearson 1934).
+
+    Where both sides agree on everybody the error is 0, and n records still do not show that D is below 1 - .05^(1 / n). Units count as
+    one, and survey weights by their effective number.
+    """
+    if not there.any():
+        return math.nan
+    weights = np.ones(int(there.sum())) if records.weights is None else records.weights[there]
+    sums = weights if records.units is None else np.bincount(np.unique(records.units[there], return_inverse=True)[1], weights)
+    count, share = float(sums.sum() ** 2 / (sums**2).sum()), max(mean, 0.0)
+    return float(beta.ppf(_SURE, share * count + 1, count * (1 - share))) if share < 1 else 1.0
 
 
 def _between(off: np.ndarray, codes: np.ndarray | None) -> float:
