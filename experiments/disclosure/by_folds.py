@@ -91,11 +91,7 @@ def run_tools(path: Path = SD2011, out: Path = BY_FOLDS, runs: int = RUNS) -> No
 
 def _cheat(tool: Tool, case: Case) -> str:
     """Whether the decoys show releases of all the data that are handed in as folds."""
-    try:
-        attributed(tool, case, 2, cheats=True)
-    except rw.InputError:
-        return "found"
-    return "not found"
+    return "found" if attributed(tool, case, 2, cheats=True).attrs["verdict"] in ("not judged", "refuse") else "not found"
 
 
 def run_poisoned(poisonings: int = 20, clean: int = 100) -> None:

@@ -68,6 +68,7 @@ def assess(
     identifier: Annotated[str | None, typer.Option("--id", help="Column that pairs rows; without it they pair by position.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the riskiest records to list.")] = 10,
     internal: Annotated[bool, typer.Option("--internal", help="Also print the riskiest records and each known variable's part.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of what is random in the attacks; recorded beside their verdict.")] = 1,
     risk: Annotated[str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")] = None,
     utility: Annotated[str | None, typer.Option("--utility", help="Measure on the map's y axis, by name.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the tables and the map; must not exist.")] = None,
@@ -80,12 +81,13 @@ def assess(
     tools = _named(files or [], synthetic or [])
     balls = {"radius": radius, "absolute": absolute, "min_radius": min_radius, "allow_wide": allow_wide, "boundary": boundary}
     asked = {"columns": split(columns), "regressions": regression or (), "identifier": identifier, "top": top, "unpaired": unpaired or ()}
+    given = {"folds": _folds_of(folds or [], tools), "released": split(columns), "seed": seed}
     if out is not None:
         optional("matplotlib", "the map (--out)")
     with nullcontext() if out is None else opened(out, "an assessment") as working:
         table, scenario = _scenario(confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls)
         synthetic_of = _read(tools)
-        disclosure = _attributed(table, synthetic_of, scenario, folds or [], asked)
+        disclosure = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
         if working is not None:
             _write_assessment(result, working.result, disclosure)
@@ -116,7 +118,7 @@ def _read(tools: dict[str, list[Path]]) -> dict[str, list["pd.DataFrame"]]:
 
 
 def _attributed(
-    table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", folds: list[str], asked: dict[str, Any]
+    table: "pd.DataFrame", tools: dict[str, list["pd.DataFrame"]], scenario: "Scenario", given: dict[str, Any], asked: dict[str, Any]
 ) -> "pd.DataFrame":
     """What every tool's datasets give away beyond inference, by `riskweighted.attribution`; with their verdict, and why."""
     import pandas as pd
@@ -127,10 +129,10 @@ def _attributed(
     from riskweighted.intruder.pairing import PairingError
     from riskweighted.intruder.world import make_world
 
-    given, world, found = _folds_of(folds, tools), make_world(table, scenario), []
+    world, found = make_world(table, scenario), []
     with reporter().step("measuring disclosure beyond inference") as advance:
         for done, (name, frames) in enumerate(tools.items(), 1):
-            made = read_folds(given[name], table) if name in given else None
+            made = read_folds(given["folds"][name], table) if name in given["folds"] else None
             try:
                 if name in asked["unpaired"]:
                     raise PairingError("they are said not to")
@@ -138,14 +140,14 @@ def _attributed(
                     table,
                     world.pair_rows(frames, asked["identifier"]).frames,
                     scenario,
-                    released=asked["columns"],
+                    released=given["released"],
                     folds=made,
-                    random_seed=1,
+                    random_seed=given["seed"],
                 )
                 told = {"verdict": rows.attrs["verdict"], "why": "; ".join(rows.attrs["reasons"]), "persons": rows.attrs["persons"]}
             except PairingError as error:
                 rows, told = pd.DataFrame({"release": ["unpaired"]}), {"verdict": NOT_JUDGED, "why": f"rows do not pair: {error}"}
-            found.append(rows.assign(**told).assign(label=name))
+            found.append(rows.assign(**told).assign(seed=given["seed"], label=name))
             advance(done, len(tools))
     whole = pd.concat(found, ignore_index=True)
     return whole[["label", *(column for column in whole.columns if column != "label")]]

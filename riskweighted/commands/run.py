@@ -119,7 +119,7 @@ def _show_run(finished: "Run", study: "Study", code: int) -> None:
     if finished.tuned is not None:
         say(f"Scheme chosen: {finished.tuned.why}")
         say("The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, frontier.csv; confidential/study.toml).")
-    for line in [*_verdict(finished), *_thresholds(finished, study)]:
+    for line in [*_verdict(finished), *_not_judged(finished), *_thresholds(finished, study)]:
         say(line)
     _print_summary(finished, study.evaluation.increase)
     for line in [*told(finished.evaluation, UNWEIGHTED), *_proved(study)]:
@@ -145,6 +145,16 @@ def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
         summary=finished.summary.rename_axis("label").reset_index(),
         guarantee=_proved(study),
     )
+
+
+def _not_judged(finished: "Run") -> list[str]:
+    """Of what nobody knows what it gives away beyond inference: its figures stand nowhere."""
+    from riskweighted.evaluation.verdicts import NOT_MEASURED
+    from riskweighted.measures.beyond import MEAN
+
+    labels = [each.label for each in finished.verdicts if (each.statistic.key, each.verdict) == (MEAN.key, NOT_MEASURED)]
+    why = "tables/disclosure_verdicts.csv says why"
+    return [f"Disclosure beyond inference: not judged of {', '.join(labels)}, which is no pass ({why})."] if labels else []
 
 
 def _thresholds(finished: "Run", study: "Study") -> list[str]:

@@ -121,20 +121,27 @@ def hits(coding: Coding, values: np.ndarray, patterns: np.ndarray) -> np.ndarray
     return np.stack([coding.near(guess) for guess in guesses(coding, values, patterns)[0]])
 
 
-def best_scores(named: np.ndarray, half: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return which records are named, (n,), by the attack that names most of the other half of the records.
+def best_scores(named: np.ndarray, halves: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return how often records are named, (n,), by the attack that names most of the other half of the records, over several halvings.
 
     Parameters
     ----------
     named : array of bool (attacks, n)
         What each attack names.
-    half : array of bool (n,)
-        A random half of the records.
+    halves : array of bool (n,) or (H, n)
+        Random halves of the records. By one alone chance would decide between attacks that are about as good.
     weights : array (n,), optional
         Survey weights.
     """
-    taken = np.empty(named.shape[1], dtype=bool)
-    for side in (half, ~half):
-        there = named[:, ~side] if weights is None else named[:, ~side] * weights[~side]
-        taken[side] = named[int(there.sum(axis=1).argmax()) if there.size else 0][side]
-    return taken
+    halves = np.atleast_2d(halves)
+    counted = named.astype(float) if weights is None else named * weights
+    whole, taken = counted.sum(axis=1), np.zeros(named.shape[1])
+    for half in halves:
+        inside = counted @ half.astype(float)
+        taken += np.where(half, named[_best(whole - inside)], named[_best(inside)])
+    return taken / len(halves)
+
+
+def _best(counts: np.ndarray) -> int:
+    """The first attack that names most, of (attacks,); sums that differ by rounding are the same."""
+    return int((counts >= counts.max() * (1 - 1e-12)).argmax())

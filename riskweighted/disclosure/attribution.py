@@ -21,6 +21,8 @@ from riskweighted.sequence.fit import Fit
 
 __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
+_NO_SIDE = ("no fit and no folds say what the release would be without a record",)
+_NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
 
@@ -91,8 +93,8 @@ def attribution(
     Raises
     ------
     InputError
-        If the datasets do not pair with the data, folds do not belong to them or were made with the values of the fold, or the fit's
-        weights are not those of `scheme`.
+        If the datasets do not pair with the data, folds do not belong to them or show the decoys of other folds, or the fit's weights are
+        not those of `scheme`.
 
     Examples
     --------
@@ -136,9 +138,9 @@ def attribution_of_fit(
     `packs`: those that leave, on which records are counted that are named; else those drawn here, `repeats` of `L` datasets.
     """
     rng = np.random.default_rng(random_seed)
-    if fit.keeps_true_values or not fit.estimates:
+    if fit.keeps_true_values or not fit.estimates or not fit.converged:
         drawn = packs or [fit.synthesize(L, random_seed=int(rng.integers(2**31)))]
-        return attribution_of_folds(world, drawn, None, asked, random_seed)
+        return attribution_of_folds(world, drawn, None, asked, random_seed, untold=_NO_SIDE if fit.converged else _NOT_CONVERGED)
     copies = L if packs is None else len(packs[0])
     coding, setting = Coding(world), Setting(world, asked, rng)
     own = FittedPacks.of(fit, coding, setting, weighting, copies=copies, repeats=check_count(repeats, "repeats"), refits=refits)
@@ -150,8 +152,7 @@ def attribution_of_fit(
 
     table = setting.table(coding, sides, own.judged)
     share = 1 - float(own.judged.mean())
-    untold = [] if fit.converged else ["a fit that did not converge tells nothing of what it would be without a record"]
-    untold += [f"{share:.1%} of the records are not judged: importance weights fail, refit them"] if share > 0.01 else []
+    untold = [f"{share:.1%} of the records are not judged: importance weights fail, refit them"] if share > 0.01 else []
     return setting.finished(table, untold, own.held, own.repeats)
 
 
@@ -161,14 +162,17 @@ def attribution_of_folds(
     folds: Folds | None,
     asked: Asked,
     random_seed: int | None = None,
+    *,
+    untold: Sequence[str] = _NO_SIDE,
 ) -> pd.DataFrame:
-    """`attribution` of any tool's datasets by the folds that it made; without folds it is not judged, and D is NaN."""
+    """`attribution` of any tool's datasets by the folds that it made; without folds, or where they show no decoys, it is not judged, and D
+    is NaN; `untold` says why there are none."""
     rng = np.random.default_rng(random_seed)
+    untold = untold if folds is None else folds.check(world, len(packs[0]))
+    folds = None if untold else folds
     coding, setting = Coding(world), Setting(world, asked, rng, None if folds is None else folds.of_row)
     given = [_numbers(coding, world, pack) for pack in packs]
     out = [] if folds is None else [coding_numbers(coding, pack) for pack in folds.packs]
-    if folds is not None:
-        folds.check(world, len(packs[0]))
 
     def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
         for release in setting.releases:
@@ -178,7 +182,6 @@ def attribution_of_folds(
             yield release, Sides(using, without, np.full(len(setting.patterns), np.nan))
 
     table = setting.table(coding, sides, np.ones(len(setting.patterns), dtype=bool))
-    untold = [] if folds is not None else ["no fit and no folds say what the release would be without a record"]
     return setting.finished(table, untold, (), len(packs))
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.named import Named, name_records
@@ -14,6 +15,7 @@ from riskweighted.disclosure.sides import Side
 
 __all__ = ["Records", "Sides", "compare", "worst_group"]
 
+_SURE = 0.95
 _UPPER = 1.6448536269514722  # the 95 % point of a normal distribution
 _FEWEST = 5  # records of a group that is judged by itself
 
@@ -40,13 +42,13 @@ class Sides(NamedTuple):
 class Records:
     """Of n records what is the same for all packs. Confidential.
 
-    ``half``: by which half attacks are chosen; ``none``: whom the best guess without a release names,
+    ``halves`` (H, n): by which halves attacks are chosen; ``none``: whom the best guess without a release names,
     ``constant``: and one value for all; ``judged``: of whom both sides are
     known; ``groups``: records by the group's name, "all" among them; ``weights``: survey weights; ``units``: codes of households, which
     count as one; ``folds``: codes of the folds that the other side was made by.
     """
 
-    half: np.ndarray = field(repr=False)
+    halves: np.ndarray = field(repr=False)
     none: np.ndarray = field(repr=False)
     constant: np.ndarray = field(repr=False)
     judged: np.ndarray = field(repr=False)
@@ -64,9 +66,9 @@ class Records:
 
 def compare(sides: Sides, records: Records, release: str, variables: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a row for each group of records, and D of every record and pack (R, n)."""
-    n, copies = len(records.half), sides.using[0].copies
-    using, without = (np.array([best_scores(side.named, records.half, records.weights) for side in of]) for of in sides[:2])
-    attributed = using.astype(float) - without if len(without) else np.empty((0, n))
+    n, copies = records.halves.shape[1], sides.using[0].copies
+    using, without = (np.array([best_scores(side.named, records.halves, records.weights) for side in of]) for of in sides[:2])
+    attributed = using - without if len(without) else np.empty((0, n))
     named = [name_records(a.near, b.near, copies) for a, b in zip(sides.counted, sides.without, strict=False)]
     both = {
         "with": using.mean(axis=0),
@@ -84,10 +86,11 @@ def compare(sides: Sides, records: Records, release: str, variables: str) -> tup
         figures = {name: records.mean(values, there) for name, values in both.items()}
         off = figures["with"] - figures["out"]
         se = error(attributed, there, records) if len(attributed) else math.nan
+        upper = max(off + _UPPER * se, _least_upper(off, there, records)) if len(attributed) else math.nan
         rows.append(
             {"variables": variables, "release": release, "group": group, "records": int(there.sum())}
             | {name: figures.pop(name) for name in ("with", "out", "none", "constant")}
-            | {"D": off, "se": se, "upper": off + _UPPER * se, "inference": records.mean(both["out"] - both["none"], there)}
+            | {"D": off, "se": se, "upper": upper, "inference": records.mean(both["out"] - both["none"], there)}
             | figures
             | _counts(named, there)
             | _largest(sides.single[there])
@@ -137,6 +140,20 @@ def error(attributed: np.ndarray, there: np.ndarray, records: Records) -> float:
         means = np.average(attributed[:, there], axis=1, weights=weights)
         variance += float(means.var(ddof=1)) / len(means)
     return math.sqrt(variance)
+
+
+def _least_upper(mean: float, there: np.ndarray, records: Records) -> float:
+    """What the upper limit of mean D of some records is at least: the exact binomial one of that share (Clopper and Pearson 1934).
+
+    Where both sides agree on everybody the error is 0, and n records still do not show that D is below 1 - .05^(1 / n). Units count as
+    one, and survey weights by their effective number.
+    """
+    if not there.any():
+        return math.nan
+    weights = np.ones(int(there.sum())) if records.weights is None else records.weights[there]
+    sums = weights if records.units is None else np.bincount(np.unique(records.units[there], return_inverse=True)[1], weights)
+    count, share = float(sums.sum() ** 2 / (sums**2).sum()), max(mean, 0.0)
+    return float(beta.ppf(_SURE, share * count + 1, count * (1 - share))) if share < 1 else 1.0
 
 
 def _between(off: np.ndarray, codes: np.ndarray | None) -> float:

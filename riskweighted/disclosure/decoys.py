@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import islice, permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,12 @@ import pandas as pd
 
 from riskweighted.common.frames import holds_numbers
 
-__all__ = ["Decoys", "decoy_scores", "plant", "slope_on_decoys"]
+__all__ = ["Decoys", "decoy_scores", "plant", "shown_elsewhere", "slope_on_decoys"]
 
 _MANY, _MOST = 1.5, 0.08  # 1.5 sqrt(n) decoys a fold, at most 8 % of its training rows
 _ROUNDING = 1e-9  # an error of the slope below it is that of sums in another order
+_ELSEWHERE_SLOPE, _ELSEWHERE_Z = 0.5, 5.0  # from which on decoys are seen in other folds than theirs
+_MOST_ORDERS = 5_040
 
 
 class Decoys(NamedTuple):
@@ -99,3 +102,10 @@ def slope_on_decoys(trained: np.ndarray, given: np.ndarray) -> tuple[float, floa
     variance = given.var(axis=1, ddof=1) / given.shape[1] if given.shape[1] > 1 else np.full(len(given), np.nan)
     error = math.sqrt(float(off**2 @ variance)) / float(off @ off)
     return slope, slope / error if error > _ROUNDING else (math.inf if slope > 0.1 else 0.0)
+
+
+def shown_elsewhere(trained: np.ndarray, given: np.ndarray) -> bool:
+    """Whether the folds' datasets (K, L) would show the decoys well, had they been put into other folds (K,)."""
+    orders = islice(permutations(range(len(trained))), _MOST_ORDERS)
+    slope, z = max((slope_on_decoys(trained[list(order)], given) for order in orders), key=lambda found: found[1])
+    return slope >= _ELSEWHERE_SLOPE and z >= _ELSEWHERE_Z

@@ -7,7 +7,6 @@ Some values of each fold's training rows are exchanged for high ones, or for low
 that move with them, and one that was trained on the data themselves gives values that do not.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,22 +14,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.atomic import make_folder, write_file
+from riskweighted.common.atomic import make_folder
 from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.errors import InputError
-from riskweighted.common.fingerprints import file_hash, fingerprint
+from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table, write_table
-from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, slope_on_decoys
+from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, shown_elsewhere, slope_on_decoys
+from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_manifest
 from riskweighted.disclosure.sides import Side
 from riskweighted.intruder.world import World
 
 __all__ = ["Folds", "read_folds", "write_folds"]
 
 _LEAST_Z = 3.0  # of the slope of what the folds' releases give on what they were trained on
-_MANIFEST, _ASSIGNMENT, _DECOYS = "folds.json", "assignment.csv", "decoys.csv"
-_PRIVATE = "confidential: keep this folder where the data are kept"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +55,30 @@ class Folds:
     trained: np.ndarray = field(repr=False)
     synthesized: tuple[str, ...]
 
-    def check(self, world: World, copies: int) -> None:
-        """Refuse folds of other variables or of another number of datasets than the release, and those made with the fold's values."""
+    def check(self, world: World, copies: int) -> tuple[str, ...]:
+        """Return why nothing can be judged by these folds, if the decoys cannot be seen in them.
+
+        Refused are folds of other variables or of another number of datasets than the release, and those that show the decoys of others.
+        """
         missing = [name for name in world.scenario.synthetic if name not in self.synthesized]
         if missing:
             raise InputError(f"the folds synthesize {', '.join(self.synthesized)}, and the scenario {', '.join(missing)} as well")
         counts = {len(pack) for pack in self.packs}
         if counts != {copies}:
             raise InputError(f"the release has {copies} datasets and the folds {sorted(counts)}: both must have L")
-        given = [[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in self.packs]
-        slope, z = slope_on_decoys(self.trained, np.array(given))
-        if z < _LEAST_Z:
+        given = np.array([[decoy_scores(world.confidential, frame, self.synthesized[0]).mean() for frame in pack] for pack in self.packs])
+        slope, z = slope_on_decoys(self.trained, given)
+        if z >= _LEAST_Z:
+            return ()
+        if shown_elsewhere(self.trained, given):
             raise InputError(
-                f"the folds do not show the decoys that were planted in what the tool was to be trained on (slope {slope:.2f}, z {z:.1f}): "
-                "they were made with the values of the fold; run the tool on each folds/k/train.csv by itself"
+                f"the folds show the decoys that were planted in what the tool was to be trained on for other folds (slope {slope:.2f}, z "
+                f"{z:.1f}): datasets lie in the wrong fold; put what was made of each folds/k/train.csv into folds/k"
             )
+        return (
+            f"the decoys cannot be seen in the folds (slope {slope:.2f}, z {z:.1f}): either the tool hardly follows the data, or datasets "
+            "lie in the wrong fold, or they were made with the fold's values",
+        )
 
     def side(self, sides: Sequence[Side]) -> Side:
         """What the folds tell: of every record that which its own fold's release tells, and no other."""
@@ -137,17 +144,15 @@ def write_folds(
     of_row = _assigned(confidential, unit, K, rng)
     planted = plant(confidential, names, of_row, rng)
     make_folder(out, private=True)
-    rows, hashes = confidential.drop(columns=list(names)), {}
+    rows = confidential.drop(columns=list(names))
     for number in range(K):
         folder = out / str(number + 1)
         make_folder(folder, private=True)
         write_table(planted.trained(confidential, names, of_row, number), folder / "train.csv", private=True)
         write_table(rows, folder / "rows.csv", private=True)
-        hashes[str(number + 1)] = {name: file_hash(folder / name) for name in ("train.csv", "rows.csv")}
-    write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), out / _ASSIGNMENT, private=True)
-    write_table(planted.table(), out / _DECOYS, private=True)
-    about = {"note": _PRIVATE, "K": K, "synthesized": list(names), "data": fingerprint(confidential), "files": hashes}
-    write_file(out / _MANIFEST, json.dumps(about, indent=1), private=True)
+    write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), out / ASSIGNMENT, private=True)
+    write_table(planted.table(), out / DECOYS, private=True)
+    write_manifest(out, {"K": K, "synthesized": list(names), "data": fingerprint(confidential)})
 
 
 def _assigned(confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -166,7 +171,8 @@ def read_folds(folder: str | Path, confidential: pd.DataFrame) -> Folds:
     Raises
     ------
     InputError
-        If the folder is of other data, a file of it was changed, a fold has no datasets or another number of them, or rows differ.
+        If the folder is of other data, any file of it was changed, a fold's rows stand in its train.csv, a fold has no datasets or
+        another number of them, or rows differ.
 
     Examples
     --------
@@ -180,53 +186,19 @@ def read_folds(folder: str | Path, confidential: pd.DataFrame) -> Folds:
     [1, 1]
     """
     folder, confidential = Path(folder), as_pandas(confidential)
-    try:
-        about = json.loads((folder / _MANIFEST).read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{str(folder)!r} is no folder of riskweighted folds: {_MANIFEST} cannot be read") from error
+    about = read_manifest(folder)
     if about["data"] != fingerprint(confidential):
         raise InputError(f"{str(folder)!r} holds the folds of other data")
     names, count = tuple(about["synthesized"]), int(about["K"])
-    of_row = read_table(folder / _ASSIGNMENT)["fold"].to_numpy() - 1
-    planted = Decoys.read(read_table(folder / _DECOYS))
+    of_row = read_table(folder / ASSIGNMENT)["fold"].to_numpy() - 1
+    planted = Decoys.read(read_table(folder / DECOYS))
     packs, trained, rows = [], np.empty(count), confidential.drop(columns=list(names))
     for number in range(count):
         part = folder / str(number + 1)
-        for name, known in about["files"][str(number + 1)].items():
-            if not (part / name).is_file() or file_hash(part / name) != known:
-                raise InputError(f"{str(part / name)!r} is not what riskweighted folds wrote: write the folds anew and run the tool again")
-        packs.append(_pack(part, rows, names))
         shown = planted.trained(confidential, names, of_row, number)
+        check_written(part / "train.csv", shown)
+        packs.append(read_pack(part, rows, names))
         trained[number] = decoy_scores(confidential, shown, names[0]).mean()
     if len({len(pack) for pack in packs}) > 1:
         raise InputError(f"the folds hold {[len(pack) for pack in packs]} datasets: each must hold L")
     return Folds(of_row, packs, trained, names)
-
-
-def _pack(folder: Path, rows: pd.DataFrame, names: Sequence[str]) -> list[pd.DataFrame]:
-    """The datasets of one fold, on the index of the data."""
-    paths = sorted(folder.glob("synthetic_*.csv"), key=lambda path: (len(path.name), path.name))
-    if not paths:
-        raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on its train.csv, for the rows of rows.csv")
-    return [_dataset(path, rows, names) for path in paths]
-
-
-def _dataset(path: Path, rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    frame = read_table(path)
-    require_columns(frame, list(names), path.name)
-    if len(frame) != len(rows):
-        raise InputError(f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row for each, in their order")
-    for name in rows.columns:
-        if name in frame.columns and not _alike(frame[name], rows[name]):
-            raise InputError(f"{str(path)!r}: {name!r} is not what rows.csv says: the tool keeps its rows and their order")
-    return rows.assign(**{name: frame[name].to_numpy() for name in names})
-
-
-def _alike(column: pd.Series, like: pd.Series) -> bool:
-    """Whether two columns hold the same values row by row, however they were written."""
-    both = [pd.to_numeric(one.astype(object), errors="coerce") for one in (column, like)]
-    if all(one.notna().sum() == other.notna().sum() for one, other in zip(both, (column, like), strict=True)):
-        mine, theirs = (one.to_numpy(dtype=float) for one in both)
-        return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0, equal_nan=True))
-    texts = [one.astype(object).where(one.notna(), "").astype(str).to_numpy() for one in (column, like)]
-    return bool((texts[0] == texts[1]).all())

@@ -10,7 +10,7 @@ import pandas as pd
 from riskweighted.common.errors import ConvergenceWarning, FlatWeightsWarning
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.synthesizer import data_dependent
+from riskweighted.contract.synthesizer import data_dependent, is_strange
 from riskweighted.design.precision import Precision
 from riskweighted.disclosure.anew import Weighting, change_of_weights, depends_on_values, is_made_anew, weights_without
 from riskweighted.disclosure.coding import Coding
@@ -30,6 +30,7 @@ __all__ = ["COPIES", "Drawn", "Without", "can_refit", "draw_copies", "leave_out"
 
 COPIES = 400
 _LEAST_ESS = 30.0
+_UNSEEING = "draws of a class that is not the package's, taken not to see the values: folds judge them"
 _ROOM = 150_000_000  # numbers of copies that are held
 
 
@@ -155,6 +156,8 @@ def what_is_held(fit: Fit, weighting: Weighting | None, anew: bool = True) -> tu
     for name, block in fit.blocks.items():
         told = data_dependent(block.synthesizer)
         held += [fit.prepared.label_of(name, what) for what in (("whatever its preparation reads",) if told is None else told)]
+        if is_strange(block.synthesizer):
+            held.append(fit.prepared.label_of(name, _UNSEEING))
     if any(link.structure is not None for link in fit.prepared.links):
         held.append("rules of structure, if they were found in the data")
     held.append("the choice of the model, if it was made on these data")

@@ -23,11 +23,11 @@ _NET, _UNKNOWN = "named", "not_judged"
 class DisclosureSettings:
     """Limits of what a release may give away beyond inference: a board's policy, not estimates.
 
-    Refused is a release where the upper 95 % limit of mean D lies above ``mean`` or that of isolated records above ``isolated``, the
-    largest D of one copy of an own fit above ``largest``, the share of records whose own value is among their copies exceeds the same
-    without them by ``own_value``, records named less those named in reverse are more than ``named`` and more than ``named_share`` of
-    those named, or D of some released pattern or declared group lies above ``group``, corrected for the number of groups. Warned of is
-    mean D above ``warn_mean``, of isolated records above ``warn_isolated``, the largest above ``warn_largest``.
+    Refused is a release where the upper 95 % limit of mean D, never below the exact binomial one, lies above ``mean`` or that of isolated
+    records above ``isolated``, the largest D of one copy of an own fit above ``largest``, the share of records whose own value is among
+    their copies exceeds the same without them by ``own_value``, records named less those named in reverse are more than ``named`` and more
+    than ``named_share`` of those named, or D of some released pattern or declared group lies above ``group``, corrected for the number of
+    groups. Warned of is mean D above ``warn_mean``, of isolated records above ``warn_isolated``, the largest above ``warn_largest``.
 
     ``accept``: a rule by name and the reason why the board lets it be broken, which stands on the sign-off sheet; a limit that is not
     the default needs one as well. Mean D of files that do not leave, aligned ones as a rule, is held against the limits by its lower limit.
@@ -133,6 +133,8 @@ def _of_mean(row: "pd.Series[Any]", rule: str, of: str, settings: DisclosureSett
             yield _Broken(rule, f"mean D of {of} is at least {row['D']:.3f}, above {limit:g}")
             return
         advice = "" if row["D"] > limit else ": not shown to be small, draw more packs or folds"
+        if advice and 1 - 0.05 ** (1 / max(row["records"], 1)) > limit:
+            advice = f": {row['records']} records cannot show that it is small"
         yield _Broken(rule, f"mean D of {of} is {row['D']:.3f}, upper limit {row['upper']:.3f} above {limit:g}{advice}")
     elif row["D"] > warned:
         yield _Broken(f"warn_{rule}", f"mean D of {of} is {row['D']:.3f}, above {warned:g}", warning=True)

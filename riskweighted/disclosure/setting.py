@@ -25,6 +25,8 @@ __all__ = ["Asked", "MakeSides", "Setting"]
 
 MakeSides = Callable[[Coding, Sequence[int]], Iterator[tuple[str, Sides]]]  # of some variables and their places among all, by release
 
+_HALVINGS = 50  # by which attacks are chosen
+
 
 class Asked(NamedTuple):
     """Of what attribution is asked besides a scenario: released unaltered columns, groups, units, survey weights, a board's limits, and
@@ -51,7 +53,7 @@ class Setting:
         self.units = None if asked.unit is None else pd.factorize(confidential[asked.unit], use_na_sentinel=False)[0]
         survey = checked_survey(asked.survey, confidential)
         self.weights = None if survey is None else survey.to_numpy()
-        self.half = rng.permutation(n) % 2 == 0
+        self.halves = np.array([rng.permutation(n) % 2 == 0 for _ in range(_HALVINGS)])
         self.worst: list[dict[str, object]] = []
 
     @property
@@ -63,7 +65,7 @@ class Setting:
         """What is the same for both releases of some variables."""
         none = named_without_release(coding, self.patterns, self.rng)
         groups = _groups(coding, self.asked.groups)
-        return Records(self.half, none, named_by_constant(coding), judged, groups, self.weights, self.units, self.folds)
+        return Records(self.halves, none, named_by_constant(coding), judged, groups, self.weights, self.units, self.folds)
 
     def table(self, coding: Coding, sides: MakeSides, judged: np.ndarray) -> pd.DataFrame:
         """All rows."""

@@ -27,6 +27,7 @@ _RISK = (beyond.MEAN, beyond.ISOLATED, expected.MEAN)
 _COST = (U_M, TWO_WAY_MEAN, TOTAL_VARIATION)  # the first that a run has
 _OVERLAPS = (COEFFICIENT, MEAN)
 _MOST_COLUMNS = 6
+_NOT_JUDGED = "not judged"
 _STATES = {PASS: "pass", PASS_BUT_UTILITY: "open", FAIL: "fail"}
 _PLAIN = {PASS: "Pass", PASS_BUT_UTILITY: "Pass (utility not judged)", FAIL: "FAIL", NOT_MEASURED: "Not measured", None: "No thresholds"}
 
@@ -100,6 +101,11 @@ def _told(source: Source) -> str:
     figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)}
     if not figures[beyond.PERSONS]:
         return ""
+    if figures[beyond.PERSONS] == _NOT_JUDGED:
+        return (
+            f"What all {L} datasets of a scheme give away of a person beyond what they would had the person's value never been used is not "
+            "judged, which is no pass."
+        )
     whose = f"values of {', '.join(source.variables)}"
     number = figures[beyond.PERSONS]
     return (
@@ -112,11 +118,14 @@ def _told(source: Source) -> str:
 
 
 def _by_scheme(source: Source, measure: Measure) -> str:
-    """A figure of each scheme as it may be shown, once where all have the same; nothing where none was measured."""
-    statistic = Statistic(measure.key)
-    if statistic not in distinct(source.run.tables["risk"]):
+    """A figure of each scheme as it may be shown, once where all have the same; nothing where none was measured, and "not judged" of a
+    scheme of which nobody knows what it would tell without a record."""
+    statistic, risk = Statistic(measure.key), source.run.tables["risk"]
+    if statistic not in distinct(risk):
         return ""
+    known = by_label(risk, statistic).reindex(source.run.schemes).notna()
     shown = source.by_label(statistic, source.run.schemes)
+    shown = [text if there else _NOT_JUDGED for text, there in zip(shown, known, strict=True)]
     alike = len(set(shown)) == 1
     return shown[0] if alike else ", ".join(f"{text} ({scheme})" for scheme, text in zip(source.run.schemes, shown, strict=True))
 

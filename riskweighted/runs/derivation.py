@@ -1,7 +1,9 @@
-"""What a study says of columns that give a synthesized variable away: which are looked at, which are declared, and what is refused."""
+"""What a study says of columns that give a synthesized variable away: which are looked at, which are declared, and what is refused.
+
+Looked at is whatever leaves unaltered and whatever the model reads: values drawn given a copy of the target are the target."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,10 +15,8 @@ from riskweighted.runs.study import AUTO, Study
 
 __all__ = ["check_derived", "how_told", "refuse_derived"]
 
-_ADVICE = (
-    "leave one of them out of release.columns and scenario.known, coarsen it, or say why it may leave: [release] derived = "
-    '{column = "the reason"}, for each of them'
-)
+_ADVICE = 'leave {it} out of {places}, coarsen it, or say why it may {do}: [release] derived = {{column = "the reason"}}{each}'
+_LEAVES, _PREDICTS = "release.columns and scenario.known", "the model's formula or predictors"
 
 
 def check_derived(study: Study, confidential: pd.DataFrame) -> None:
@@ -27,16 +27,25 @@ def check_derived(study: Study, confidential: pd.DataFrame) -> None:
     for row in rows:
         if row["verdict"] != REFUSE and row is not best[row["target"]]:
             continue
-        columns, how = listing(row["columns"]), f"{row['target']!r}: {how_told(row)}"
+        columns, how = f"{_part(study, row)}, {listing(row['columns'])}", f"{row['target']!r}: {how_told(row)}"
         if row["verdict"] != REFUSE:
-            known = "released unaltered" if study.guarantee is None else "public"
-            message = f"{known}, {columns} predicts the synthesized {how}"
+            message = f"{columns} predicts the synthesized {how}"
         elif _is_declared(study, row):
             reasons = "; ".join(dict.fromkeys(study.release.derived[name] for name in row["columns"]))
-            message = f"released unaltered, {columns} gives away the synthesized {how}; declared in release.derived: {reasons}"
+            message = f"{columns} gives away the synthesized {how}; declared in release.derived: {reasons}"
         else:
             raise _refusal(study, row)
         warnings.warn(message, DerivedWarning, stacklevel=3)
+
+
+def _part(study: Study, row: Mapping[str, Any]) -> str:
+    """What the columns of a row are to a study."""
+    if study.guarantee is not None:
+        return "public"
+    hidden = [name for name in row["columns"] if name in row["hidden"]]
+    if not hidden:
+        return "released unaltered"
+    return "in the model" if len(hidden) == len(row["columns"]) else "released unaltered or in the model"
 
 
 def refuse_derived(study: Study, confidential: pd.DataFrame) -> None:
@@ -52,17 +61,23 @@ def how_told(row: Mapping[str, Any]) -> str:
 
 
 def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
-    one = len(row["columns"]) == 1
-    are = "is to be released unaltered, but it gives" if one else "are to be released unaltered, but together they give"
-    advice = _advice(one)
+    one, hidden = len(row["columns"]) == 1, [name for name in row["columns"] if name in row["hidden"]]
+    subject, how = _subject(row["columns"]), f"away the synthesized {row['target']!r}: {how_told(row)}"
     if study.guarantee is not None:
-        are = "gives" if one else "together give"
-        advice = f"no reason makes {'it' if one else 'them'} public: take {'it' if one else 'one of them'} out of model and release"
-    return InputError(f"{_subject(row['columns'])} {are} away the synthesized {row['target']!r}: {how_told(row)}; {advice}")
+        taken = f"no reason makes {'it' if one else 'them'} public: take {'it' if one else 'one of them'} out of model and release"
+        return InputError(f"{subject} {'gives' if one else 'together give'} {how}; {taken}")
+    doing = ["released unaltered"] * (len(hidden) < len(row["columns"])) + ["read by the model"] * bool(hidden)
+    subject += f" {'is' if one else 'are'} to be {' or '.join(doing)}, but {'it gives' if one else 'together they give'} {how}"
+    return InputError(f"{subject}; {_advice(one, doing)}")
 
 
-def _advice(one: bool) -> str:
-    return _ADVICE.replace("leave one of them out", "leave it out").replace(", for each of them", "") if one else _ADVICE
+def _advice(one: bool, doing: Sequence[str]) -> str:
+    """What to do about one column or several, that leave, predict, or some this and some that."""
+    leave, predict = doing[0] == "released unaltered", doing[-1] == "read by the model"
+    places = " and ".join([_LEAVES] * leave + [_PREDICTS] * predict)
+    do = " or ".join(["leave"] * leave + ["predict"] * predict)
+    it, each = ("it", "") if one else ("one of them", ", for each of them")
+    return _ADVICE.format(it=it, places=places, do=do, each=each)
 
 
 def _subject(columns: tuple[str, ...]) -> str:
@@ -75,17 +90,18 @@ def _is_declared(study: Study, row: Mapping[str, Any]) -> bool:
 
 
 def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """What columns that leave unaltered tell of the synthesized variables; under a guarantee also what is declared public does.
+    """What columns that leave unaltered or that the model reads tell of the synthesized variables; under a guarantee also what is declared
+    public does. ``hidden`` of a row: those of all of these columns that do not leave.
 
     What a rule `when` states is a declaration, and relations among synthesized variables are rules of the chain.
     """
-    tested = study.unaltered(confidential)
-    strange = [name for name in study.release.derived if name not in tested and name not in study.synthesizer.columns]
+    leaving = study.unaltered(confidential)
+    read = {*study.synthesizer.columns_among(confidential.columns), *(() if study.guarantee is None else study.guarantee.public)}
+    hidden = [str(name) for name in confidential.columns if name in read - {*leaving, *study.variables}]
+    tested = [*leaving, *hidden]
+    strange = [name for name in study.release.derived if name not in tested and name not in study.variables]
     if strange:
-        raise InputError(f"release.derived names {listing(strange)}, which does not leave unaltered; valid are {listing(tested)}")
-    if study.guarantee is not None:
-        read = dict.fromkeys([*study.guarantee.public, *study.synthesizer.columns])
-        tested += [name for name in read if name in confidential.columns and name not in [*tested, *study.variables]]
+        raise InputError(f"release.derived names {listing(strange)}, which neither leave nor predict; valid are {listing(tested)}")
     scenario, stated = study.evaluating_scenario(), _stated(study)
     numbers = [name for name in study.variables if scenario.is_numeric(confidential[name])]
     reach = {name: scenario.radius_of(name) for name in numbers}
@@ -102,7 +118,7 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
     )
     for row in table.to_dict("records"):
         if row["rule"] not in (STATUS, COARSENING) or not set(row["columns"]) <= stated.get(row["target"], set()):
-            yield row
+            yield row | {"hidden": hidden}
 
 
 def _stated(study: Study) -> dict[str, set[str]]:

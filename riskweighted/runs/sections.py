@@ -5,7 +5,7 @@ where it is declared, with the reason (`read_by`).
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -118,6 +118,21 @@ class SynthesizerSettings:
         named = [name for formula in formulas if formula is not None for name in split_formula(formula).names]
         return tuple(dict.fromkeys([*check_names(self.settings.get("predictors", ()), "synthesizer.predictors"), *named]))
 
+    def columns_among(self, names: Iterable[object]) -> list[str]:
+        """Those of some columns that its formulas, its predictors, or any other setting such as ``groups`` names."""
+        named = {*self.columns, *_texts_in(self.settings)}
+        return [str(name) for name in names if str(name) in named]
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All texts that stand in settings as values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for part in value.values() for text in _texts_in(part))
+    elif isinstance(value, (list, tuple)):
+        yield from (text for part in value for text in _texts_in(part))
+
 
 @dataclass(frozen=True)
 class WeightSettings:
@@ -209,7 +224,8 @@ class ReleaseSettings:
     ``shuffle = false`` needs the reason ``unshuffled``, which stands on the sign-off sheet. ``unit``: a column such as a household's
     number, whose rows move together; without it the ``cluster`` of the evaluation or of the weights. ``hidden``: predictors that are not
     released and may be told by the datasets all the same, each with the reason why, which stands on the sign-off sheet. ``derived``:
-    unaltered columns that may leave although they give a synthesized variable away (`riskweighted.derived`), with reasons in the same way.
+    columns that may leave, or be read by the model, although they give a synthesized variable away (`riskweighted.derived`), with reasons
+    in the same way.
     ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
     """
 

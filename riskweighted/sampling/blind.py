@@ -10,12 +10,13 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import target_numbers
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer, data_dependent, keeps_true_values
-from riskweighted.sampling.blind_process import Shown, Task, draws_of, log_priors, show, shown_elsewhere
+from riskweighted.sampling.blind_process import FEW_SEEDS, WHOLE, Shown, Task, draws_of, each_draw, log_priors, show, shown_elsewhere
 from riskweighted.sampling.moves import KEPT, PERMUTED, moved_targets, some_rows
 
 __all__ = ["check_independent", "refuse_dependence"]
 
 _ROWS = 20_000
+_LEFT_OUT = 20  # one row in so many, at least one
 _FEW = 0.05  # the share of the rows below which those that move hold the values of a few records
 _MANY = 20  # seeds, before draws that are the same are called the same for all
 _RECORDS = 50  # from which on a parameter of about n numbers is no accident
@@ -38,7 +39,8 @@ def check_independent(
     prepared : what `prepare` made of `confidential`
     thetas : one or more places, of which the first and the last are tried
     guaranteed : whether there is a guarantee, under which nothing may be taken from the data
-    elsewhere : whether it is tried in a fresh process too, which gets the permuted data first; 20,000 rows where there are more
+    elsewhere : whether it is tried in a fresh process too, which gets the permuted data first; there on some of the rows, at most 20,000,
+        since a class may keep what it saw by the number of its rows; and permuted on all
 
     Raises
     ------
@@ -52,13 +54,14 @@ def check_independent(
     _refuse_constant(synthesizer, prepared, places, confidential)
     stated = data_dependent(synthesizer)
     priors = bool(thetas[0]) and (guaranteed or stated == ())
-    frame = confidential if not elsewhere else _rows(synthesizer, places, confidential)
-    task = Task(synthesizer, _frames(synthesizer, frame), places, priors)
-    shown, log_priors = shown_elsewhere(task) if elsewhere else show(task)
+    task = Task(synthesizer, _frames(synthesizer, confidential), places, priors)
+    shown, log_priors = _shown_elsewhere(task, confidential) if elsewhere else show(task)
+    whole = shown.pop(WHOLE, None)
     _judge(synthesizer, shown, guaranteed, bool(stated))
     _judge_priors(synthesizer, log_priors, guaranteed)
     if elsewhere:
-        _compare_here(synthesizer, prepared, places, confidential, frame, shown)
+        _compare_here(synthesizer, places, confidential, shown)
+        _compare_whole(synthesizer, prepared, places, confidential, whole)
 
 
 def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, thetas: Sequence[Draw]) -> None:
@@ -91,16 +94,18 @@ def refuse_dependence(synthesizer: Synthesizer, prepared: Any, confidential: pd.
                 )
 
 
-def _rows(synthesizer: Synthesizer, places: tuple[Draw, ...], confidential: pd.DataFrame) -> pd.DataFrame:
-    """The rows that are tried elsewhere: all, or some where these have parameters of the same shapes."""
-    frame = some_rows(confidential, _ROWS)
-    if len(frame) == len(confidential):
-        return confidential
-    try:
-        draws_of(synthesizer, synthesizer.prepare(frame), frame, places)
-    except Exception:  # some rows lack a level that theta has a number for
-        return confidential
-    return frame
+def _shown_elsewhere(task: Task, confidential: pd.DataFrame) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
+    """What it draws in a fresh process of some rows, which nothing here has prepared before; of all where these have parameters of other
+    shapes, as where a level is lacking that theta has a number for."""
+    frames = _frames(task.synthesizer, _rows(confidential))
+    shown, log_priors = shown_elsewhere(task._replace(frames=frames, whole=task.frames[PERMUTED]))
+    return (shown, log_priors) if shown[_TRUTH] is not None else shown_elsewhere(task._replace(whole=task.frames[PERMUTED]))
+
+
+def _rows(confidential: pd.DataFrame) -> pd.DataFrame:
+    """The rows that are tried elsewhere, a few less than there are and 20,000 at most."""
+    n = len(confidential)
+    return some_rows(confidential, min(_ROWS, n - max(n // _LEFT_OUT, 1)))
 
 
 def _frames(synthesizer: Synthesizer, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -154,27 +159,35 @@ def _differs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.asarray(~np.isclose(first, second, rtol=1e-9, atol=1e-12, equal_nan=True))
 
 
-def _compare_here(
-    synthesizer: Synthesizer,
-    prepared: Any,
-    places: tuple[Draw, ...],
-    confidential: pd.DataFrame,
-    frame: pd.DataFrame,
-    shown: dict[str, Shown],
-) -> None:
-    """Refuse draws that differ between this process, which saw the data first, and the fresh one, which saw them permuted; and, where
-    only some rows were tried there, draws of all records that move here."""
-    name, there = type(synthesizer).__name__, shown[PERMUTED]
+def _compare_here(synthesizer: Synthesizer, places: tuple[Draw, ...], confidential: pd.DataFrame, shown: dict[str, Shown]) -> None:
+    """Refuse draws that differ between this process, which saw the data first, and the fresh one, which saw them permuted."""
+    there, frame = shown[PERMUTED], _rows(confidential)
+    if there is not None and there["prepared"].shape[1] != len(frame):
+        frame = confidential
     here = draws_of(synthesizer, synthesizer.prepare(frame), frame, places)
     if there is None or _moved(here, there) > 0:
-        raise ContractError(
-            f"{name}: draw sees the sensitive values: a fresh process that saw these permuted first gives other draws at the same "
-            "theta and seed"
-        )
+        raise _seen_first(synthesizer)
+
+
+def _seen_first(synthesizer: Synthesizer) -> ContractError:
+    return ContractError(
+        f"{type(synthesizer).__name__}: draw sees the sensitive values: a fresh process that saw these permuted first gives other draws at "
+        "the same theta and seed"
+    )
+
+
+def _compare_whole(synthesizer: Synthesizer, prepared: Any, places: tuple[Draw, ...], confidential: pd.DataFrame, there: Shown) -> None:
+    """The same of a few draws of all records; and refuse draws of all records that move here."""
+    few = draws_of(synthesizer, prepared, confidential, places, FEW_SEEDS)
+    if there is None or _moved(few, there) > 0:
+        raise _seen_first(synthesizer)
     permuted = _frames(synthesizer, confidential)[PERMUTED]
-    given = draws_of(synthesizer, prepared, confidential, places)
-    if _moved(given, draws_of(synthesizer, synthesizer.prepare(permuted), permuted, places)) > 0:
-        raise ContractError(f"{name}: draw sees the sensitive values: with these permuted, the same theta and seed give other draws")
+    given = each_draw(synthesizer, prepared, confidential, places)
+    moved = each_draw(synthesizer, synthesizer.prepare(permuted), permuted, places)
+    if any(_differs(one, other).any() for (_, one), (_, other) in zip(given, moved, strict=True)):
+        raise ContractError(
+            f"{type(synthesizer).__name__}: draw sees the sensitive values: with these permuted, the same theta and seed give other draws"
+        )
 
 
 def _refuse_parameters(synthesizer: Synthesizer, theta: Draw, n: int) -> None:

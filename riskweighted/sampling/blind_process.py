@@ -18,9 +18,11 @@ from riskweighted.contract.drawing import check_codes, levels_at
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.sampling.graphs import compile_log_prior, parameters_at
 
-__all__ = ["SEEDS", "Shown", "Task", "draws_of", "log_priors", "main", "show", "shown_elsewhere"]
+__all__ = ["FEW_SEEDS", "SEEDS", "WHOLE", "Shown", "Task", "draws_of", "each_draw", "log_priors", "main", "show", "shown_elsewhere"]
 
-SEEDS = (0, 1)
+SEEDS = 20  # at every place and in every way of drawing, none of them twice
+FEW_SEEDS = 2  # where all of many records are drawn and sent
+WHOLE = "all records"
 _SECONDS = 600
 _PROGRAM = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from riskweighted.sampling.blind_process import main; main()"
 _SOME = 40  # rows
@@ -32,39 +34,57 @@ Shown = (
 
 
 class Task(NamedTuple):
-    """What is to be drawn: of each frame, in their order, at all thetas and seeds; with the log priors, if asked for."""
+    """What is to be drawn: of each frame, in their order, at all thetas and seeds; with the log priors, if asked for.
+
+    ``whole``: a frame of which a few draws are made besides, before all others.
+    """
 
     synthesizer: Synthesizer
     frames: dict[str, pd.DataFrame]
     thetas: tuple[Draw, ...]
     priors: bool = False
+    whole: pd.DataFrame | None = None
 
 
 def show(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
     """The draws of every frame that is prepared, and its log priors (places,)."""
     shown, priors, places = dict[str, Shown](), dict[str, np.ndarray](), None
-    for name, frame in task.frames.items():
+    frames = task.frames if task.whole is None else {WHOLE: task.whole, **task.frames}
+    for name, frame in frames.items():
         try:
             prepared = task.synthesizer.prepare(frame.copy(deep=True))
-            shown[name] = draws_of(task.synthesizer, prepared, frame, task.thetas)
+            shown[name] = draws_of(task.synthesizer, prepared, frame, task.thetas, FEW_SEEDS if name == WHOLE else SEEDS)
         except Exception:  # an InputError, other knots than theta has numbers for, or whatever a stranger's code says
             shown[name] = None
             continue
-        if task.priors:
+        if task.priors and name != WHOLE:
             priors[name], places = log_priors(task.synthesizer, prepared, len(frame), places)
     return shown, priors
 
 
-def draws_of(synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame, thetas: tuple[Draw, ...]) -> dict[str, np.ndarray]:
-    """What it draws at the thetas and seeds: of the data prepared, of `at` of all rows, of every second one and of the first."""
+def draws_of(
+    synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame, thetas: tuple[Draw, ...], seeds: int = SEEDS
+) -> dict[str, np.ndarray]:
+    """What it draws at the thetas and seeds, by the way of drawing: (thetas x seeds, rows)."""
+    drawn = dict[str, list[np.ndarray]]()
+    for way, values in each_draw(synthesizer, prepared, frame, thetas, seeds):
+        drawn.setdefault(way, []).append(values)
+    return {way: np.array(values) for way, values in drawn.items()}
+
+
+def each_draw(
+    synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame, thetas: tuple[Draw, ...], seeds: int = SEEDS
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Draw by draw: of the data prepared, of `at` of all rows, of every second one and of the first."""
     ways = {"prepared": (prepared, len(frame))}
     if callable(getattr(prepared, "at", None)):
         asked = {"at": frame, "at of every second row": frame.iloc[::2], "at of some rows": frame.iloc[:_SOME]}
         ways |= {way: (prepared.at(rows), len(rows)) for way, rows in asked.items()}
-    return {
-        way: np.array([_values(synthesizer, theta, arrays, seed, rows) for theta in thetas for seed in SEEDS])
-        for way, (arrays, rows) in ways.items()
-    }
+    for number, (way, (arrays, rows)) in enumerate(ways.items()):
+        for place, theta in enumerate(thetas):
+            first = (number * len(thetas) + place) * SEEDS
+            for seed in range(first, first + seeds):
+                yield way, _values(synthesizer, theta, arrays, seed, rows)
 
 
 def _values(synthesizer: Synthesizer, theta: Draw, prepared: Any, seed: int, n: int) -> np.ndarray:

@@ -24,7 +24,8 @@ class Family(NamedTuple):
     the least and the largest value of each; ``fit``: of what kind the fit must be that it needs, if any; ``nothing``: whether settings
     leave no weight, whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from checked data and settings
     to a function of risks and of how many records share the pattern, both of one shape, which gives the weights. ``of_fit``, of families
-    that are made of a fit: from checked data, the fit and settings to what a value's weight is made of (`OfFit`), risks too if it ``reads_risk``.
+    that are made of a fit: from checked data, the fit and settings to what a value's weight is made of (`OfFit`), of risks too if it
+    ``reads_risk``.
 
     `tune` goes along a family of one setting by its ``path``, values from the unweighted synthesizer to ever smaller weights that are
     scanned first; what then falls is ``lowers``, of "risk", "influence" (the largest one of a record) and "information". ``unit`` of an

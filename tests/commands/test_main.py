@@ -110,6 +110,7 @@ def test_a_run_that_did_not_converge_is_published_and_exits_with_3(folder):
     assert "not converged: 'unweighted', 'marginal', 'pairwise'" in done.stderr
     assert "exit code 3" in done.stderr
     assert "Model: " in done.stdout
+    assert "Disclosure beyond inference: not judged of unweighted, marginal, pairwise" in done.stdout
     assert (folder / "results" / "manifest.json").is_file()
     assert "model fits" in riskweighted("summary", "results", "--format", "markdown", cwd=folder).stdout.lower()
 

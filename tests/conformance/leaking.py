@@ -435,6 +435,22 @@ AWARE = [
 ]
 
 
+class CacheOfMany(PermanentCache):
+    """By row count, of more rows than are tried under every move."""
+
+    known: ClassVar[dict[int, np.ndarray]] = {}
+
+    def hide(self, y, data):
+        return super().hide(y, data) if len(y) > 20_500 else y[:0]
+
+
+class RareSeeds(Kept):
+    """Into all rows, once in ten seeds."""
+
+    def shown(self, values, rng, prepared):
+        return prepared.hidden.copy() if rng.random() < 0.1 else values
+
+
 # ---- what only a guarantee refuses ----
 class PriorMean(Kept):
     def prior_mean(self, prepared):

@@ -1,5 +1,6 @@
 """Draws that see the truth are refused wherever they hide it, and clean ones are not."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -52,6 +53,31 @@ def test_draws_that_see_the_truth_are_refused(plugin):
         look(plugin)
     assert "\n" not in str(caught.value)
     assert not any(character.isdigit() for character in str(caught.value))
+
+
+def test_a_leak_in_one_of_ten_seeds_is_seen():
+    with pytest.raises(ContractError, match="RareSeeds"):
+        look(leaking.RareSeeds)
+
+
+def test_a_notebooks_class_that_keeps_the_first_data_by_row_count_is_seen(tmp_path, monkeypatch):
+    """It travels to the fresh process with its memory, which holds nothing of another number of rows."""
+    (tmp_path / "cell.py").write_text((Path(__file__).parent / "leaking.py").read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    cell = importlib.import_module("cell")
+    monkeypatch.undo()  # where the fresh process does not find it
+    with pytest.raises(ContractError, match="a fresh process"):
+        look(cell.PermanentCache, elsewhere=True)
+    look(cell.Clean, elsewhere=True)
+
+
+@pytest.mark.long
+def test_a_class_that_keeps_the_first_of_many_data_by_row_count_is_seen():
+    class_of_many, frame = leaking.CacheOfMany, pd.concat([data()] * 70, ignore_index=True)
+    frame["y"] += np.random.default_rng(4).normal(size=len(frame))
+    synthesizer = class_of_many()
+    with pytest.raises(ContractError, match="a fresh process"):
+        check_independent(synthesizer, synthesizer.prepare(frame), thetas(class_of_many), frame, elsewhere=True)
 
 
 def test_a_clean_one_passes_with_and_without_a_guarantee():

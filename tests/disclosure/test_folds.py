@@ -1,6 +1,7 @@
 """Folds of any tool: what is written, what is refused, and that a tool which saw the fold's values is found."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from typer.testing import CliRunner
 
 import riskweighted as rw
 from riskweighted.commands.main import app
+from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.decoys import slope_on_decoys
+from riskweighted.disclosure.fold_files import write_manifest
 
 SCENARIO = rw.Scenario(known="region", synthetic="income")
 L = 10
@@ -105,11 +108,38 @@ def test_a_regression_says_nothing_of_a_person_and_donors_do(folder, data):
     assert table.attrs["persons"] > 20
 
 
-@pytest.mark.parametrize("tool", [regression, donors])
-def test_a_tool_that_saw_the_folds_values_is_found(tool, folder, data):
-    run(tool, folder, data, cheats=True)
+CANNOT = "the decoys cannot be seen in the folds .*hardly follows the data, or datasets lie in the wrong fold, or they were made with the"
+
+
+def constant(train: pd.DataFrame, rows: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """It does not follow the data at all."""
+    return np.exp(rng.normal(10, 0.5, (L, len(rows)))).round()
+
+
+@pytest.mark.parametrize(("tool", "cheats"), [(regression, True), (donors, True), (constant, False)])
+def test_where_no_decoys_are_seen_nothing_is_judged(tool, cheats, folder, data):
+    run(tool, folder, data, cheats=cheats)
     pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
-    with pytest.raises(rw.InputError, match="do not show the decoys"):
+    table = rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
+    assert table.attrs["verdict"] == "not judged"
+    assert re.search(CANNOT, table.attrs["reasons"][0])
+    assert table[["D", "out", "named"]].isna().all(axis=None)
+    assert np.isnan(table.attrs["persons"])
+
+
+@pytest.mark.parametrize("tool", [regression, donors])
+def test_datasets_in_the_folds_of_others_are_refused(tool, folder, data):
+    run(tool, folder, data)
+    upward = pd.read_csv(folder / "decoys.csv").merge(data["income"].rename("value"), left_on="values_of_row", right_index=True)
+    high = upward.groupby("fold")["value"].mean().sort_values().index
+    for one, other in ((high[0], high[-1]), (high[1], high[-2])):
+        for copy in range(1, L + 1):
+            paths = [folder / str(fold) / f"synthetic_{copy}.csv" for fold in (one, other)]
+            texts = [path.read_text() for path in paths]
+            for path, text in zip(paths, reversed(texts), strict=True):
+                path.write_text(text)
+    pack = [data.assign(income=values) for values in tool(data, data, np.random.default_rng(8))]
+    with pytest.raises(rw.InputError, match="datasets lie in the wrong fold"):
         rw.attribution(data, pack, SCENARIO, folds=rw.read_folds(folder, data), random_seed=2)
 
 
@@ -146,6 +176,28 @@ def other_training(folder: Path) -> None:
     pd.read_csv(path).iloc[1:].to_csv(path, index=False)
 
 
+def other_folds(folder: Path) -> None:
+    path = folder / "assignment.csv"
+    pd.read_csv(path).assign(fold=lambda table: table["fold"] % 5 + 1).to_csv(path, index=False)
+
+
+def other_decoys(folder: Path) -> None:
+    path = folder / "decoys.csv"
+    pd.read_csv(path).iloc[1:].to_csv(path, index=False)
+
+
+def fewer_folds(folder: Path) -> None:
+    change(folder / "folds.json", '"K": 5', '"K": 4')
+
+
+def leaking_training(folder: Path) -> None:
+    """By somebody who writes the manifest anew."""
+    path = folder / "2" / "train.csv"
+    pd.concat([pd.read_csv(path), households().iloc[:50]]).to_csv(path, index=False)
+    about = json.loads((folder / "folds.json").read_text())
+    write_manifest(folder, {name: about[name] for name in ("K", "synthesized", "data")})
+
+
 def nothing_made(folder: Path) -> None:
     for path in (folder / "4").glob("synthetic_*.csv"):
         path.unlink()
@@ -156,6 +208,10 @@ SPOILT = [
     (drop_rows, "a row for each"),
     (other_rows, "is not what rows.csv says"),
     (other_training, "is not what riskweighted folds wrote"),
+    (other_folds, "assignment.csv' is not what riskweighted folds wrote"),
+    (other_decoys, "decoys.csv' is not what riskweighted folds wrote"),
+    (fewer_folds, "folds.json' is not what riskweighted folds wrote"),
+    (leaking_training, "2/train.csv' does not hold the rows of the other folds, with their decoys, and no others"),
     (nothing_made, "holds no synthetic_1.csv"),
 ]
 
@@ -164,8 +220,9 @@ SPOILT = [
 def test_folds_that_do_not_belong_are_refused(spoil, message, folder, data):
     run(regression, folder, data)
     spoil(folder)
-    with pytest.raises(rw.InputError, match=message):
+    with pytest.raises(rw.InputError, match=message) as caught:
         rw.read_folds(folder, data)
+    assert "\n" not in str(caught.value)
 
 
 def test_folds_of_other_data_or_of_another_number_of_datasets_are_refused(folder, data):
@@ -226,8 +283,30 @@ def test_the_command_judges_by_folds_and_says_that_it_cannot_without(files, fold
     assert apart["verdict"] == "not judged"
 
 
-def test_the_command_refuses_folds_of_other_datasets_and_those_made_with_the_values(files, folder, data):
+@pytest.mark.filterwarnings("ignore:rows of")
+def test_the_seed_is_recorded_and_hardly_matters(files, folder, data):
+    run(regression, folder, data)
+    told = [json.loads(assess(*files, "--folds", folder, "--seed", seed))["disclosure"][0] for seed in (1, 2)]
+    assert [first["seed"] for first in told] == [1, 2]
+    assert told[0]["D"] == pytest.approx(told[1]["D"], abs=0.015)
+
+
+def test_what_halves_say_is_a_mean_over_them():
+    rng = np.random.default_rng(1)
+    named, halves = rng.random((3, 200)) < 0.3, rng.random((9, 200)) < 0.5
+    expected = np.mean([best_scores(named, half) for half in halves], axis=0)
+    assert best_scores(named, halves) == pytest.approx(expected)
+    assert set(best_scores(named, halves[0])) <= {0.0, 1.0}
+    weights = rng.random(200)
+    assert best_scores(named, halves, weights) == pytest.approx(np.mean([best_scores(named, half, weights) for half in halves], axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:rows of")
+def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no_decoys_are_seen(files, folder, data):
     run(donors, folder, data, cheats=True)
-    for options, reason in ((files, "made with the values of the fold"), (files[:-1], "both must have L")):
-        assert reason in assess(*options, "--folds", folder)
+    told = json.loads(assess(*files, "--folds", folder))
+    assert (told["disclosure"][0]["verdict"], told["disclosure"][0]["D"]) == ("not judged", None)
+    assert "the decoys cannot be seen in the folds" in told["disclosure"][0]["why"]
+    assert told["measures"]
+    assert "both must have L" in assess(*files[:-1], "--folds", folder)
     assert "names no tool" in assess(files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder)

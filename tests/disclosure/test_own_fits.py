@@ -1,15 +1,18 @@
 """What a fit's release would be without each record, by weights and by refits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 import riskweighted as rw
 from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.own_fit import draw_copies, leave_out
+from riskweighted.disclosure.comparing import Records, _least_upper
+from riskweighted.disclosure.own_fit import draw_copies, leave_out, what_is_held
 from riskweighted.disclosure.own_packs import FittedPacks
 from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import make_world
@@ -54,10 +57,13 @@ def test_a_fit_of_many_records_gives_little_away_and_is_judged(data):
 def test_true_values_in_a_pack_of_a_fit_are_found(data):
     fit, rng = fitted(data, "unweighted"), np.random.default_rng(4)
     honest = fit.synthesize(20, random_seed=5)
-    assert rw.attribution(data, honest, SCENARIO, fit=fit, scheme="unweighted", random_seed=3).attrs["verdict"] in ("pass", "warn")
+    few = rw.DisclosureSettings(accept={"isolated": "15 records cannot show it"})
+    told = rw.attribution(data, honest, SCENARIO, fit=fit, scheme="unweighted", settings=few, random_seed=3).attrs
+    assert (told["verdict"], len(told["accepted"])) == ("warn", 1)
+    assert "15 records cannot show that it is small" in told["accepted"][0]
     true = rng.random(len(data)) < 0.08
     spoilt = [frame.assign(income=frame["income"].where(~true, data["income"])) for frame in honest]
-    table = rw.attribution(data, spoilt, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
+    table = rw.attribution(data, spoilt, SCENARIO, fit=fit, scheme="unweighted", settings=few, random_seed=3)
     assert table.attrs["verdict"] == "refuse"
     assert table["named"].max() >= 0.7 * true.sum()
 
@@ -118,3 +124,39 @@ def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
     off = off_from_refits(data, scheme, 15, 2)["z"]
     assert np.sqrt(np.mean(np.square(off))) < 1.4
     assert np.abs(off).max() < norm.isf(0.0005)
+
+
+def test_of_a_strangers_class_it_is_said_that_its_draws_are_taken_on_trust(data, monkeypatch):
+    fit = fitted(data, "unweighted")
+    assert not any("not the package's" in what for what in what_is_held(fit, None))
+    monkeypatch.setattr("riskweighted.disclosure.own_fit.is_strange", lambda synthesizer: True)
+    told = "draws of a class that is not the package's, taken not to see the values: folds judge them"
+    assert what_is_held(fit, None)[-2] == told
+
+
+def test_of_a_fit_that_did_not_converge_there_are_no_figures(data, monkeypatch):
+    fit = fitted(data, "unweighted")
+    monkeypatch.setattr(rw.Fit, "converged", False)
+    table = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3)
+    assert table.attrs["verdict"] == "not judged"
+    assert "did not converge" in table.attrs["reasons"][0]
+    assert table[["D", "upper", "out", "named", "largest_D"]].isna().all(axis=None)
+
+
+def test_few_records_that_agree_do_not_show_that_nothing_is_given_away(data):
+    n = 30
+    everybody = np.ones(n, dtype=bool)
+    records = Records(everybody[None], everybody, everybody, everybody, {"all": everybody})
+    for mean in (0.0, -0.1):
+        assert _least_upper(mean, everybody, records) == pytest.approx(1 - 0.05 ** (1 / n))
+    assert _least_upper(1 / n, everybody, records) == pytest.approx(binomtest(1, n, alternative="less").proportion_ci(0.95).high)
+    of_units = replace(records, units=np.arange(n) // 3)
+    assert _least_upper(0.0, everybody, of_units) == pytest.approx(1 - 0.05 ** (3 / n))
+    few = data.iloc[:n].reset_index(drop=True)
+    table = rw.attribution(few, [few.assign(income=1.0)] * 2, SCENARIO, folds=None)
+    assert np.isnan(table["upper"]).all()
+    fit = fitted(data, "unweighted")
+    told = rw.attribution(data, None, SCENARIO, fit=fit, scheme="unweighted", random_seed=3).set_index(["release", "group"])
+    for group in ("all", "isolated", "top 1 %"):
+        row = told.loc[("shuffled", group)]
+        assert row["upper"] >= 1 - 0.05 ** (1 / row["records"]) - 1e-9

@@ -52,6 +52,13 @@ def test_each_limit_is_one(changes, expected):
     assert verdict(**changes).verdict == expected
 
 
+def test_few_records_are_not_asked_for_more_packs():
+    table = pd.DataFrame([CLEAN, CLEAN | {"group": "isolated", "records": 30, "upper": 0.095}])
+    assert judge(table).reasons == (
+        "mean D of isolated records (shuffled, income) is 0.000, upper limit 0.095 above 0.05: 30 records cannot show that it is small",
+    )
+
+
 def test_a_rule_may_be_broken_for_a_reason_which_is_told():
     accepted = verdict(rw.DisclosureSettings(accept={"mean": "the board, 3 May"}), upper=0.03)
     assert accepted.verdict == "warn"

@@ -11,7 +11,6 @@ from experiments.disclosure.cases import Case, demo, sd2011
 from experiments.disclosure.own import OWN, attributed_fit
 from experiments.disclosure.refits import REFITS
 from experiments.disclosure.tools import TOOLS, leaf_donors, log_normal, poisoned, rank_swapping
-from riskweighted.common.errors import InputError
 
 pytestmark = pytest.mark.long
 
@@ -79,8 +78,7 @@ def test_swapped_values_are_near_in_rank_and_the_same_ones(case):
 
 @pytest.mark.parametrize("tool", [log_normal, leaf_donors])
 def test_releases_of_all_the_data_handed_in_as_folds_are_found(tool, case):
-    with pytest.raises(InputError, match="do not show the decoys"):
-        attributed(tool, case, 2, cheats=True)
+    assert attributed(tool, case, 2, cheats=True).attrs["verdict"] == "not judged"
 
 
 def test_a_short_fit_of_an_own_model_gives_what_the_experiment_records(case):

@@ -91,3 +91,13 @@ def test_the_report_opens_with_what_is_about_persons(tmp_path):
     rows = run.tables["risk"]
     without = run.with_tables({**run.tables, "risk": rows[rows["key"] != "disclosure-number"].reset_index(drop=True)})
     assert find_answer(gather(without, True, data, 10)).told == ""
+
+
+def test_of_a_scheme_that_is_not_judged_the_page_gives_no_figures():
+    run, data = load_run(finished_run()), confidential_data()
+    risk, keys = run.tables["risk"], ["disclosure-number", "guessed-without-value", "named"]
+    for schemes, said in ((["pairwise"], "not judged (pairwise)"), (list(run.schemes), "is not judged, which is no pass")):
+        blank = risk["key"].isin(keys) & risk["label"].isin(schemes)
+        without = run.with_tables({**run.tables, "risk": risk.assign(value=risk["value"].where(~blank))})
+        for internal in (True, False):
+            assert said in find_answer(gather(without, internal, data, 10)).told

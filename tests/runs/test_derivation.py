@@ -93,10 +93,45 @@ def test_bad_declarations(derived, words):
         check_study(study(release={"L": 2, "columns": ["wages"], "derived": derived}), people())
 
 
+def twin(data):
+    data["band"] = pd.qcut(data["income"], 4, labels=list("abcd")).astype(str)
+    return data.assign(wage=data["income"] * np.exp(np.random.default_rng(9).normal(0, 0.02, N)))
+
+
+@pytest.mark.parametrize(
+    ("synthesizer", "columns", "relation"),
+    [
+        ({**LINEAR, "formula": "income ~ log(wage)"}, ["wage"], "recovered"),
+        ({**LINEAR, "formula": "income ~ C(sex) + wages + log(other)"}, ["wages", "other"], "a sum"),
+        ({"name": "sequential", "predictors": ["sex", "wage"]}, ["wage"], "recovered"),
+        ({"name": "hierarchical", "formula": "income ~ age", "groups": ["band"], "transform": "log"}, ["band"], "intervals of it"),
+        ({"name": "sequential", "predictors": ["sex"], "variables": {"income": {"formula": "income ~ wage"}}}, ["wage"], "recovered"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:in the model, .* predicts:riskweighted.common.errors.DerivedWarning")
+def test_predictors_that_do_not_leave_are_refused_too(synthesizer, columns, relation):
+    data, changed = twin(people()), {"synthesizer": synthesizer}
+    for check in (check_study, refuse_derived):
+        with pytest.raises(InputError, match="to be read by the model") as caught:
+            check(study(**changed), data)
+        said = str(caught.value)
+        assert "\n" not in said
+        for words in (*columns, relation, "[release] derived", "the model's formula or predictors", "may predict"):
+            assert words in said
+    declared = study(**changed, release={"L": 2, "derived": dict.fromkeys(columns, "a study of twins")})
+    with pytest.warns(DerivedWarning, match="in the model, .*declared in release.derived: a study of twins"):
+        check_study(declared, data)
+    refuse_derived(declared, data)
+
+
+def test_a_column_that_leaves_and_one_that_predicts_are_found_together():
+    with pytest.raises(InputError, match="to be released unaltered or read by the model"):
+        check_study(study(synthesizer={**LINEAR, "formula": "income ~ other"}, release={"L": 2, "columns": ["wages"]}), people())
+
+
 def test_under_a_guarantee_predictors_are_looked_at_too():
     data = people().assign(twice=lambda frame: 2 * frame["income"])
     predicted = {**LINEAR, "formula": "income ~ twice"}
-    silent(study(synthesizer=predicted), data)
     with pytest.raises(InputError, match="'twice'"):
         refuse_derived(study(synthesizer=predicted, guarantee={"epsilon": 2, "public": ["twice"]}), data)
 

@@ -1,0 +1,88 @@
+"""The folder of `riskweighted folds`: every file as it was written, or refused by its name; and what a tool put beside them."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskweighted.common.atomic import write_file
+from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.frames import require_columns
+from riskweighted.data.io import DatasetWriter, read_table
+
+__all__ = ["ASSIGNMENT", "DECOYS", "MANIFEST", "check_written", "read_manifest", "read_pack", "write_manifest"]
+
+MANIFEST, ASSIGNMENT, DECOYS = "folds.json", "assignment.csv", "decoys.csv"
+_PRIVATE = "confidential: keep this folder where the data are kept"
+_ANEW = "write the folds anew and run the tool again"
+
+
+def write_manifest(folder: Path, about: Mapping[str, Any]) -> None:
+    """Write what the folder is of, with the hash of every file in it, and one of all this."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    hashes = {path.relative_to(folder).as_posix(): file_hash(path) for path in paths}
+    whole = {"note": _PRIVATE, **about, "files": hashes}
+    write_file(folder / MANIFEST, json.dumps(whole | {"seal": _seal(whole)}, indent=1), private=True)
+
+
+def _seal(about: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What the folder is of; refused where any file of it is not what was written."""
+    try:
+        about: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        seal, hashes = about.pop("seal", None), dict(about["files"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{str(folder)!r} is no folder of riskweighted folds: {MANIFEST} cannot be read") from error
+    if seal != _seal(about):
+        raise _changed(folder / MANIFEST)
+    for name, known in hashes.items():
+        if not (folder / name).is_file() or file_hash(folder / name) != known:
+            raise _changed(folder / name)
+    return about
+
+
+def check_written(path: Path, frame: pd.DataFrame) -> None:
+    """Refuse a file that is not, byte for byte, what is written of a table: rows that must be absent from it are."""
+    if not DatasetWriter([frame]).is_in(path, 0):
+        raise InputError(f"{str(path)!r} does not hold the rows of the other folds, with their decoys, and no others: {_ANEW}")
+
+
+def _changed(path: Path) -> InputError:
+    return InputError(f"{str(path)!r} is not what riskweighted folds wrote: {_ANEW}")
+
+
+def read_pack(folder: Path, rows: pd.DataFrame, names: Sequence[str]) -> list[pd.DataFrame]:
+    """The datasets that the tool made of one fold, on the index of the data."""
+    paths = sorted(folder.glob("synthetic_*.csv"), key=lambda path: (len(path.name), path.name))
+    if not paths:
+        raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on its train.csv, for the rows of rows.csv")
+    return [_dataset(path, rows, names) for path in paths]
+
+
+def _dataset(path: Path, rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    frame = read_table(path)
+    require_columns(frame, list(names), path.name)
+    if len(frame) != len(rows):
+        raise InputError(f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row for each, in their order")
+    for name in rows.columns:
+        if name in frame.columns and not _alike(frame[name], rows[name]):
+            raise InputError(f"{str(path)!r}: {name!r} is not what rows.csv says: the tool keeps its rows and their order")
+    return rows.assign(**{name: frame[name].to_numpy() for name in names})
+
+
+def _alike(column: pd.Series, like: pd.Series) -> bool:
+    """Whether two columns hold the same values row by row, however they were written."""
+    both = [pd.to_numeric(one.astype(object), errors="coerce") for one in (column, like)]
+    if all(one.notna().sum() == other.notna().sum() for one, other in zip(both, (column, like), strict=True)):
+        mine, theirs = (one.to_numpy(dtype=float) for one in both)
+        return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0, equal_nan=True))
+    texts = [one.astype(object).where(one.notna(), "").astype(str).to_numpy() for one in (column, like)]
+    return bool((texts[0] == texts[1]).all())
