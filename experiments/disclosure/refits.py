@@ -8,16 +8,18 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
+from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies, leave_out, refit_without
 from riskweighted.intruder.world import make_world
+from riskweighted.weights.names import is_centred
 
 __all__ = ["REFITS", "households", "off_from_refits", "run_refits"]
 
 REFITS = Path(__file__).parent / "refits.csv"
 SCENARIO = rw.Scenario(known="region", synthetic="income")
-SCHEMES = ("unweighted", "marginal", "pairwise", "delete(q=0.05)")
+SCHEMES = ("unweighted", "marginal", "pairwise", "delete(q=0.05)", "mix+(t=0.5)", "pairwise+", "marginal+")
 FITS, RECORDS, DRAWS = 5, 20, 2_000
 
 
@@ -36,18 +38,33 @@ def off_from_refits(data: pd.DataFrame, scheme: str, records: int, seed: int) ->
     """
     world, weighting, rng = make_world(data, SCENARIO), Weighting(scheme), np.random.default_rng(seed)
     kind = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
-    fit = rw.fit(kind, data, rw.scheme_weights(scheme, data, SCENARIO), random_seed=seed, draws=500, tune=300)
+    weigh = rw.centred_weights if is_centred(scheme) else rw.scheme_weights
+    fit = rw.fit(kind, data, weigh(scheme, data, SCENARIO), random_seed=seed, draws=500, tune=300)
     coding = Coding(world)
     drawn = draw_copies(fit, coding, rng, copies=DRAWS)
     without = leave_out(fit, world, drawn, weighting)
     rows = []
     for record in rng.choice(len(data), records, replace=False):
-        anew = draw_copies(refit_without(fit, world, np.array([record]), weighting, rng), coding, rng, copies=DRAWS)
-        own, left, share = drawn.masses[record], anew.masses[record], without.weights[record]
+        if is_centred(scheme):  # whose weights are held by the package's own refits
+            left = _mass_of_others(kind, data, scheme, int(record), int(rng.integers(2**31)))
+        else:
+            anew = draw_copies(refit_without(fit, world, np.array([record]), weighting, rng), coding, rng, copies=DRAWS)
+            left = anew.masses[record]
+        own, share = drawn.masses[record], without.weights[record]
         error = np.hypot(left.std() / np.sqrt(len(left)), own.std() / np.sqrt(without.effective[record]))
         by_weights, by_refit = own.mean() - share @ own, own.mean() - left.mean()
         rows.append({"D_weights": by_weights, "D_refit": by_refit, "z": (by_weights - by_refit) / error, "k": without.pareto_k[record]})
     return pd.DataFrame(rows)
+
+
+def _mass_of_others(kind: Synthesizer, data: pd.DataFrame, scheme: str, record: int, seed: int) -> np.ndarray:
+    """The probability of a record's ball by draw of a fit to the other records alone, their centred weights made anew, (S,)."""
+    others, y = data.drop(index=record), float(data["income"][record])
+    fit = rw.fit(kind, others, rw.centred_weights(scheme, others, SCENARIO), random_seed=seed, draws=500, tune=300)
+    (block,) = fit.blocks.values()
+    row, ends = block.prepared.at(data.loc[[record], ["region"]]), (np.array([0.8 * y]), np.array([1.2 * y]))
+    thetas = (block.draw(*place) for place in np.ndindex(*block.sizes.values()))
+    return np.array([block.synthesizer.distribution(theta, row).mass(*ends)[0] for theta in thetas])
 
 
 def run_refits(out: Path = REFITS) -> None:
