@@ -10,16 +10,35 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import write_file
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.frames import require_columns
+from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.data.io import DatasetWriter, read_table
 
-__all__ = ["ASSIGNMENT", "DECOYS", "MANIFEST", "check_written", "read_manifest", "read_pack", "write_manifest"]
+__all__ = ["ASSIGNMENT", "DECOYS", "MANIFEST", "check_written", "read_manifest", "read_pack", "write_guide", "write_manifest"]
 
-MANIFEST, ASSIGNMENT, DECOYS = "folds.json", "assignment.csv", "decoys.csv"
+MANIFEST, ASSIGNMENT, DECOYS, GUIDE = "folds.json", "assignment.csv", "decoys.csv", "README.txt"
 _PRIVATE = "confidential: keep this folder where the data are kept"
 _ANEW = "write the folds anew and run the tool again"
+
+
+_GUIDE = """What to do with this folder ({private})
+
+1. For each k from 1 to {K} run your tool on k/train.csv, and on no other file: not on another k, not on the data themselves, and with the
+   settings that made the release, but for its seed. train.csv holds decoys, some values exchanged: leave them as they are.
+2. Let it make as many datasets as the release has, each with a row for every row of k/rows.csv, in their order. A dataset holds
+   {columns}, and may hold the columns of rows.csv.
+3. Put them beside rows.csv as k/synthetic_1.csv, k/synthetic_2.csv and so on.
+4. riskweighted assess DATA SYNTHETIC... --known A,B --synthesized {synthesized} --folds {folder}
+
+Change no other file: each is held to what was written. In the end delete the folder.
+"""
+
+
+def write_guide(folder: Path, count: int, names: Sequence[str]) -> None:
+    """Write what a person has to do."""
+    told = _GUIDE.format(private=_PRIVATE, K=count, columns=listing(names), synthesized=",".join(names), folder=folder.name)
+    write_file(folder / GUIDE, told, private=True)
 
 
 def write_manifest(folder: Path, about: Mapping[str, Any]) -> None:
@@ -59,23 +78,34 @@ def _changed(path: Path) -> InputError:
     return InputError(f"{str(path)!r} is not what riskweighted folds wrote: {_ANEW}")
 
 
-def read_pack(folder: Path, rows: pd.DataFrame, names: Sequence[str]) -> list[pd.DataFrame]:
+def read_pack(folder: Path, confidential: pd.DataFrame, names: Sequence[str]) -> list[pd.DataFrame]:
     """The datasets that the tool made of one fold, on the index of the data."""
     paths = sorted(folder.glob("synthetic_*.csv"), key=lambda path: (len(path.name), path.name))
     if not paths:
         raise InputError(f"{str(folder)!r} holds no synthetic_1.csv: run the tool on its train.csv, for the rows of rows.csv")
-    return [_dataset(path, rows, names) for path in paths]
+    return [_dataset(path, confidential, names) for path in paths]
 
 
-def _dataset(path: Path, rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    frame = read_table(path)
-    require_columns(frame, list(names), path.name)
+def _dataset(path: Path, confidential: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    frame, rows = read_table(path), confidential.drop(columns=list(names))
+    require_columns(frame, list(names), str(path))
     if len(frame) != len(rows):
         raise InputError(f"{str(path)!r} has {len(frame)} rows and rows.csv {len(rows)}: the tool makes a row for each, in their order")
     for name in rows.columns:
         if name in frame.columns and not _alike(frame[name], rows[name]):
             raise InputError(f"{str(path)!r}: {name!r} is not what rows.csv says: the tool keeps its rows and their order")
+    for name in names:
+        if holds_numbers(confidential[name]):
+            _check_numbers(path, frame[name])
     return rows.assign(**{name: frame[name].to_numpy() for name in names})
+
+
+def _check_numbers(path: Path, column: pd.Series) -> None:
+    """Refuse text and infinite numbers where the data hold numbers."""
+    if not holds_numbers(column) and column.notna().any():
+        raise InputError(f"{str(path)!r}: {str(column.name)!r} holds text where the data hold numbers")
+    if holds_numbers(column) and np.isinf(as_floats(column)).any():
+        raise InputError(f"{str(path)!r}: {str(column.name)!r} holds infinite numbers; a missing value is an empty cell")
 
 
 def _alike(column: pd.Series, like: pd.Series) -> bool:

@@ -22,7 +22,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
 from riskweighted.data.io import read_table, write_table
 from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant, shown_elsewhere, slope_on_decoys
-from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_manifest
+from riskweighted.disclosure.fold_files import ASSIGNMENT, DECOYS, check_written, read_manifest, read_pack, write_guide, write_manifest
 from riskweighted.disclosure.sides import Side
 from riskweighted.intruder.world import World
 
@@ -102,8 +102,9 @@ def write_folds(
     """Write what a tool is to be run on, K times, so that `attribution` can tell what its release would be without a record.
 
     ``out/k/train.csv``: the data without fold k, with decoys; ``out/k/rows.csv``: everybody's other columns, for which the tool makes
-    values; ``assignment.csv``: the fold of every row; ``decoys.csv`` and ``folds.json``. The tool's L datasets, of n rows in the order of
-    ``rows.csv``, are put beside them as ``out/k/synthetic_1.csv`` to ``synthetic_L.csv``. All files are confidential and their owner's.
+    values; ``assignment.csv``: the fold of every row; ``decoys.csv`` and ``folds.json``; ``README.txt``: what to do. The tool's L
+    datasets, of n rows in the order of ``rows.csv``, are put beside them as ``out/k/synthetic_1.csv`` to ``synthetic_L.csv``. All files
+    are confidential and their owner's.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def write_folds(
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "folds"
     >>> rw.write_folds(data, "income", folder, random_seed=1)
     >>> sorted(path.name for path in folder.iterdir())
-    ['1', '2', '3', '4', '5', 'assignment.csv', 'decoys.csv', 'folds.json']
+    ['1', '2', '3', '4', '5', 'README.txt', 'assignment.csv', 'decoys.csv', 'folds.json']
     """
     confidential, names, out = as_pandas(confidential), check_names(synthesized, "synthesized"), Path(out)
     check_seed(random_seed)
@@ -152,6 +153,7 @@ def write_folds(
         write_table(rows, folder / "rows.csv", private=True)
     write_table(pd.DataFrame({"row": np.arange(1, len(of_row) + 1), "fold": of_row + 1}), out / ASSIGNMENT, private=True)
     write_table(planted.table(), out / DECOYS, private=True)
+    write_guide(out, K, names)
     write_manifest(out, {"K": K, "synthesized": list(names), "data": fingerprint(confidential)})
 
 
@@ -172,7 +174,7 @@ def read_folds(folder: str | Path, confidential: pd.DataFrame) -> Folds:
     ------
     InputError
         If the folder is of other data, any file of it was changed, a fold's rows stand in its train.csv, a fold has no datasets or
-        another number of them, or rows differ.
+        another number of them, rows differ, or text or infinite numbers stand where the data hold numbers.
 
     Examples
     --------
@@ -192,12 +194,12 @@ def read_folds(folder: str | Path, confidential: pd.DataFrame) -> Folds:
     names, count = tuple(about["synthesized"]), int(about["K"])
     of_row = read_table(folder / ASSIGNMENT)["fold"].to_numpy() - 1
     planted = Decoys.read(read_table(folder / DECOYS))
-    packs, trained, rows = [], np.empty(count), confidential.drop(columns=list(names))
+    packs, trained = [], np.empty(count)
     for number in range(count):
         part = folder / str(number + 1)
         shown = planted.trained(confidential, names, of_row, number)
         check_written(part / "train.csv", shown)
-        packs.append(read_pack(part, rows, names))
+        packs.append(read_pack(part, confidential, names))
         trained[number] = decoy_scores(confidential, shown, names[0]).mean()
     if len({len(pack) for pack in packs}) > 1:
         raise InputError(f"the folds hold {[len(pack) for pack in packs]} datasets: each must hold L")

@@ -75,7 +75,7 @@ def draw_copies(fit: Fit, coding: Coding, rng: np.random.Generator, precision: P
     mass = None if masses is None else ball_masses(fit, coding.world, precision)
     for s, place in enumerate(places):
         theta: Any = fit.thetas(*place)
-        frame = fit.drawing.released(theta, rng, precision)
+        frame = fit.drawing.made(theta, rng, precision)
         values[:, :, s] = coding.numbers(frame)
         for name, of_variable in terms.items():
             of_variable[:, s] = _terms(fit, theta, name)

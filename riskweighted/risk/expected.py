@@ -153,7 +153,7 @@ def expected_risk(
     for number, block in enumerate(blocks):
         for chain, draw in block:
             theta: Any = fit.thetas(chain, draw)
-            frame = fit.drawing.released(theta, rng, precision)
+            frame = fit.drawing.made(theta, rng, precision)
             neighbours = world.find(frame)
             outside = 1 - (1 + neighbours.within - neighbours.own_inside) * one_record
             mass = masses(theta, rng, frame)
@@ -204,7 +204,7 @@ def own_masses(fit: "Fit", world: World, places: list[tuple[int, int]], random_s
     def walk() -> Iterator[np.ndarray]:
         for draw in places:
             theta: Any = fit.thetas(*draw)
-            frame = fit.confidential if len(fit.variables) == 1 else fit.drawing.released(theta, rng)
+            frame = fit.confidential if len(fit.variables) == 1 else fit.drawing.made(theta, rng)
             yield masses(theta, rng, frame)
 
     return walk()

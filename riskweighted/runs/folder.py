@@ -98,6 +98,7 @@ def write_results(
             write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
             continue
         writer = DatasetWriter(datasets.only(columns))
+        make_folder(result / "synthetic" / label, private=True)
         for number in range(len(datasets)):
             writer.write(number, result / "synthetic" / label / f"synthetic_{number + 1:0{digits}d}.{study.release.format}")
     for name, table in tables.items():

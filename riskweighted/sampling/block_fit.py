@@ -18,12 +18,12 @@ from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import Records, fixed
+from riskweighted.contract.distribution import Records, draw_values, fixed
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, keeps_true_values
 from riskweighted.design.precision import find_precision, round_within
 from riskweighted.guarantee.clip import Censoring, censor
-from riskweighted.guarantee.ledger import LEDGER, entropy_of, opened
+from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
 from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sampling.convergence import no_diagnostics
@@ -79,7 +79,27 @@ class BlockFit:
     @property
     def entropy(self) -> int | None:
         """What fixes its datasets under a guarantee; None without one. InputError where the fit was changed since."""
-        return entropy_of(self.posterior, None if self.censoring is None else self.censoring.digest())
+        if self.censoring is None:
+            return entropy_of(self.posterior, None, "")
+        entropy = entropy_of(self.posterior, self.censoring.digest(), self._made_of)
+        if not self._is_prepared:
+            raise InputError(CHANGED)
+        return entropy
+
+    @cached_property
+    def _made_of(self) -> str:
+        """The digest of the model and of the data as they are, whatever ``data`` says."""
+        return data_hash(self.synthesizer, fingerprint(self.confidential))
+
+    @cached_property
+    def _is_prepared(self) -> bool:
+        """Whether it draws what its model draws of its data, prepared anew."""
+        theta, n = self.draw(0, 0), len(self.confidential)
+        held, anew = (
+            draw_values(self.synthesizer, theta, prepared, np.random.default_rng(0), n)
+            for prepared in (self.prepared, self.synthesizer.prepare(self.confidential))
+        )
+        return bool(np.array_equal(held, anew, equal_nan=True))
 
     @property
     def converged(self) -> bool:
@@ -210,6 +230,8 @@ class BlockFit:
 
     def to_bytes(self) -> bytes:
         """The posterior draws and diagnostics as netCDF, with hashes of what they were made for and a checksum."""
+        if self.censoring is None:
+            _ = self.entropy  # which refuses draws whose guarantee was dropped
         stored = self.posterior.assign({f"_{name}": ("quantity", column) for name, column in self.diagnostics.items()})
         for name, column in self.diagnostics.select_dtypes(bool).items():
             stored[f"_{name}"] = ("quantity", column.astype("int8"))
@@ -273,7 +295,7 @@ class PreparedModel:
         """A fit of this model, not yet judged where it is given no diagnostics."""
         judged = no_diagnostics() if diagnostics is None else diagnostics
         if censoring is not None and LEDGER not in posterior.attrs:
-            posterior = opened(posterior, censoring.digest(), random_seed)
+            posterior = opened(posterior, censoring.digest(), random_seed, data_hash(self.synthesizer, self.fingerprint))
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
         return BlockFit(*held, random_seed, self.fingerprint, censoring, self.survey, centring)
 

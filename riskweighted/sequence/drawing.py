@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import draw_values, log_densities
@@ -33,7 +34,13 @@ class Drawing:
     blocks: Mapping[str, BlockFit] = field(repr=False)
 
     def released(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
-        """One synthetic dataset given parameters, rounded as it is released."""
+        """One synthetic dataset given parameters, rounded as it is released; none under a guarantee, whose datasets its ledger decides."""
+        if any(fit.entropy is not None for fit in self.blocks.values()):
+            raise InputError("this fit has a guarantee, whose datasets are those of synthesize and no others")
+        return self.made(thetas, rng, precision)
+
+    def made(self, thetas: Thetas, rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
+        """The same of any fit: for the datasets that the ledger decides, and for those by which risk is measured, which do not leave."""
         frame, encoded = self.prepared.confidential.assign(), dict(self.prepared.encoded)
         for link in self.prepared.links:
             values = self.drawn(link, frame, encoded, thetas, rng, precision)

@@ -17,11 +17,13 @@ import xarray as xr
 from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.native import Native
 from riskweighted.contract.drawing import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.guarantee.clip import Censoring
+from riskweighted.guarantee.ledger import CHANGED
 from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
 from riskweighted.sampling.saving import BLANK, with_checksum
@@ -246,8 +248,6 @@ class Fit:
 
     def released(self, theta: Mapping[str, Any], rng: np.random.Generator, precision: Precision = None) -> pd.DataFrame:
         """One synthetic dataset given parameters, rounded as in `synthesize`; none under a guarantee, whose datasets its ledger decides."""
-        if self.ledger() is not None:
-            raise InputError("this fit has a guarantee, whose datasets are those of synthesize and no others")
         return self.drawing.released(self._by_block(theta), rng, precision)
 
     def synthesize(
@@ -347,7 +347,7 @@ class Fit:
         far, amounts = Counter[str](), Counter[str]()
         for each, seed in zip(places, seeds, strict=True):
             thetas = plugged or {name: self._theta(name, place) for name, place in zip(self.blocks, each, strict=True)}
-            frame = self.drawing.released(thetas, np.random.default_rng(seed), precision)
+            frame = self.drawing.made(thetas, np.random.default_rng(seed), precision)
             for name, fit in fits.items():
                 codes, column = [*self.prepared.codes.get(name, ())], frame[name]
                 held = (column[~column.isin(codes)] if codes else column).dropna()
@@ -378,6 +378,8 @@ class Fit:
         kept = [entropy for entropy in entropies if entropy is not None]
         if kept and len(kept) < len(entropies):
             raise InputError("some blocks of this fit have a guarantee and others have none, so nothing can be drawn from it; fit anew")
+        if kept and self.prepared.of_one and fingerprint(self.confidential) != fingerprint(self.block.confidential):
+            raise InputError(CHANGED)
         return kept or None
 
     def _check_guarantee(self, count: int, precision: Precision, parameters: str) -> tuple[list[int] | None, int]:

@@ -82,6 +82,12 @@ def test_a_fold_holds_no_value_of_its_own_and_only_its_owner_reads_it(folder, da
         assert 0 < changed <= (decoys["fold"] == number).sum() == 48
 
 
+def test_the_folder_says_what_to_do(folder):
+    told = (folder / "README.txt").read_text()
+    for words in ("For each k from 1 to 5", "k/train.csv", "k/synthetic_1.csv", "--synthesized income --folds folds", "confidential"):
+        assert words in told
+
+
 def test_rows_of_one_unit_stand_in_one_fold(tmp_path, data):
     rw.write_folds(data, ["income", "smokes"], tmp_path / "folds", K=3, unit="home", random_seed=1)
     folds = pd.read_csv(tmp_path / "folds" / "assignment.csv")["fold"]
@@ -198,6 +204,20 @@ def leaking_training(folder: Path) -> None:
     write_manifest(folder, {name: about[name] for name in ("K", "synthesized", "data")})
 
 
+def with_text(folder: Path) -> None:
+    path = folder / "2" / "synthetic_3.csv"
+    pd.read_csv(path).assign(income=lambda table: table["income"].astype(object).where(table.index != 5, "n/k")).to_csv(path, index=False)
+
+
+def with_infinity(folder: Path) -> None:
+    path = folder / "2" / "synthetic_3.csv"
+    pd.read_csv(path).assign(income=lambda table: table["income"].where(table.index != 5, np.inf)).to_csv(path, index=False)
+
+
+def no_guide(folder: Path) -> None:
+    (folder / "README.txt").unlink()
+
+
 def nothing_made(folder: Path) -> None:
     for path in (folder / "4").glob("synthetic_*.csv"):
         path.unlink()
@@ -212,6 +232,9 @@ SPOILT = [
     (other_decoys, "decoys.csv' is not what riskweighted folds wrote"),
     (fewer_folds, "folds.json' is not what riskweighted folds wrote"),
     (leaking_training, "2/train.csv' does not hold the rows of the other folds, with their decoys, and no others"),
+    (with_text, "2/synthetic_3.csv': 'income' holds text where the data hold numbers"),
+    (with_infinity, "2/synthetic_3.csv': 'income' holds infinite numbers"),
+    (no_guide, "README.txt' is not what riskweighted folds wrote"),
     (nothing_made, "holds no synthetic_1.csv"),
 ]
 

@@ -93,7 +93,39 @@ def no_ledger(fit):
     return fit.changed(posterior=posterior)
 
 
+def of_other_data(fit, **besides):
+    other = data().assign(jobs=data()["jobs"] + 40)
+    return fit.changed(confidential=other, prepared=MODEL.prepare(other), **besides)
+
+
+def of_other_rows(fit):
+    other = pd.concat([data()] * 2, ignore_index=True)
+    return fit.changed(prepared=MODEL.prepare(other), confidential=other, alpha=pd.Series(1.0, other.index))
+
+
+def dropped(fit):
+    return fit.changed(posterior=no_ledger_of(fit.posterior), censoring=None)
+
+
+def no_ledger_of(posterior):
+    bare = posterior.copy(deep=True)
+    bare.attrs.clear()
+    return bare
+
+
 REFUSED = {
+    "of other data": lambda fit, path: of_other_data(fit).synthesize(L),
+    "of other data, said to be the same": lambda fit, path: of_other_data(fit, data=fit.data).synthesize(L),
+    "of other rows": lambda fit, path: of_other_rows(fit).synthesize(L),
+    "of a frame of other rows": lambda fit, path: replace(
+        fit, prepared=replace(fit.prepared, confidential=pd.concat([data()] * 2, ignore_index=True))
+    ).synthesize(L),
+    "of another model": lambda fit, path: fit.changed(synthesizer=PoissonGraph("jobs ~ size")).synthesize(L),
+    "clip and ledger dropped": lambda fit, path: dropped(fit).synthesize(L),
+    "clip and ledger dropped, more": lambda fit, path: dropped(fit).synthesize(L + 1, random_seed=1),
+    "clip and ledger dropped, a dataset of a draw": lambda fit, path: dropped(fit).released(fit.draw(0, 0), np.random.default_rng(1)),
+    "clip and ledger dropped, and saved": lambda fit, path: dropped(fit).save(path),
+    "by its drawing": lambda fit, path: fit.drawing.released(fit.thetas(0, 0), np.random.default_rng(1)),
     "one more": lambda fit, path: fit.synthesize(L + 1),
     "one more, another seed": lambda fit, path: fit.synthesize(L + 1, random_seed=1),
     "one more, lazily": lambda fit, path: fit.synthetic(L + 1),
@@ -147,5 +179,6 @@ def test_datasets_that_say_what_chance_gives_are_others(made):
 
 def test_another_fit_has_other_entropy_and_a_seed_repeats_it(made):
     posterior, clip = made.posterior, made.block.censoring.digest()
-    assert opened(posterior, clip, None).attrs != opened(posterior, clip, None).attrs
-    assert opened(posterior, clip, 1).attrs == opened(posterior, clip, 1).attrs != opened(posterior, clip, 2).attrs
+    assert opened(posterior, clip, None, "x").attrs != opened(posterior, clip, None, "x").attrs
+    assert opened(posterior, clip, 1, "x").attrs == opened(posterior, clip, 1, "x").attrs != opened(posterior, clip, 2, "x").attrs
+    assert opened(posterior, clip, 1, "x").attrs != opened(posterior, clip, 1, "y").attrs

@@ -155,9 +155,9 @@ def guaranteed_fit(seed):
 
 def drawn_of(fit, monkeypatch):
     """The parameters of rent that its datasets are drawn with."""
-    seen, made = [], Drawing.released
+    seen, made = [], Drawing.made
     with monkeypatch.context() as patch:
-        patch.setattr(Drawing, "released", lambda self, thetas, *given: seen.append(thetas["rent"]) or made(self, thetas, *given))
+        patch.setattr(Drawing, "made", lambda self, thetas, *given: seen.append(thetas["rent"]) or made(self, thetas, *given))
         fit.synthesize(3, precision={"rent": 1.0} if len(fit.blocks) > 1 else 1.0)
     return [(*theta["coefficient"], float(theta["sigma"])) for theta in seen]
 

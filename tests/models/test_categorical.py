@@ -19,9 +19,11 @@ from scipy.linalg import helmert
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.common.fingerprints import fingerprint
 from riskweighted.guarantee.ledger import opened
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.laplace import mode_of
+from riskweighted.sampling.saving import data_hash
 from riskweighted.sequence.fit import Fit
 
 N = 160
@@ -367,7 +369,8 @@ def test_a_guarantee_needs_public_levels_and_clips_every_record():
     theta = coefficients(model, prepared.prepared, 1)
     fitted = fit_at(model, frame, theta, count=2)
     censoring = prepared.censor(guarantee, fitted.alpha, 2)
-    fitted = fitted.changed(censoring=censoring, posterior=opened(fitted.posterior, censoring.digest(), 1))
+    ledger = opened(fitted.posterior, censoring.digest(), 1, data_hash(model, fingerprint(frame)))
+    fitted = fitted.changed(censoring=censoring, posterior=ledger)
     assert fitted.statement.upper == 0.0  # a probability
     found = fitted.contributions(fitted.draw(0, 0))
     np.testing.assert_allclose(found, np.clip(terms(model, theta, prepared.prepared, frame), fitted.statement.lower, 0.0))

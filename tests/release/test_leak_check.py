@@ -26,7 +26,7 @@ from riskweighted.release.leak_check import check_datasets, check_made, check_pa
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
 from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.nearness import chance_of, equal_rows
-from riskweighted.release.pack import FORMATS, release_run
+from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.finished import load_run
 
 TEXTS = [
@@ -415,3 +415,15 @@ def test_a_change_in_one_file_among_clean_ones_is_found(pack, secrets, change, e
     table, other = (read_table(pack / file) for file in (name, f"data/pairwise/synthetic_pairwise_1.{ending}"))
     write_table(ONE_FILE[change](table, other, confidential_data()), pack / name, label=read_label(pack / name))
     assert_refused(pack, secrets, name, "not what the run makes")
+
+
+def test_where_a_measure_is_not_installed_the_message_names_it(run, tmp_path):
+    utility = run.tables["utility"]
+    row = utility.iloc[:1].assign(key="a-stranger", measure="a stranger")
+    with_it = run.with_tables({**run.tables, "utility": pd.concat([utility, row], ignore_index=True)})
+    pack = release_run(with_it, tmp_path / "pack", schemes=["pairwise"], confidential=confidential_data(), report=make_report)
+    with pytest.raises(InputError, match=r"not what the run makes: the run holds the measure 'a-stranger', which no installed") as caught:
+        check_release(pack.folder, with_it, confidential=confidential_data(), report=lambda one: make_report(one).replace("1,024", "-"))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match=r"is or holds not what the run makes$"):
+        check_release(pack.folder, run, confidential=confidential_data(), report=lambda one: make_report(one).replace("1,024", "-"))

@@ -102,8 +102,9 @@ def test_what_never_leaves_is_its_owners_only_from_the_first_byte(whole):
     assert len(written) >= 3 * 2 + 2 + 3  # fits with their seals, weights and risks, posteriors
     assert set(written) == {0o600}
     for path in [finished.folder, *finished.folder.rglob("*")]:
-        secret = "confidential" in path.relative_to(finished.folder).parts
-        expected = (0o700 if secret else 0o755) if path.is_dir() else (0o600 if secret else 0o644)
+        parts = path.relative_to(finished.folder).parts
+        secret, paired = "confidential" in parts, "synthetic" in parts  # whose rows pair with the data
+        expected = (0o700 if secret or paired else 0o755) if path.is_dir() else (0o600 if secret else 0o644)
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
     assert not finished.folder.with_name("whole.partial").exists()
 
