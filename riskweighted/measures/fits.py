@@ -18,8 +18,8 @@ FITS = Measure(
 MEAN_WEIGHT = Measure(
     "mean-weight",
     "mean weight",
-    "mean over records of the weight alpha of the likelihood; 1 keeps all of it; a plus behind a scheme's name: centred (METHODS section 15), "
-    "what each record was expected to add is taken off; without it as in Hu et al. 2022",
+    "mean over records of the weight alpha of the likelihood; 1 keeps all of it; a plus behind a scheme's name: centred (METHODS section "
+    "15), what each record was expected to add is taken off; without it as in Hu et al. 2022",
     source="METHODS section 3",
     direction="neither",
     kind="mean",
