@@ -170,8 +170,8 @@ def _print_summary(finished: "Run", increase: float) -> None:
     say_table(_with_errors(finished).T, "Risk and utility of each scheme")
     say(
         "mean weight: likelihood kept, 1 is all; +: centred (METHODS section 15). Expected risk: the mechanism's (Hu et al. 2022, eq. 1) "
-        "over all datasets that it could give, ± its Monte Carlo error; of the confidential data IR^c (eq. 2). Isolated: the 5 % of largest "
-        "IR^c. Higher is riskier."
+        "over all datasets that it could give, ± its Monte Carlo error; of the confidential data IR^c (eq. 2). Isolated: the 5 % of "
+        "largest IR^c. Higher is riskier."
     )
     say("Expected rises and falls: records whose expected risk changes by so much or more over unweighted.")
     say("Delta, range: how far one record can move the log pseudo posterior; empirical, no guarantee (METHODS section 9.1).")
