@@ -5,8 +5,9 @@ import numpy as np
 from riskweighted.common.errors import InputError
 from riskweighted.conformance.clauses import Skipped, Trial, needs_likelihood, require
 from riskweighted.contract.categories import target_numbers
-from riskweighted.contract.centring import Centring, intervals_of
+from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import has_mass
+from riskweighted.contract.intervals import intervals_of
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, ContractError
 from riskweighted.sampling.centred import CentredTerm, graph_coefficients, term_graph

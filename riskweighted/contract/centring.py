@@ -11,19 +11,15 @@ their parameters stay independent: the kind by the mean weight of the others of 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.contract.categories import categories_of
-from riskweighted.contract.synthesizer import Synthesizer
 
-__all__ = ["CentredWeights", "Centring", "Intervals", "OwnFunction", "intervals_of", "values_within"]
+__all__ = ["CentredWeights", "Centring", "Intervals", "OwnFunction"]
 
-_MOST = 64  # intervals of a model that names none
-_VALUES = 4  # of the file, by which the mean weight in an interval is found
 _ROOM = 4_000_000  # numbers at a time
 
 
@@ -73,37 +69,6 @@ class Intervals(NamedTuple):
         for number, (low, high) in reversed(list(enumerate(zip(self.lower, self.upper, strict=True)))):
             place[(low <= y) & (y <= high)] = number
         return place
-
-
-def intervals_of(synthesizer: Synthesizer, prepared: Any, y: np.ndarray) -> Intervals:
-    """Those that a synthesizer names with ``intervals(prepared)``; else its levels, or about equally many of its values (n,) in each."""
-    named = getattr(synthesizer, "intervals", None)
-    if callable(named):
-        return Intervals(*map(np.asarray, named(prepared)))
-    levels = categories_of(synthesizer, prepared)
-    if levels is not None:
-        codes = np.arange(len(levels), dtype=float)
-        return Intervals(codes, codes, np.zeros(len(levels), dtype=int))
-    values = np.unique(y)
-    chosen = values[np.unique(np.linspace(0, len(values) - 1, _MOST + 1).round().astype(int))] if len(values) > _MOST else values
-    edges = (chosen[1:] + chosen[:-1]) / 2
-    if (values == np.rint(values)).all():
-        edges = np.unique(np.floor(edges) + 0.5)
-    return Intervals(np.append(-np.inf, edges), np.append(edges, np.inf), np.zeros(len(edges) + 1, dtype=int))
-
-
-def values_within(intervals: Intervals, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some values of the file y (n,) in each interval by even steps of rank, or an end where there is none: they, and whose each is."""
-    place, ordered = intervals.of(y), np.argsort(y, kind="stable")
-    values, whose = list[float](), list[int]()
-    for number, (low, high) in enumerate(zip(intervals.lower, intervals.upper, strict=True)):
-        inside = np.unique(y[ordered[place[ordered] == number]])
-        if len(inside) == 0:
-            inside = np.array([end for end in (low, high) if np.isfinite(end)][:1])
-        steps = np.unique(((np.arange(_VALUES) + 0.5) * len(inside) / _VALUES).astype(int)) if len(inside) > _VALUES else range(len(inside))
-        values += [float(inside[step]) for step in steps]
-        whose += [number] * len(steps)
-    return np.array(values), np.array(whose)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.contract.categories import categories_of, target_numbers
-from riskweighted.contract.centring import Centring, Intervals, OwnFunction, intervals_of, values_within
+from riskweighted.contract.centring import Centring, Intervals, OwnFunction
+from riskweighted.contract.intervals import intervals_of, values_within
 from riskweighted.sequence.blocks import Block, PreparedSequence
 
 __all__ = ["centring_of", "weights_of_status"]
