@@ -15,10 +15,12 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import categories_of, codes_in
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.data.io import DatasetWriter
 from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
+from riskweighted.intruder.world import make_world
 from riskweighted.release.nearness import Chance, chance_of, equal_rows, most_by_chance
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.sequence.blinded import blinded, not_leaving, refuse_seeing
@@ -26,6 +28,9 @@ from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.saved import read_fit
+from riskweighted.weights.match import world_functions
+from riskweighted.weights.names import is_centred
+from riskweighted.weights.schemes import scheme_source
 
 __all__ = ["Fresh", "Sensitive", "find_sensitive", "same_records"]
 
@@ -164,9 +169,14 @@ def _draws_again(fit: Fit, run: FinishedRun, scheme: str) -> bool:
 
 
 def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
-    """The fit of a scheme."""
-    alpha = run.alpha(scheme).set_axis(prepared.confidential.index)
-    return read_fit(run.posterior_path(scheme), prepared, alpha, None, run.study.guarantee, run.study.release.L)
+    """The fit of a scheme; of a centred one with the functions that its weights come from, made anew."""
+    study, alpha = run.study, run.alpha(scheme).set_axis(prepared.confidential.index)
+    if is_centred(scheme):
+        source, table = scheme_source(scheme), pd.DataFrame(dict.fromkeys(study.variables, alpha)) if alpha.ndim == 1 else alpha
+        world = make_world(prepared.confidential, study.weighting_scenario())
+        made_of = None if source is None else _load(run, prepared, source)
+        alpha = CentredWeights(table, world_functions(world, scheme, fit=made_of, **study.weights.making))
+    return read_fit(run.posterior_path(scheme), prepared, alpha, None, study.guarantee, study.release.L)
 
 
 def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:

@@ -103,7 +103,7 @@ class Store:
             return cast("BlockFit", self.memo.once(key, lambda: None))
         if self.folder is None or recall(self.folder / f"{name}.nc", name) is None:
             return None
-        return task.block.model.load(self.folder / f"{name}.nc", task.alpha, task.seed, task.censoring)
+        return task.block.model.load(self.folder / f"{name}.nc", task.alpha, task.seed, task.censoring, task.centring)
 
     def keep_block(self, name: str, fit: "BlockFit", streams: Streams) -> None:
         """Keep the fit of a block, in a folder with the entropy that its seed was made with."""
