@@ -112,7 +112,7 @@ def test_a_policy_is_read_beside_the_study_and_the_study_goes_before(tmp_path):
 def test_the_example_policy_comes_with_the_package():
     read = Thresholds.from_table({"policy": "example"}, "thresholds")
     assert read.policy is None
-    assert Limit("expected-isolated-risk", at_most=0.05) in read.limits
+    assert Limit("expected-isolated-risk", at_most=0.1) in read.limits
 
 
 @pytest.mark.parametrize(

@@ -327,7 +327,8 @@ def test_what_is_given_away_beyond_inference_stands_first(whole):
     results = at(whole.results, radius=0.3, L=3, repetition=1)
     of_one = results[results["key"].isin(["disclosure", "guessed"])].set_index(["label", "key"])["value"]
     for label in ("unweighted", "marginal", "pairwise"):
-        assert abs(of_one[label, "disclosure"]) < 0.2
+        disclosed, converged = of_one[label, "disclosure"], results.loc[results["label"] == label, "converged"].all()
+        assert abs(disclosed) < 0.2 if converged else np.isnan(disclosed)  # of a fit that did not converge nothing is said
         assert 0 <= of_one[label, "guessed"] <= 1
     assert ("confidential", "disclosure") not in of_one.index
     assert whole.results.groupby(["label", "key"])["value"].nunique()["unweighted", "guessed"] > 1  # it follows radius, L and seed
