@@ -101,7 +101,7 @@ def _sample(model: PreparedSequence, sampling: Sampling, streams: Streams, repor
 
 
 def _ratio(fitted: Estimate, found: Estimate) -> float:
-    """By what a figure found at the mode is to be multiplied."""
+    """By what a figure is to be multiplied to be the other one; 1 where it is nothing, or no number."""
     return fitted.value / found.value if found.value and np.isfinite(found.value) else 1.0
 
 
@@ -209,7 +209,7 @@ class _Search:
         if first.meets(self.settings) and first.load(self.settings) >= _CLOSE:
             return fitted
         aim, *limits = (
-            (most - max(_HAIR * most, np.nan_to_num(measured.error))) * found.value / measured.value
+            (most - max(_HAIR * most, np.nan_to_num(measured.error))) * _ratio(found, measured)
             for most, found, measured in zip(
                 (self.settings.at_most, *self._limits), (point.target, *point.kept), (first.target, *first.kept), strict=True
             )
