@@ -240,7 +240,10 @@ def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") 
     made = family.of_fit(world, fit, **family_settings(named.name, named.settings))
     block = block_of(fit, world.scenario.synthetic[0], named.text)
     risks = OwnWeights(world, 1, lambda risk, size: risk)
-    label = f"{named.text} {world.scenario!r} {hashlib.sha256(block.to_bytes()).hexdigest()}"
+    digest = hashlib.sha256(block.weights.to_numpy(dtype=float).tobytes())
+    for name in sorted(map(str, block.posterior.data_vars)):
+        digest.update(np.ascontiguousarray(block.posterior[name].to_numpy(), dtype=float).tobytes())
+    label = f"{named.text} {world.scenario!r} {digest.hexdigest()}"
     return FitWeights(world, block, made.figure, made.shape, made.kept, label, risks.at if family.reads_risk else None)
 
 
