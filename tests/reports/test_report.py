@@ -72,7 +72,8 @@ def test_no_row_stands_twice(internal, releasable):
         assert not set(named) & set(further)
         assert "distances" not in tables
         assert "Median risk in these datasets" in further
-        assert "Hole attack of income" in further
+        if page is internal:  # outside it may rest on fewer than ten records, by chance
+            assert "Hole attack of income" in further
         assert "Expected risk, mean over all" in named
         assert "Largest distance of distribution functions" in named
 
