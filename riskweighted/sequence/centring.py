@@ -52,7 +52,7 @@ def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction)
     survey = np.ones(len(members)) if model.survey is None else model.survey.to_numpy()
     label = hashlib.sha256(f"{function.label}/{block.name}".encode()).hexdigest()[:24]
     centring = Centring(intervals, inside, own, kinds, survey, label)
-    depends = any((inside(records) != inside(records)[:, :1]).any() for records in centring.chunks())
+    depends = any((weights != weights[:, :1]).any() for weights in map(inside, centring.chunks()))
     return centring if depends or kinds is not None else None
 
 
