@@ -176,6 +176,10 @@ class _WithoutSome:
         return self.function.pattern
 
     @property
+    def later(self) -> tuple[str, ...]:
+        return self.function.later
+
+    @property
     def label(self) -> str:
         return f"{self.function.label} without {self.gone.tolist()}"
 
@@ -215,7 +219,12 @@ def refit_without(fit: Fit, world: World, gone: np.ndarray, weighting: Weighting
     made: Any = pd.DataFrame(alphas, fit.confidential.index)
     if weighting is not None and is_centred(weighting.scheme):
         by_value = world_functions(
-            weighting.world or world, weighting.scheme, scale=weighting.scale, shift=weighting.shift, cluster=weighting.cluster
+            weighting.world or world,
+            weighting.scheme,
+            weighting.match,  # type: ignore[arg-type]
+            scale=weighting.scale,
+            shift=weighting.shift,
+            cluster=weighting.cluster,
         )
         made = CentredWeights(made, {name: _WithoutSome(function, gone) for name, function in by_value.items()})
     elif fit.prepared.of_one:

@@ -15,7 +15,6 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.contract.categories import categories_of, codes_in
-from riskweighted.contract.centring import CentredWeights
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.data.io import DatasetWriter
 from riskweighted.design.precision import find_precision
@@ -28,7 +27,7 @@ from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.saved import read_fit
-from riskweighted.weights.match import world_functions
+from riskweighted.weights.match import world_weighting
 from riskweighted.weights.names import is_centred
 from riskweighted.weights.schemes import scheme_source
 
@@ -175,7 +174,7 @@ def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
         source, table = scheme_source(scheme), pd.DataFrame(dict.fromkeys(study.variables, alpha)) if alpha.ndim == 1 else alpha
         world = make_world(prepared.confidential, study.weighting_scenario())
         made_of = None if source is None else _load(run, prepared, source)
-        alpha = CentredWeights(table, world_functions(world, scheme, fit=made_of, **study.weights.making))
+        alpha = world_weighting(world, scheme, made_of, alphas=table, **study.weights.making)
     return read_fit(run.posterior_path(scheme), prepared, alpha, None, study.guarantee, study.release.L)
 
 

@@ -42,7 +42,7 @@ from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.saved import read_fit
 from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks, functions_of
 from riskweighted.utility.regressions import Analysis, checked_regression
-from riskweighted.weights.match import world_functions, world_weights
+from riskweighted.weights.match import world_weighting, world_weights
 from riskweighted.weights.names import UNWEIGHTED, is_centred
 from riskweighted.weights.schemes import scheme_source
 
@@ -133,9 +133,8 @@ class Work:
             return self.weights(scheme)
         source = scheme_source(scheme)
         of_fit = None if source is None else self.fit(source)
-        make = partial(world_functions, self.world("weighing"), scheme, fit=of_fit, **self.study.weights.making)
-        functions = self.store.once(("functions", self.stages.key("weights", scheme)), make)
-        return CentredWeights(self.weights(scheme), functions)
+        make = partial(world_weighting, self.world("weighing"), scheme, of_fit, alphas=self.weights(scheme), **self.study.weights.making)
+        return self.store.once(("weighting", self.stages.key("weights", scheme)), make)
 
     def data_weights(self) -> dict[str, pd.DataFrame]:
         """Weights by scheme, of those that are made of the data alone."""
@@ -144,9 +143,7 @@ class Work:
     def weigh_anew(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame | CentredWeights:
         """`weigh` as a fit takes it."""
         alphas = self.weigh(scheme, fit)
-        if not is_centred(scheme):
-            return alphas
-        return CentredWeights(alphas, world_functions(self.world("weighing"), scheme, fit=fit, **self.study.weights.making))
+        return world_weighting(self.world("weighing"), scheme, fit, alphas=alphas, **self.study.weights.making)
 
     def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
         """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""

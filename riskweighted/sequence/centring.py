@@ -6,8 +6,8 @@ the block is centred whatever its later blocks say.
 """
 
 import hashlib
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from riskweighted.sequence.blocks import Block, PreparedSequence
 
 __all__ = ["centring_of", "weights_of_status"]
 
+_ROOM = 4_000_000  # numbers that are kept
 _OTHERS = 16  # values of others by which the weight of a kind of value is found
 
 
@@ -51,7 +52,7 @@ def centring_of(prepared: PreparedSequence, block: Block, function: OwnFunction)
             kinds = _weights_of_kinds(function, members, column.iloc[members], intervals, own)
     survey = np.ones(len(members)) if model.survey is None else model.survey.to_numpy()
     label = hashlib.sha256(f"{function.label}/{block.name}".encode()).hexdigest()[:24]
-    centring = Centring(intervals, inside, own, kinds, survey, label)
+    centring = Centring(intervals, _once(inside, len(members), len(intervals.lower)), own, kinds, survey, label)
     depends = any((weights != weights[:, :1]).any() for weights in map(inside, centring.chunks()))
     return centring if depends or kinds is not None else None
 
@@ -67,6 +68,14 @@ def _values(column: pd.Series, values: Sequence[object]) -> pd.Series:
     """Values as a column holds them."""
     numbers = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
     return pd.Series(values, dtype=float if numbers else object, name=column.name)
+
+
+def _once(inside: Callable[[np.ndarray], np.ndarray], n: int, intervals: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The same, found once where that takes little room."""
+    if n * intervals > _ROOM:
+        return inside
+    found = cache(lambda: inside(np.arange(n)))
+    return lambda records: found()[records]
 
 
 def _taken(weights: np.ndarray, records: np.ndarray) -> np.ndarray:

@@ -107,6 +107,13 @@ def block_tasks(
     clips, tasks = censor_blocks(prepared, alphas, guarantee, L), []
     if functions and guarantee is not None:
         raise InputError("a guarantee takes the same weight for all records, which has nothing to centre: leave out guarantee, or the plus")
+    for name, function in (functions or {}).items():
+        earlier = prepared.variables[: prepared.variables.index(name)]
+        if misplaced := [other for other in function.later if other in earlier]:
+            raise InputError(
+                f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, and the sequence has them before it: name "
+                f"the variables in the scenario in the order of the sequence, {listing(prepared.variables)}"
+            )
     for block in prepared.blocks:
         alpha = block_alpha(block, alphas)
         centring = None if not functions else centring_of(prepared, block, functions[block.variable])

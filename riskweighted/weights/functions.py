@@ -4,10 +4,11 @@ Given the others it is a fixed function a_i of the value, so that its expectatio
 """
 
 import hashlib
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,28 +17,24 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.patterns import level_codes, numbered_as
 from riskweighted.intruder.sorted_balls import Runs
 from riskweighted.intruder.world import World
-from riskweighted.weights.families import FAMILIES, Family, Shape, family_settings
-from riskweighted.weights.names import SchemeName, parse_scheme
-from riskweighted.weights.schemes import tuple_size
+from riskweighted.weights.families import Shape
 
-if TYPE_CHECKING:
-    from riskweighted.sequence.fit import Fit
-    from riskweighted.weights.of_fit import FitWeights
-
-__all__ = ["GivenWeights", "OwnWeights", "own_weights"]
+__all__ = ["GivenWeights", "OwnWeights", "RiskWeights"]
 
 _EXACT = 52  # bits of whole numbers that a double holds
 
 
 @dataclass(frozen=True, eq=False)
-class OwnWeights:
-    """Weights of one variable's records as functions of their own values. Confidential; made by `own_weights`.
+class RiskWeights(ABC):
+    """Weights of one variable's records by risks that depend on their own values. Confidential; made by `own_weights`.
 
-    ``world``: under the scenario of this variable alone; ``k``: of whom records are joined with; ``shape``: what a risk comes to, by its
-    pattern's size; ``scale``, ``shift``: of the adjustment; ``least`` (n,): the smallest weight of the other members of its cluster.
+    ``world``: under the scenario of the variables whose box is looked at; ``variable``: whose values are asked of; ``k``: of whom records
+    are joined with; ``shape``: what a risk comes to, by its pattern's size; ``scale``, ``shift``: of the adjustment; ``least`` (n,): the
+    smallest weight of the other members of its cluster.
     """
 
     world: World = field(repr=False)
+    variable: str
     k: int
     shape: Shape
     scale: float = 1.0
@@ -51,30 +48,47 @@ class OwnWeights:
         return self.world.patterns.codes
 
     @property
-    def label(self) -> str:
-        """The scheme, its adjustment and the scenario."""
-        return f"{self.scheme} {self.scale:.17g} {self.shift:.17g} {self.least is not None} {self.world.scenario!r}"
+    def later(self) -> tuple[str, ...]:
+        """The variables behind this one in the box."""
+        names = tuple(self.world.scenario.synthetic)
+        return names[names.index(self.variable) + 1 :]
 
     @property
-    def variable(self) -> str:
-        """The variable whose values are asked of."""
-        return self.world.scenario.synthetic[0]
+    def label(self) -> str:
+        """The scheme, its adjustment, the scenario and the variable."""
+        return f"{self.scheme} {self.scale:.17g} {self.shift:.17g} {self.least is not None} {self.world.scenario!r} {self.variable}"
 
+    @abstractmethod
     def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
         """a_i(y) of some records (R,) at values of the variable (G,), as its column holds them, (R, G)."""
-        weights = np.empty((len(records), len(values)))
-        patterns, sizes = self.world.patterns.codes[records], self.world.patterns.in_pattern[records]
-        order = np.argsort(patterns, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1):
-            if len(rows):
-                first, last = self._runs_of(int(patterns[rows[0]]), values)
-                weights[rows] = self._risks(records[rows], first, last)
-        alone = sizes == 1
-        weights[alone] = 0.0 if self.world.scenario.singletons == "paper" else 1.0
-        weights = self.shape(weights, np.broadcast_to(sizes[:, None], weights.shape))
+
+    def made(self, records: np.ndarray, risks: np.ndarray) -> np.ndarray:
+        """Weights of some records (R,) of risks (R, ...)."""
+        wide = (len(records),) + (1,) * (risks.ndim - 1)
+        sizes = self.world.patterns.in_pattern[records].reshape(wide)
+        policy = 0.0 if self.world.scenario.singletons == "paper" else 1.0
+        weights = self.shape(np.where(sizes == 1, policy, risks), np.broadcast_to(sizes, risks.shape))
         if (self.scale, self.shift) != (1, 0):
             weights = np.clip(self.scale * weights + self.shift, 0.0, 1.0)
-        return weights if self.least is None else np.minimum(weights, self.least[records, None])
+        return weights if self.least is None else np.minimum(weights, self.least[records].reshape(wide))
+
+    def _by_pattern(self, records: np.ndarray) -> Iterator[np.ndarray]:
+        """Places of some records (R,), those of one known pattern at a time."""
+        patterns = self.pattern[records]
+        order = np.argsort(patterns, kind="stable")
+        return (rows for rows in np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1) if len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnWeights(RiskWeights):
+    """Those of the ball of one variable: exact, by runs of sorted records."""
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        risks = np.empty((len(records), len(values)))
+        for rows in self._by_pattern(records):
+            first, last = self._runs_of(int(self.pattern[records[rows[0]]]), values)
+            risks[rows] = self._risks(records[rows], first, last)
+        return self.made(records, risks)
 
     @cached_property
     def _runs(self) -> Runs:
@@ -168,6 +182,7 @@ class GivenWeights:
 
     world: World = field(repr=False)
     function: Callable[[pd.DataFrame, pd.Series], np.ndarray]
+    later: ClassVar[tuple[str, ...]] = ()
 
     @property
     def pattern(self) -> np.ndarray:
@@ -198,69 +213,3 @@ class GivenWeights:
             rows = np.flatnonzero(codes == place)
             alpha[rows] = self.at(rows, pd.Series([value]))[:, 0]
         return pd.Series(alpha, column.index, name="alpha")
-
-
-def own_weights(
-    world: World,
-    scheme: str,
-    fit: "Fit | None" = None,
-    *,
-    scale: float = 1,
-    shift: float = 0,
-    cluster: str | None = None,
-    alpha: np.ndarray | None = None,
-) -> "OwnWeights | FitWeights":
-    """Return the weights of a centred scheme as functions of the records' own values.
-
-    `world`: under the scenario of one synthetic variable; `fit`: that of `scheme_source`, if there is one; `alpha` (n,): the weights before
-    the smallest of a cluster is taken, needed for a `cluster`.
-    """
-    named = parse_scheme(scheme).plain
-    if len(world.scenario.synthetic) > 1:
-        raise InputError(f"scheme {scheme!r} is centred variable by variable: valid is match = 'own'")
-    family, least = FAMILIES.get(named.name), None
-    if family is not None and family.of_fit is not None:
-        if (scale, shift, cluster) != (1, 0, None):
-            raise InputError(f"scheme {scheme!r} is centred without scale, shift and cluster: leave these out")
-        return _of_fit(world, named, family, fit)
-    shape = _marginal if family is None or family.shape is None else family.shape(world, **family_settings(named.name, named.settings))
-    k = 1 if named.name in {"marginal", *FAMILIES} else tuple_size(named.name)
-    if cluster is not None:
-        assert alpha is not None
-        least = _least_of_others(alpha, world.confidential[cluster])
-    return OwnWeights(world, k, shape, scale, shift, least, named.text)
-
-
-def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") -> "FitWeights":
-    """Those of a family that is made of a fit."""
-    from riskweighted.weights.of_fit import FitWeights, block_of
-
-    assert fit is not None  # asked for when the weights were made
-    assert family.of_fit is not None
-    made = family.of_fit(world, fit, **family_settings(named.name, named.settings))
-    block = block_of(fit, world.scenario.synthetic[0], named.text)
-    risks = OwnWeights(world, 1, lambda risk, size: risk)
-    digest = hashlib.sha256(block.weights.to_numpy(dtype=float).tobytes())
-    for name in sorted(map(str, block.posterior.data_vars)):
-        digest.update(np.ascontiguousarray(block.posterior[name].to_numpy(), dtype=float).tobytes())
-    label = f"{named.text} {world.scenario!r} {digest.hexdigest()}"
-    return FitWeights(world, block, made.figure, made.shape, made.kept, label, risks.at if family.reads_risk else None)
-
-
-def _marginal(risk: np.ndarray, size: np.ndarray) -> np.ndarray:
-    return np.asarray(1.0 - risk)
-
-
-def _least_of_others(alpha: np.ndarray, clusters: pd.Series) -> np.ndarray:
-    """The smallest weight of the other members of each record's cluster, (n,); infinite of a record alone."""
-    codes, _ = pd.factorize(clusters, use_na_sentinel=False)
-    order = np.lexsort((alpha, codes))
-    begins = np.flatnonzero(np.append(True, np.diff(codes[order]) != 0))
-    smallest, second = np.full(codes.max() + 1, np.inf), np.full(codes.max() + 1, np.inf)
-    smallest[codes[order][begins]] = alpha[order][begins]
-    more = begins[begins + 1 < len(order)]
-    more = more[codes[order][more] == codes[order][more + 1]]
-    second[codes[order][more]] = alpha[order][more + 1]
-    holder = np.zeros(len(alpha), dtype=bool)
-    holder[order[begins]] = True
-    return np.asarray(np.where(holder, second[codes], smallest[codes]))

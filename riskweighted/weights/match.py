@@ -14,7 +14,8 @@ from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
-from riskweighted.weights.functions import GivenWeights, own_weights
+from riskweighted.weights.by_scheme import own_weights
+from riskweighted.weights.functions import GivenWeights
 from riskweighted.weights.names import UNWEIGHTED, is_centred, parse_scheme
 from riskweighted.weights.schemes import scheme_alpha, scheme_source
 from riskweighted.weights.subsets import Match, match_subsets
@@ -68,24 +69,25 @@ def world_functions(
     cluster: str | None = None,
 ) -> dict[str, OwnFunction]:
     """Return the weights of a centred scheme of checked data as functions of the records' own values, by variable."""
-    if match != "own" and len(world.scenario.synthetic) > 1:
-        raise InputError(
-            f"scheme {scheme!r} is centred variable by variable, by each one's own values: valid is match = 'own', got {match!r}"
-        )
     functions = dict[str, OwnFunction]()
-    for name in world.scenario.synthetic:
-        alone = world.only(name)
+    for subset in match_subsets("own" if scheme_source(scheme) is not None else match, world.scenario.synthetic):
+        box = world.only([name for name in world.scenario.synthetic if name in subset])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the weights were made
-            alpha = None if cluster is None else adjust_weights(scheme_alpha(alone, scheme), scale, shift).to_numpy()
-            functions[name] = own_weights(alone, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha)
+            alpha = None if cluster is None else adjust_weights(scheme_alpha(box, scheme), scale, shift).to_numpy()
+            functions.update(own_weights(box, scheme, fit, scale=scale, shift=shift, cluster=cluster, alpha=alpha))
     return functions
 
 
-def world_weighting(world: World, scheme: str, fit: "Fit | None" = None, *, match: Match = "own") -> pd.DataFrame | CentredWeights:
-    """Return the weights of a scheme as a fit takes them: of a centred one with the functions that they come from."""
-    alphas = world_weights(world, scheme, match, fit)
-    return CentredWeights(alphas, world_functions(world, scheme, match, fit)) if is_centred(scheme) else alphas
+def world_weighting(
+    world: World, scheme: str, fit: "Fit | None" = None, *, alphas: pd.DataFrame | None = None, **making: Any
+) -> pd.DataFrame | CentredWeights:
+    """Return the weights of a scheme as a fit takes them: of a centred one with the functions that they come from.
+
+    `alphas`: the weights where they are there already; `making`: the settings of `world_weights`.
+    """
+    alphas = world_weights(world, scheme, fit=fit, **making) if alphas is None else alphas
+    return CentredWeights(alphas, world_functions(world, scheme, fit=fit, **making)) if is_centred(scheme) else alphas
 
 
 def _each(make: Callable[[tuple[str, ...]], _Result], subsets: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Result]:
@@ -156,8 +158,9 @@ def centred_weights(
         return CentredWeights(pd.DataFrame({name: function.alpha() for name, function in given.items()}), given)
     if not is_centred(str(scheme)):
         raise InputError(f"scheme {scheme!r} is not centred: valid is a plus behind its name, as in {parse_scheme(scheme).name + '+'!r}")
-    settings: dict[str, Any] = {"fit": fit, "scale": scale, "shift": shift, "cluster": cluster}
-    return CentredWeights(world_weights(world, scheme, **settings), world_functions(world, scheme, **settings))
+    made = world_weighting(world, str(scheme), fit, scale=scale, shift=shift, cluster=cluster)
+    assert isinstance(made, CentredWeights)
+    return made
 
 
 def match_weights(

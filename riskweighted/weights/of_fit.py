@@ -8,7 +8,7 @@ derivatives of the log posterior there (Hampel 1974; Krasker and Welsch 1982).
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -87,6 +87,7 @@ class FitWeights:
     kept: np.ndarray = field(repr=False)
     label: str
     risk: Callable[[np.ndarray, pd.Series], np.ndarray] | None = None
+    later: ClassVar[tuple[str, ...]] = ()
     found: dict[bytes, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property

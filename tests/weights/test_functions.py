@@ -1,5 +1,7 @@
 """The weight with another value: against the weights made anew of data in which the record has that value."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights
-from riskweighted.weights.functions import own_weights
+from riskweighted.weights.by_scheme import own_weights
 from riskweighted.weights.schemes import scheme_alpha
 
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.SingletonWarning")
@@ -25,32 +27,31 @@ def households(seed=0, n=60):
 
 SCENARIO = rw.Scenario(known="group", synthetic="income", radius=0.2, codes={"income": [-8]})
 LEVELS = rw.Scenario(known="group", synthetic="kind")
+BOX = rw.Scenario(known="group", synthetic=["kind", "income"], radius=0.2, codes={"income": [-8]})
 
 
 @pytest.mark.quick
 @pytest.mark.parametrize("scheme", [*SCHEMES, "delete+(q=0.1)"])
-@pytest.mark.parametrize("scenario", [SCENARIO, LEVELS, rw.Scenario(known="group", synthetic="income", radius=0.2, boundary="open")])
+@pytest.mark.parametrize("scenario", [SCENARIO, LEVELS, BOX, rw.Scenario(known="group", synthetic="income", radius=0.2, boundary="open")])
 def test_own_value_gives_the_weight(scheme, scenario):
     data = households()
     if scenario.boundary == "open":
         data["income"] = data["income"].clip(lower=1).fillna(5)
     world = make_world(data, scenario)
-    function, alpha = own_weights(world, scheme), scheme_alpha(world, scheme).to_numpy()
-    own = function.at(np.arange(len(data)), data[scenario.synthetic[0]])
+    function, alpha = own_weights(world, scheme)[scenario.synthetic[-1]], scheme_alpha(world, scheme).to_numpy()
+    own = function.at(np.arange(len(data)), data[scenario.synthetic[-1]])
     assert np.allclose(np.diag(own), alpha, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("policy", ["protect", "paper"])
-@pytest.mark.parametrize("scenario", [SCENARIO, LEVELS])
+@pytest.mark.parametrize("scenario", [SCENARIO, LEVELS, BOX])
 def test_another_value_gives_the_weight_of_data_that_hold_it(scheme, policy, scenario):
-    data, name = households(), scenario.synthetic[0]
-    scenario = rw.Scenario(
-        known="group", synthetic=name, singletons=policy, **({"codes": {"income": [-8]}, "radius": 0.2} if name == "income" else {})
-    )
+    data, name = households(), scenario.synthetic[-1]
+    scenario = dataclasses.replace(scenario, singletons=policy)
     records = np.array([0, 1, 4, 9, 12, 15, 30])
     values = pd.Series([20.0, 25.0, 1.0, -8.0, np.nan, 0.0, 18.0] if name == "income" else ["a", "b", "c"])
-    made = own_weights(make_world(data, scenario), scheme).at(records, values)
+    made = own_weights(make_world(data, scenario), scheme)[name].at(records, values)
     for row, record in enumerate(records):
         for column, value in enumerate(values):
             moved = data.copy()
@@ -63,14 +64,14 @@ def test_adjusted_and_of_clusters():
     data = households()
     world = make_world(data, SCENARIO)
     alpha = adjust_weights(scheme_alpha(world, "marginal"), 1.5, 0.05)
-    function = own_weights(world, "marginal+", scale=1.5, shift=0.05, cluster="house", alpha=alpha.to_numpy())
+    function = own_weights(world, "marginal+", scale=1.5, shift=0.05, cluster="house", alpha=alpha.to_numpy())["income"]
     own = function.at(np.arange(len(data)), data["income"])
     assert np.allclose(np.diag(own), cluster_weights(alpha, data["house"]), rtol=0, atol=1e-12)
 
 
 def test_a_value_that_nobody_has_is_a_level_of_its_own():
     data = households()
-    made = own_weights(make_world(data, LEVELS), "marginal+").at(np.array([20]), pd.Series(["never"]))
+    made = own_weights(make_world(data, LEVELS), "marginal+")["kind"].at(np.array([20]), pd.Series(["never"]))
     assert made[0, 0] == pytest.approx(1 / (data["group"] == "many").sum())
 
 
