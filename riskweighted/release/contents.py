@@ -16,7 +16,7 @@ from riskweighted.common.numbers import exactly
 from riskweighted.common.text import for_spreadsheet
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
-from riskweighted.evaluation.verdicts import FAIL, overall
+from riskweighted.evaluation.verdicts import PASS, overall
 from riskweighted.measures.released import UNIQUES
 from riskweighted.release.analysis_code import combining_code, find_analysis, render, special_codes
 from riskweighted.release.codebook import codebook, codebook_markdown, ddi_codebook, own_value_for_each
@@ -25,15 +25,18 @@ from riskweighted.reports.disclosure import outside
 from riskweighted.reports.verdicts import in_brief, verdict_records
 from riskweighted.runs.finished import FinishedRun
 
-__all__ = ["Contents", "Dataset", "dataset_files", "failing_schemes", "share_of_uniques", "write_pack"]
+__all__ = ["Contents", "Dataset", "dataset_files", "failing_schemes", "refuse_failing", "share_of_uniques", "write_pack"]
 
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
+_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave (`leaving_datasets`)."""
+    """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave (`leaving_datasets`); ``accepted_fail``:
+    why schemes that do not pass leave all the same.
+    """
 
     run: FinishedRun
     datasets: Mapping[str, Sequence[pd.DataFrame]]
@@ -41,8 +44,10 @@ class Contents:
     formats: tuple[str, ...]
     units: Mapping[str, str]
     report: Callable[[FinishedRun], str] | None
+    accepted_fail: str = ""
 
     def __post_init__(self) -> None:
+        refuse_failing(self.run, self.schemes, self.accepted_fail)
         long = [name for name, unit in self.units.items() if len(unit) > _LONGEST_UNIT]
         if long:
             raise InputError(f"the unit of {listing(long)} is longer than {_LONGEST_UNIT} characters")
@@ -88,7 +93,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     facts |= {"unshuffled": stated.unshuffled, "linked": run.study.linking_column is not None, "hidden": stated.hidden}
     facts |= {"derived": stated.derived}
     facts |= {"disclosed": _disclosed(contents)}
-    facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes)}
+    facts |= {"unaltered": unaltered, "failing": failing_schemes(run, contents.schemes), "accepted_fail": contents.accepted_fail}
     _write_json(folder / "disclosure_record.json", disclosure_record(run, contents.schemes, source))
     _write_json(folder / "disclosure_record.schema.json", record_schema())
     write_file(folder / "sign_off.md", render("sign_off.md", **facts, own=identifying, run=source, version=made_by))
@@ -103,9 +108,27 @@ def _disclosed(contents: Contents) -> dict[str, tuple[str, str]]:
 
 
 def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
-    """The schemes that do not keep to the thresholds or whose model misfits, and why, as it may be said outside."""
+    """The schemes that do not keep to the thresholds, whose model misfits, or that a limit could not judge; and why, as it may be said
+    outside.
+    """
     view = outside(run.manifest["input"]["records"])
-    return {scheme: in_brief(run.verdicts, scheme, view, ()) for scheme in schemes if overall(run.verdicts, scheme) == FAIL}
+    return {scheme: in_brief(run.verdicts, scheme, view, ()) for scheme in schemes if overall(run.verdicts, scheme) not in (PASS, None)}
+
+
+def refuse_failing(run: FinishedRun, schemes: Sequence[str], accepted: str) -> None:
+    """Refuse schemes that do not pass, unless somebody accepted that with a reason; and a reason where there is nothing to accept."""
+    failing = failing_schemes(run, schemes)
+    if accepted and not failing:
+        raise InputError(f"accept-fail has a reason, and {listing(schemes)} {'does' if len(schemes) == 1 else 'do'} not fail: leave it out")
+    if len(accepted) > _LONGEST_REASON or "\n" in accepted:
+        raise InputError(f"the reason of accept-fail must be one line of at most {_LONGEST_REASON} characters, got {len(accepted)}")
+    if failing and not accepted.strip():
+        scheme, why = next(iter(failing.items()))
+        more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
+        raise InputError(
+            f"{scheme!r}{more} does not pass: {why}; release a scheme that passes, or accept it with a reason that the sign-off sheet then "
+            'holds (--accept-fail "REASON")'
+        )
 
 
 def share_of_uniques(run: FinishedRun) -> float:
@@ -195,6 +218,7 @@ def _write_manifest(contents: Contents, source: str, folder: Path, hashes: Mappi
         "schemes": list(contents.schemes),
         "formats": list(contents.formats),
         "units": dict(contents.units),
+        "accepted_fail": contents.accepted_fail,
         "precision": contents.run.manifest["precision"],
         "synthesized": list(contents.variables),
         "datasets_per_scheme": contents.run.study.release.L,

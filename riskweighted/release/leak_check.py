@@ -234,7 +234,8 @@ def check_made(
         raise refusal(_REPORT, "not what the run makes")
     makes = None if page is None else report or (lambda run: page.read_text(encoding="utf-8"))
     try:
-        contents = Contents(run, leaving, tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"]), makes)
+        schemes, formats, units = tuple(manifest["schemes"]), tuple(manifest["formats"]), dict(manifest["units"])
+        contents = Contents(run, leaving, schemes, formats, units, makes, str(manifest.get("accepted_fail", "")))
     except InputError as error:
         raise refusal(_MANIFEST, f"settings that no release has ({error})") from None
     hashes = _hashes_of_datasets(contents, there)

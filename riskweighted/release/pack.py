@@ -22,7 +22,7 @@ from riskweighted.data.io import require_reader
 from riskweighted.disclosure.policy import NOT_JUDGED, REFUSE
 from riskweighted.evaluation.summary import CONVERGED
 from riskweighted.measures.beyond import HIDDEN
-from riskweighted.release.contents import Contents, failing_schemes, share_of_uniques, write_pack
+from riskweighted.release.contents import Contents, failing_schemes, refuse_failing, share_of_uniques, write_pack
 from riskweighted.release.leak_check import check_pack, gather_secrets
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
@@ -44,7 +44,7 @@ class ReleasePack:
         One row per dataset file and synthesized variable: rows that equal the confidential value, the number expected by chance, the
         most allowed. For the agency; it is not in the pack.
     failing : mapping of str to str
-        The released schemes that do not keep to the thresholds of the study or whose model misfits, and why; so says the sign-off sheet.
+        The released schemes that do not pass, and why: the sign-off sheet says so, with the reason of `accept_fail`.
 
     Examples
     --------
@@ -68,6 +68,7 @@ def release_run(
     units: Mapping[str, str] | None = None,
     report: Callable[[FinishedRun], str] | None = None,
     accept_uniques: bool = False,
+    accept_fail: str = "",
     demonstration: bool = False,
 ) -> ReleasePack:
     """Return the pack of one or more schemes of a finished run, after a check of every file of it.
@@ -90,6 +91,9 @@ def release_run(
         unless it is given this one.
     accept_uniques : bool
         Release although more records than ``release.unique_share`` of the study are alone on the unaltered columns.
+    accept_fail : str
+        Why schemes that do not pass are released all the same: they do not keep to the thresholds, their model misfits, or a limit could
+        not be judged. One line; the sign-off sheet holds it.
     demonstration : bool
         Release a reproducible run of embedded, public data, whose noise everybody can make again.
 
@@ -97,8 +101,8 @@ def release_run(
     ------
     InputError
         If `out` exists or another release is at work there, the run is not whole, a scheme or format is unknown, a scheme
-        did not converge, the run is reproducible, too many records are alone on the released columns, the confidential data is
-        not that of the run, or the check finds anything that must not leave.
+        did not converge or does not pass, the run is reproducible, too many records are alone on the released columns, the
+        confidential data is not that of the run, or the check finds anything that must not leave.
 
     Examples
     --------
@@ -115,10 +119,11 @@ def release_run(
         chosen, kinds = _checked_schemes(finished, schemes), _checked_formats(formats)
         _check_disclosure(finished, chosen)
         _check_hidden(finished, chosen)
+        refuse_failing(finished, chosen, accept_fail)
         data = confidential if isinstance(confidential, pd.DataFrame) else find_confidential(finished, confidential)
         refuse_derived(finished.study, data)
         secrets = gather_secrets(finished, data, chosen, page)
-        write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page), working.result)
+        write_pack(Contents(finished, secrets.leaving, chosen, kinds, dict(units or {}), page, accept_fail), working.result)
         settle(working.result)
         return ReleasePack(working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen))
 
