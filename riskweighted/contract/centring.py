@@ -59,6 +59,13 @@ class CentredWeights:
     alpha: pd.DataFrame = field(repr=False)
     functions: Mapping[str, OwnFunction] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.functions, Mapping):
+            raise InputError(
+                f"centred weights take a function of a record's own value for each variable, got {type(self.functions).__name__}: "
+                "rw.centred_weights makes them"
+            )
+
 
 class Intervals(NamedTuple):
     """Disjoint intervals (G,) that a value lies in, on the scale of a model's numbers, and the ``kind`` of value of each, 0, ..., S - 1."""

@@ -25,6 +25,7 @@ from riskweighted.sequence.clipping import censor_blocks
 
 __all__ = ["Alpha", "BlockTask", "alphas_of", "block_alpha", "block_tasks", "fit_tasks", "functions_of"]
 
+_COMPARED = 50  # records whose weights are held to the function
 Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | CentredWeights | None
 
 
@@ -105,22 +106,41 @@ def block_tasks(
     `functions`: of centred weights, by variable.
     """
     clips, tasks = censor_blocks(prepared, alphas, guarantee, L), []
-    if functions and guarantee is not None:
+    if functions is not None and guarantee is not None:
         raise InputError("a guarantee takes the same weight for all records, which has nothing to centre: leave out guarantee, or the plus")
-    for name, function in (functions or {}).items():
-        earlier = prepared.variables[: prepared.variables.index(name)]
-        if misplaced := [other for other in function.later if other in earlier]:
-            raise InputError(
-                f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, and the sequence has them before it: name "
-                f"the variables in the scenario in the order of the sequence, {listing(prepared.variables)}"
-            )
+    if functions is not None:
+        _check_functions(prepared, alphas, functions)
     for block in prepared.blocks:
         alpha = block_alpha(block, alphas)
-        centring = None if not functions else centring_of(prepared, block, functions[block.variable])
+        centring = None if functions is None else centring_of(prepared, block, functions[block.variable])
         if centring is not None and block.status is not None:
             alpha = pd.Series(weights_of_status(block, centring), alpha.index, name="alpha")
         tasks.append(BlockTask(block, alpha, prepared.seed_of(block, random_seed), clips[block.name], prepared.called(block), centring))
     return tasks
+
+
+def _check_functions(prepared: PreparedSequence, alphas: pd.DataFrame, functions: Mapping[str, OwnFunction]) -> None:
+    """Refuse centred weights that lack a function, that do not give a record's weight at its own value, or that are of another order."""
+    if lacking := [name for name in prepared.variables if name not in functions]:
+        raise InputError(
+            f"centred weights lack the function of a record's own value of {listing(lacking)}: rw.centred_weights makes both; weights "
+            "alone are passed as an array or Series, and are then not centred"
+        )
+    n = len(prepared.confidential)
+    some = np.unique(np.linspace(0, n - 1, min(n, _COMPARED)).astype(int))
+    for place, name in enumerate(prepared.variables):
+        function, column = functions[name], prepared.confidential[name]
+        if misplaced := [other for other in function.later if other in prepared.variables[:place]]:
+            raise InputError(
+                f"centred weights of {name!r} take {listing(misplaced)} to be modelled after it, and the sequence has them before it: name "
+                f"the variables in the scenario in the order of the sequence, {listing(prepared.variables)}"
+            )
+        own = [] if function.later else [function.at(np.array([i]), column.iloc[[i]].reset_index(drop=True))[0, 0] for i in some]
+        if own and not np.allclose(own, alphas[name].iloc[some], rtol=0, atol=1e-6):
+            raise InputError(
+                f"centred weights of {name!r} differ from what their function gives for the records' own values: valid are those that "
+                "rw.centred_weights makes of one function and of these data"
+            )
 
 
 def fit_tasks(tasks: Sequence[BlockTask], sampling: Sampling, progress: Progress | None = None) -> Iterator[tuple[str, BlockFit]]:

@@ -143,7 +143,10 @@ def _of_own_values(of_fit: Callable[..., OfFit], reads_risk: bool = False) -> Ca
         made = of_fit(world, fit, **settings)
         figure = _largest(world, fit)[0] if made.figure == "largest" else _scores(world, fit)
         risk = confidential_risk(world).to_numpy() if reads_risk else np.zeros(len(figure))
-        return np.where(made.kept, made.shape(figure, risk), 0.0)
+        alpha = np.where(made.kept, made.shape(figure, risk), 0.0)
+        if made.figure == "score" and alpha.sum() < 1:
+            raise InputError(f"a bound of {settings['b']:g} leaves less than the likelihood of one record, and the prior decides: raise b")
+        return alpha
 
     return make
 

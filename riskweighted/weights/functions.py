@@ -200,8 +200,11 @@ class GivenWeights:
         """a_i(y) of some records (R,) at values (G,), (R, G); the rows that the function sees lack the variable itself."""
         rows = self.world.confidential.iloc[records].drop(columns=self.world.scenario.synthetic[0])
         made = np.asarray(self.function(rows, values), dtype=float)
-        if made.shape != (len(records), len(values)) or not ((made >= 0) & (made <= 1)).all():
-            raise InputError(f"a function of weights must give {len(records)} x {len(values)} numbers in [0, 1]; got shape {made.shape}")
+        valid = f"a function of weights must give {len(records)} x {len(values)} numbers in [0, 1]"
+        if made.shape != (len(records), len(values)):
+            raise InputError(f"{valid}; got shape {made.shape}")
+        if outside := int((~((made >= 0) & (made <= 1))).sum()):
+            raise InputError(f"{valid}; {outside} of {made.size} are not")
         return made
 
     def alpha(self) -> pd.Series:

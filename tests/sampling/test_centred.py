@@ -207,3 +207,17 @@ def test_a_value_model_without_a_grid_takes_no_centred_weights_in_two_parts(data
     weights = rw.centred_weights("marginal+", data, scenario_of("mixed"))
     with pytest.raises(rw.InputError, match="'transformation'"):
         rw.fit(rw.load_synthesizer("two-part")(FORMULA.format("mixed"), value="normal-mixture"), data, weights)
+
+
+def test_weights_without_their_function_are_refused(data):
+    model, weights = synthesizer_of("linear-regression"), rw.centred_weights("marginal+", data, scenario_of("income"))
+    for broken, says in [
+        (rw.CentredWeights(weights.alpha * 0.5, weights.functions), "differ from what their function gives"),
+        (rw.CentredWeights(weights.alpha, {}), "lack the function of a record's own value of 'income'"),
+    ]:
+        with pytest.raises(rw.InputError, match=says):
+            rw.fit(model, data, broken, random_seed=1)
+    with pytest.raises(rw.InputError, match="got NoneType"):
+        rw.CentredWeights(weights.alpha, None)
+    with pytest.raises(rw.InputError, match="1 of 1 are not"):
+        rw.centred_weights(lambda rows, values: np.full((len(rows), len(values)), 2.0), data, scenario_of("income"))
