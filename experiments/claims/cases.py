@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.ce.population import simulate_ce
-from riskweighted import Sampling, Scenario, equalize_weights, load_study, load_synthesizer, scheme_weights
+from riskweighted import Sampling, Scenario, centred_weights, equalize_weights, load_study, load_synthesizer, scheme_weights
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.contract.synthesizer import Synthesizer
 
-__all__ = ["Case", "ce_like", "delete_label", "families", "simulation", "weights_of"]
+__all__ = ["Case", "ce_like", "centred_of", "delete_label", "families", "simulation", "weights_of"]
 
 _HERE = Path(__file__).resolve().parents[1]
 _NB_DATA = _HERE / "simulation_data" / "nb_mixture_n1000.csv"
@@ -62,6 +63,19 @@ def weights_of(case: Case) -> dict[str, pd.Series]:
     found |= {f"mix {t:g}": alpha("mix", t=t) for t in case.mixed}
     found |= {f"pairwise ^ {g}": pairwise**g for g in case.powers}
     return found
+
+
+def centred_of(case: Case) -> dict[str, CentredWeights]:
+    """Centred weights by label: the schemes as used, marginal ones mixed in, and pairwise ones of the total of marginal ones."""
+    totals = [scheme_weights(name, case.data, case.scenario).sum() for name in ("marginal", "pairwise")]
+    made = {
+        "marginal+": ("marginal+", 1.0),
+        "pairwise+": ("pairwise+", 1.0),
+        "mix 0.5+": ("mix+(t=0.5)", 1.0),
+        "pairwise+, total of marginal+": ("pairwise+", float(totals[0] / totals[1])),
+        "mix 0.9+": ("mix+(t=0.9)", 1.0),
+    }
+    return {label: centred_weights(scheme, case.data, case.scenario, scale=scale) for label, (scheme, scale) in made.items()}
 
 
 def delete_label(q: float) -> str:
