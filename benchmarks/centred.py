@@ -1,8 +1,9 @@
 """What centring costs: `python benchmarks/centred.py [RECORDS ...] [--scheme "mix+(t=0.5)"]` (METHODS section 15).
 
-The transformation model of positive incomes of the CE-like population on all ten predictors. Under the same weights, uncentred and centred, each
-in a fresh process after a small fit that compiles: processor seconds of one gradient and of the whole fit (weights and their functions
-included, two chains of 200 + 200, one after the other), and the largest memory. Above 300,000 records chains of 10 + 10 are run, for the memory alone.
+The transformation model of positive incomes of the CE-like population on all ten predictors. Under the same weights, uncentred and
+centred, each in a fresh process after a small fit that compiles: processor seconds of one gradient and of the whole fit (weights and
+their functions included, two chains of 200 + 200, one after the other), and the largest memory. Above 300,000 records chains of 10 + 10
+are run, for the memory alone.
 """
 
 import argparse
@@ -40,10 +41,8 @@ def measured(records: int, scheme: str, centred: bool) -> dict[str, float]:
 
     def fit(rows: int, draws: int) -> None:
         part = data.head(rows)
-        if centred:
-            weights = rw.centred_weights(scheme, part, scenario)
-        else:
-            weights = rw.scheme_weights(scheme.replace("+", "", 1), part, scenario)
+        make, name = (rw.centred_weights, scheme) if centred else (rw.scheme_weights, scheme.replace("+", "", 1))
+        weights = make(name, part, scenario)
         rw.fit(model, part, weights, draws=draws, tune=draws, chains=2, cores=1, random_seed=1)
 
     fit(2000, 10)
@@ -82,10 +81,8 @@ def main() -> None:
             command = [sys.executable, __file__, str(records), "--scheme", given.scheme, "--one", one]
             found[one] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         units = {"gradient": "ms", "fit": "s", "peak": "GiB"}
-        ratios = (
-            f"{what} {found['plain'][what]:.2f} -> {found['centred'][what]:.2f} {unit}, x {found['centred'][what] / found['plain'][what]:.2f}"
-            for what, unit in units.items()
-        )
+        pairs = [(what, unit, found["plain"][what], found["centred"][what]) for what, unit in units.items()]
+        ratios = (f"{what} {plain:.2f} -> {centred:.2f} {unit}, x {centred / plain:.2f}" for what, unit, plain, centred in pairs)
         print(f"{given.scheme}, {records:,} records: {'; '.join(ratios)}", flush=True)
 
 

@@ -20,11 +20,11 @@ from experiments.claims.measured import Measured, measure
 from experiments.claims.tables import at_equal_risk, tidy
 from experiments.claims.text import write_results
 from riskweighted import compile_model
-from riskweighted.contract.centring import CentredWeights
 from riskweighted.common.atomic import keep, recall
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import seed_for
+from riskweighted.contract.centring import CentredWeights
 from riskweighted.intruder.world import make_world
 
 SEED = 13
@@ -60,7 +60,9 @@ def main() -> None:
         prog="python -m experiments.claims", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
-    parser.add_argument("--centred", action="store_true", help="the centred weights alone, beside the results of the others that FOLDER holds")
+    parser.add_argument(
+        "--centred", action="store_true", help="the centred weights alone, beside the results of the others that FOLDER holds"
+    )
     parser.add_argument("--resume", action="store_true", help="keep the fits that FOLDER/fits holds")
     given = parser.parse_args()
     fits = given.out / "fits"

@@ -29,6 +29,7 @@ class Case:
     deleted: tuple[float, ...] = (0.05, 0.1, 0.2)
     mixed: tuple[float, ...] = (0.9,)
     powers: tuple[int, ...] = ()
+    centred: tuple[str, ...] = ("marginal+", "pairwise+", "mix 0.5+")
 
 
 def simulation() -> Case:
@@ -36,7 +37,15 @@ def simulation() -> Case:
     synthesizer = load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
     data, scenario = pd.read_csv(_NB_DATA), Scenario(synthetic="outcome", radius=0.2)
     return Case(
-        "simulation", data, scenario, synthesizer, Sampling(), (0.025, 0.05, 0.1, 0.15, 0.2, 0.3), (0.5, 0.75, 0.9, 0.95), (2, 4, 8)
+        "simulation",
+        data,
+        scenario,
+        synthesizer,
+        Sampling(),
+        (0.025, 0.05, 0.1, 0.15, 0.2, 0.3),
+        (0.5, 0.75, 0.9, 0.95),
+        (2, 4, 8),
+        ("marginal+", "pairwise+", "mix 0.5+", "pairwise+, total of marginal+", "mix 0.9+"),
     )
 
 
@@ -75,7 +84,11 @@ def centred_of(case: Case) -> dict[str, CentredWeights]:
         "pairwise+, total of marginal+": ("pairwise+", float(totals[0] / totals[1])),
         "mix 0.9+": ("mix+(t=0.9)", 1.0),
     }
-    return {label: centred_weights(scheme, case.data, case.scenario, scale=scale) for label, (scheme, scale) in made.items()}
+    return {
+        label: centred_weights(scheme, case.data, case.scenario, scale=scale)
+        for label, (scheme, scale) in made.items()
+        if label in case.centred
+    }
 
 
 def delete_label(q: float) -> str:

@@ -1,8 +1,9 @@
 """What a record moves when weights are made anew without it: `python -m experiments.trust.leave_one_out` (METHODS section 15).
 
-x ~ N(0, 1), y = 1 + x / 2 + N(0, 1), n = 200 records, one pattern, an absolute radius of .5; the registered linear regression with fixed location
-and scale. Kullback-Leibler divergence of the posterior of all records from that of all but one, both by the normal approximation at the mode: once
-with the others' weights made anew of the n - 1 records, once with them held as they were. Isolated: the 5 % of largest risk.
+x ~ N(0, 1), y = 1 + x / 2 + N(0, 1), n = 200 records, one pattern, an absolute radius of .5; the registered linear regression with fixed
+location and scale. Kullback-Leibler divergence of the posterior of all records from that of all but one, both by the normal approximation
+at the mode: once with the others' weights made anew of the n - 1 records, once with them held as they were. Isolated: the 5 % of largest
+risk.
 """
 
 import argparse
@@ -16,11 +17,14 @@ import pandas as pd
 import riskweighted as rw
 from experiments.trust.pseudo import pseudo_posterior, weights_of
 from riskweighted.contract.centring import CentredWeights, OwnFunction
+from riskweighted.intruder.world import make_world
+from riskweighted.risk.identification import confidential_risk
+from riskweighted.weights.functions import OwnWeights
 
 __all__ = ["MODEL", "SCENARIO", "SCHEMES", "divergences", "sample", "summarise"]
 
 SCHEMES = ("unweighted", "uniform(c=0.25)", "marginal", "marginal+", "pairwise", "pairwise+", "mix+(t=0.5)", "power+(g=0.5)", "others+")
-SCHEMES = (*SCHEMES, "delete+(q=0.05)", "delete-above+(risk={cut:.4g})")
+SCHEMES = (*SCHEMES, "delete+(q=0.05)", "delete+, cut stated")
 MODEL = rw.load_synthesizer("linear-regression")("y ~ x", location=0.0, scale=1.0)
 SCENARIO = rw.Scenario(synthetic="y", radius=0.5, radius_kind="absolute")
 _N = 200
@@ -52,6 +56,18 @@ class _Others:
         return np.asarray(self.of.at(self.kept[records], values))
 
 
+def _weights(scheme: str, data: pd.DataFrame, stated: pd.DataFrame) -> pd.Series | CentredWeights:
+    """By name; "cut stated" is `delete` with a cut halfway between the risk at which it lies in the `stated` data and the next."""
+    if not scheme.endswith("cut stated"):
+        return weights_of(scheme, data, SCENARIO)
+    risk = confidential_risk(make_world(stated, SCENARIO)).to_numpy()
+    cut = float(np.quantile(risk, 0.95)) + 0.5 / len(stated)
+    world = make_world(data, SCENARIO)
+    alpha = np.where(confidential_risk(world) > cut, 0.0, 1.0)
+    function = OwnWeights(world, 1, lambda risk, size: np.where(risk > cut, 0.0, 1.0), scheme=scheme)
+    return CentredWeights(pd.DataFrame({"y": alpha}, data.index), {"y": function})
+
+
 def _held(weights: pd.Series | CentredWeights, kept: np.ndarray, index: pd.Index) -> pd.Series | CentredWeights:
     """Those of some of the records, as they were."""
     if not isinstance(weights, CentredWeights):
@@ -62,13 +78,13 @@ def _held(weights: pd.Series | CentredWeights, kept: np.ndarray, index: pd.Index
 
 def divergences(data: pd.DataFrame, scheme: str, records: np.ndarray) -> pd.DataFrame:
     """``anew`` and ``held``: of some records, the divergence of the posterior with from that without each."""
-    weights = weights_of(scheme, data, SCENARIO)
+    weights = _weights(scheme, data, data)
     whole = _normal(data, weights)
     rows = []
     for record in records:
         kept = np.delete(np.arange(len(data)), record)
         others = data.iloc[kept].reset_index(drop=True)
-        made = {"anew": weights_of(scheme, others, SCENARIO), "held": _held(weights, kept, others.index)}
+        made = {"anew": _weights(scheme, others, data), "held": _held(weights, kept, others.index)}
         rows.append({name: _divergence(whole, _normal(others, each)) for name, each in made.items()})
     return pd.DataFrame(rows, index=records)
 
@@ -112,7 +128,7 @@ def main() -> None:
         cut = float(np.quantile(risk, 0.95))
         records = np.arange(0, _N, given.every)
         for scheme in SCHEMES:
-            made = divergences(data, scheme.format(cut=cut), records)
+            made = divergences(data, scheme, records)
             parts.append(made.assign(scheme=scheme, seed=seed, isolated=(risk >= cut)[records]))
     print((1000 * summarise(pd.concat(parts)).drop(columns="ratio")).assign(ratio=summarise(pd.concat(parts))["ratio"]).round(2).to_csv())
 

@@ -39,12 +39,24 @@ def weights_of(scheme: str, data: pd.DataFrame, scenario: rw.Scenario) -> pd.Ser
     return rw.centred_weights(scheme, data, scenario) if centred else rw.scheme_weights(scheme, data, scenario)
 
 
-def pseudo_posterior(model: Synthesizer, data: pd.DataFrame, weights: pd.Series | CentredWeights) -> Pseudo:
-    """That of a model of one block."""
+def pseudo_posterior(model: Synthesizer, data: pd.DataFrame, weights: pd.Series | CentredWeights, flat: bool = False) -> Pseudo:
+    """That of a model of one block; `flat`: without its prior."""
     prepared = prepare_sequence(model, data)
     (task,) = block_tasks(prepared, alphas_of(prepared.variables, weights, data.index), functions=functions_of(weights))
     blueprint = task.block.model.build()
     assert blueprint is not None
     density = blueprint.weighted(task.alpha.to_numpy(), task.centring)
     assert density is not None
+    if flat:
+        prior = blueprint.weighted(np.zeros(len(data)))
+        assert prior is not None
+        density = _less(density, prior)
     return Pseudo(density, layout_of(blueprint), task.block.model.prepared)
+
+
+def _less(density: Density, prior: Density) -> Density:
+    def without(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        (height, gradient), (lower, slope) = density(vector), prior(vector)
+        return height - lower, gradient - slope
+
+    return without

@@ -1,11 +1,11 @@
 """What centred weights are unbiased for: `python -m experiments.trust.unbiased` (METHODS section 15).
 
-`patterns`: 200 records in 40 known patterns of 5, log y = 1 + .4 x + .5 N(0, 1), radius 20 %; bias of the mode's log sigma and slope under marginal weights:
-plain; centred by the weight that each record would have got (own); centred by the function that all records of a pattern share, in which record i is counted at
-its value for every y (common).
+`patterns`: 200 records in 40 known patterns of 5, log y = 1 + .4 x + .5 N(0, 1), radius 20 %; bias of the mode's log sigma and slope
+under marginal weights: plain; centred by the weight that each record would have got (own); centred by the function that all records of a
+pattern share, in which record i is counted at its value for every y (common).
 
-`levels`: 4,000 records of shares (.55, .25, .12, .05, .03), a softmax without predictors; bias of the mode's probabilities. `rare`: eight levels, one of
-share .001, 4,000 records; the posterior mean of its probability over that of the unweighted fit, of draws with importance weights.
+`levels`: 4,000 records of shares (.55, .25, .12, .05, .03), a softmax without predictors; bias of the mode's probabilities, for two
+schemes without the prior too, whose pull towards equal shares grows where weights are small.
 """
 
 import argparse
@@ -66,11 +66,11 @@ def levels_once(seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     data = pd.DataFrame({"level": rng.choice(list("abcde"), 4000, p=SHARES)})
     rows = []
-    for scheme in SCHEMES:
-        fitted = pseudo_posterior(_SOFTMAX, data, weights_of(scheme, data, _OF_LEVELS))
+    for scheme, flat in [*((scheme, False) for scheme in SCHEMES), ("unweighted", True), ("marginal+", True)]:
+        fitted = pseudo_posterior(_SOFTMAX, data, weights_of(scheme, data, _OF_LEVELS), flat)
         shares = _SOFTMAX.distribution(fitted.mode(), fitted.prepared)
         mass = [float(shares.mass(np.full(4000, float(k)), np.full(4000, float(k)))[0]) for k in range(5)]
-        rows.append({"weights": scheme, **dict(zip("abcde", np.array(mass) - SHARES, strict=True))})
+        rows.append({"weights": f"{scheme}, flat prior" if flat else scheme, **dict(zip("abcde", np.array(mass) - SHARES, strict=True))})
     return pd.DataFrame(rows)
 
 

@@ -41,7 +41,7 @@ class _Cut(NamedTuple):
     share: float
 
 
-_ANEW = ("uniform", "mix", "power", "delete", "delete-above")  # families
+_ANEW = ("uniform", "mix", "power", "delete")  # families
 
 
 def is_made_anew(weighting: Weighting) -> bool:
@@ -186,8 +186,6 @@ def _alpha(weighting: Weighting, risks: np.ndarray, cut: _Cut | float | np.ndarr
         cut = np.quantile(cut.ordered, cut.share)
     if named.name == "delete":
         made = (risks <= cut).astype(float)
-    elif named.name == "delete-above":
-        made = (risks <= settings["risk"]).astype(float)
     elif named.name == "power":
         made = (1 - risks) ** settings["g"]
     elif named.name == "mix":

@@ -1,6 +1,7 @@
 """Whether a centred posterior has a second mode, in which the model flees from the values that have weight (METHODS section 15).
 
-What centring takes off is bounded, so that the posterior is proper; but a model that fits badly may gain by moving its mass to where hardly any weight is.
+What centring takes off is bounded, so that the posterior is proper; but a model that fits badly may gain by moving its mass to where
+hardly any weight is.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from riskweighted.sampling.laplace import Coordinates, Following, Independent, S
 __all__ = ["refuse_second_mode"]
 
 _APART = 3.0  # standard deviations between what may be two modes
+_SAME = 0.5  # likewise, where two searches have found the same one
 _NEGLIGIBLE = 12.0  # of log density: beside a mode that is so much higher another one has 6e-6
 _DIP = 2.0  # of log density between two modes, which chains do not cross often enough
 _STEPS = 9
@@ -24,10 +26,11 @@ _WALL = 1e300
 
 
 def refuse_second_mode(name: str, density: Density, unweighted: Density, nothing: Density, size: int) -> None:
-    """InputError where the centred posterior of a model called so has two modes, neither of which is negligible beside the other.
+    """InputError where the centred posterior of the model `name` has two modes, neither negligible, that are one in the unweighted one.
 
     Climbed to from the mode of the `unweighted` posterior, from its image beyond that as seen from the centred mode, and from where the
-    prior and the centring term alone (`nothing`) lead, all on the same vector (size,).
+    prior and the centring term alone (`nothing`) lead, all on the same vector (size,). Modes that part in the unweighted posterior too, as
+    those of a mixture do, are not centring's doing: convergence is judged of them as ever.
     """
     if isinstance(density, Independent):
         assert isinstance(unweighted, Independent)
@@ -37,11 +40,13 @@ def refuse_second_mode(name: str, density: Density, unweighted: Density, nothing
         return
     coordinates = round_coordinates(density, size)
     origin = np.zeros(size)
-    straight, fled = (_climbed(_of(coordinates, other), origin) for other in (unweighted, nothing))
+    whole = _of(coordinates, unweighted)
+    straight, fled = _climbed(whole, origin), _climbed(_of(coordinates, nothing), origin)
     ends = [_climbed(coordinates, start) for start in (straight, 2 * straight - origin, fled)]
-    if _are_two(coordinates, [origin, *ends]):
+    two = _two_of(coordinates, [origin, *ends])
+    if two is not None and np.linalg.norm(_climbed(whole, two[0]) - _climbed(whole, two[1])) < _SAME:
         raise InputError(
-            f"{name}: the centred posterior has two modes: by one of them the model flees from the values that have weight; valid are weights with a "
+            f"{name}: the centred posterior has two modes: the model flees from the values that have weight; valid are weights with a "
             "floor, as in 'mix+(t=0.5)', a model that fits (check_fit of the unweighted fit), or uncentred weights"
         )
 
@@ -64,8 +69,8 @@ def _climbed(density: Density, start: np.ndarray) -> np.ndarray:
     return np.asarray(optimize.minimize(downhill, start, jac=True, method="L-BFGS-B", options=_STOP).x)
 
 
-def _are_two(density: Density, places: Sequence[np.ndarray]) -> bool:
-    """Whether two of some places lie apart, with lower ground between, neither far below the other."""
+def _two_of(density: Density, places: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Two of some places that lie apart, with lower ground between, neither far below the other."""
     heights = np.array([density(place)[0] for place in places])
     best = int(heights.argmax())
     for place, height in zip(places, heights, strict=True):
@@ -74,5 +79,5 @@ def _are_two(density: Density, places: Sequence[np.ndarray]) -> bool:
             continue
         between = [density(places[best] + share * away)[0] for share in np.linspace(0, 1, _STEPS + 2)[1:-1]]
         if min(between) < height - _DIP:
-            return True
-    return False
+            return places[best], place
+    return None

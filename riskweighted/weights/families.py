@@ -71,11 +71,6 @@ def _delete(world: World, *, q: float) -> Shape:
     return lambda risk, size: np.where(risk > cut, 0.0, 1.0)
 
 
-def _delete_above(world: World, *, risk: float) -> Shape:
-    """The same with a cut that is given, not found in the data."""
-    return lambda own, size: np.where(own > risk, 0.0, 1.0)
-
-
 def _power(world: World, *, g: float) -> Shape:
     return lambda risk, size: np.asarray((1 - risk) ** g)
 
@@ -182,7 +177,6 @@ FAMILIES: Mapping[str, Family] = {
     "mix": Family(_shaped(_mix), {"t": None}, {"t": (0, 1)}, shape=_mix, path=(0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), lowers=_ALL),
     "power": Family(_shaped(_power), {"g": None}, {"g": _ANY}, shape=_power, path=(0, 0.1, 0.25, 0.5, 1, 2, 4), lowers=_ALL),
     "delete": Family(_shaped(_delete), {"q": None}, {"q": (0, 1)}, shape=_delete, path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4), lowers=_ALL),
-    "delete-above": Family(_shaped(_delete_above), {"risk": None}, {"risk": (0, 1)}, shape=_delete_above),
     "uniform": Family(_uniform, {"c": None}, {"c": (0, 1)}, path=_SHARES, lowers=("influence", "information")),
     "lipschitz": Family(
         _of_own_values(_lipschitz),
