@@ -29,8 +29,11 @@ model. The weights are the same with and without a plus; the plain rows are thos
 def centred_section(plain: Results, rows: pd.DataFrame) -> str:
     """The section, of the results above and the rows of the centred fits."""
     results = Results(pd.concat([plain.rows.reset_index(), rows[rows["label"] != "unweighted"]], ignore_index=True))
-    parts = [_HEAD]
-    for case in plain.cases:
+    parts, cases = [_HEAD], list(dict.fromkeys(rows["case"]))
+    lacking = [NAMES[case] for case in plain.cases if case not in cases]
+    if lacking:
+        parts.append(f"Not recorded yet: {', '.join(lacking)}.\n")
+    for case in cases:
         parts.append(f"On {NAMES[case]}:\n\n" + results.table(case, _of(results, case, _SHOWN), _MEASURES))
     verdicts = [
         ("(a) weights lower mean risk", _mean_risk),
@@ -38,8 +41,8 @@ def centred_section(plain: Results, rows: pd.DataFrame) -> str:
         ("(b) pairwise weights are more efficient", _efficient),
         ("(c) pairwise weights mitigate whack-a-mole", _whack),
     ]
-    table = [{"claim": claim} | {f"on {NAMES[case]}": judge(results, case) for case in plain.cases} for claim, judge in verdicts]
-    return "\n".join([*parts, as_markdown(pd.DataFrame(table)), _verdict(results)])
+    table = [{"claim": claim} | {f"on {NAMES[case]}": judge(results, case) for case in cases} for claim, judge in verdicts]
+    return "\n".join([*parts, as_markdown(pd.DataFrame(table)), _verdict(results, cases)])
 
 
 def _of(results: Results, case: str, labels: Sequence[str]) -> list[str]:
@@ -109,10 +112,10 @@ def _whack(results: Results, case: str) -> str:
     )
 
 
-def _verdict(results: Results) -> str:
+def _verdict(results: Results, cases: Sequence[str]) -> str:
     """What is left of the fall of isolated risk, and what weights do to what is learned."""
     words = []
-    for case in results.cases:
+    for case in cases:
         base, plain, centred = (results.number(case, label, "isolated risk").value for label in ("unweighted", "marginal", "marginal+"))
         left, learned = 100 * (base - centred) / (base - plain), results.change(case, "marginal+", "p_eff")
         words.append(

@@ -33,7 +33,7 @@ def test_a_cut_exposes_the_next_record(scheme):
     risk = rw.identification_risk(data, scenario=leave_one_out.SCENARIO).to_numpy()
     isolated = np.flatnonzero(risk >= np.quantile(risk, 0.95))
     means = leave_one_out.divergences(data, scheme, isolated).mean()
-    assert means["anew"] > 2 * means["held"]
+    assert means["anew"] > 1.5 * means["held"]
 
 
 def test_small_patterns_are_unbiased_by_the_own_function_and_not_by_the_common_one():
